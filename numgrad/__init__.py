@@ -6,7 +6,7 @@ PyTorch's: ``import numgrad as torch``.
 
 from math import e, inf, nan, pi
 from os import environ as _environ
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import autograd, random
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
@@ -96,14 +96,13 @@ if TYPE_CHECKING:
     from . import accelerator, cuda, data, fft, func, linalg, nn, optim, profiler, special, utils, viz
     from . import serialization as serialization
     from .cuda import OutOfMemoryError
+    from .ops.signatures import *  # noqa: F403 - the functions that the op table makes
     from .ops.table.vectorize import vectorize
     from .serialization import load, save
     from .viz.explanation import explain
     from .viz.inspection import inspect
 
     vmap = func.vmap
-
-    def __getattr__(name: str) -> Any: ...
 
 else:
     __getattr__, __dir__ = _found_later(globals(), "torch", _LATER)

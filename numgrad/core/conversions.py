@@ -9,35 +9,21 @@ import numpy as np
 
 from ..autograd.grad_mode import GRAD, state
 from ..devices.rows import DeviceRow
-from .device import CPU
+from .differentiable import Differentiable
 from .layout import numel
 
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
-class Conversions:
+
+class Conversions(Differentiable):
     """The part of Tensor that gives its elements out."""
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # the fields of Tensor
+    if TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any: ...
-
-    def _array(self) -> np.ndarray:
-        """The elements as a NumPy array on the same memory."""
-        layout = self._layout
-        memory = self._storage
-        if memory.__class__ is not np.ndarray:
-            if layout.type.device is not CPU:
-                raise TypeError(
-                    f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
-                    "host memory first."
-                )
-            memory = memory.data  # which examples under ``vmap`` do not have
-        if self._flat is not None:
-            return self._flat.reshape(layout.shape)
-        item = layout.type.dtype.itemsize
-        steps = tuple([stride * item for stride in layout.strides])
-        return np.ndarray(layout.shape, layout.type.numpy, memory, self._offset * item, steps)
+        def detach(self) -> Tensor: ...
 
     def _host_array(self) -> np.ndarray:
         """The elements as a NumPy array: on the same memory if that is the CPU's, else a copy."""
@@ -101,7 +87,8 @@ class Conversions:
         return iter(self.unbind(0))
 
     def __contains__(self, element: Any) -> bool:
-        if not isinstance(element, Conversions | bool | int | float | complex | np.generic):
+        is_operand = isinstance(element, Differentiable | bool | int | float | complex | np.generic)
+        if not is_operand:
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
             )

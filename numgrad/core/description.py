@@ -4,18 +4,51 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .layout import normal_dim
-from .types import Size, contiguous_format, device, dtype, layout, memory_format, size_of, strided
+import numpy as np
+
+from .device import CPU
+from .layout import Layout, normal_dim
+from .types import Size, TensorType, contiguous_format, device, dtype, layout, memory_format, size_of, strided
+
+if TYPE_CHECKING:
+    from ..ops.signatures import Methods  # what the op table attaches to Tensor
+    from .tensor import Tensor
+else:
+    Methods = object
 
 
-class Description:
-    """The part of Tensor that describes it."""
+class Description(Methods):
+    """The fields of Tensor, and the part of it that describes the tensor."""
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # the fields of Tensor
+    # Elements: ``_layout`` has their type, shape and strides; element ``index`` lies at ``_storage[_offset +
+    # sum(index * stride)]``.
+    # Graph: ``_edge`` is the node (and its output number) that made this tensor, None for a leaf;
+    # ``_accumulator`` a leaf's weak reference to its AccumulateGrad; ``_view``, ``_root`` and ``_seen`` what a view
+    # knows of its base (see ``autograd/views.py``);
+    # ``_counter`` a list of one int, counting in-place changes, that all tensors on the same memory share;
+    # ``_shared`` says that a gradient's memory is somebody else's too; ``_duals`` has the tangents by level;
+    # ``_mapped`` says what a tensor without memory stands for (see ``ops/batching/batches.py``); ``_origin`` how
+    # one came about that requires no gradient (see ``autograd/locations.py``).
 
-        def __getattr__(self, name: str) -> Any: ...
+    _accumulator: Any
+    _counter: list[int]
+    _duals: dict[Any, Tensor]  # in forward mode, else absent
+    _edge: Any
+    _grad: Any
+    _grad_type: TensorType | None  # where ``grad_dtype`` was set, else absent
+    _hooks: Any
+    _layout: Layout
+    _mapped: Any  # under ``vmap``, else absent
+    _offset: int
+    _origin: str  # where it is known, else absent
+    _requires_grad: int
+    _root: Tensor  # of a view, else absent
+    _seen: int  # of a view, else absent
+    _shared: bool
+    _storage: Any
+    _view: Any
 
     @property
     def shape(self) -> Size:
@@ -139,3 +172,34 @@ class Description:
         if self.is_cuda:
             return self._storage.address + self._offset * self._layout.type.dtype.itemsize
         return self._array().ctypes.data
+
+    @property
+    def name(self) -> None:
+        """Always None: kept because PyTorch's tensors have it."""
+        return None
+
+    @property
+    def _flat(self) -> Any:
+        """The part of the memory with exactly this tensor's elements in row-major order; None where they lie in another
+        way, or it has no memory of its own."""
+        layout, storage, offset = self._layout, self._storage, self._offset
+        if not layout.contiguous or hasattr(self, "_mapped"):
+            return None
+        return storage if storage.size == layout.size else storage[offset : offset + layout.size]
+
+    def _array(self) -> np.ndarray:
+        """The elements as a NumPy array on the same memory."""
+        layout = self._layout
+        memory = self._storage
+        if memory.__class__ is not np.ndarray:
+            if layout.type.device is not CPU:
+                raise TypeError(
+                    f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                    "host memory first."
+                )
+            memory = memory.data  # which examples under ``vmap`` do not have
+        if self._flat is not None:
+            return self._flat.reshape(layout.shape)
+        item = layout.type.dtype.itemsize
+        steps = tuple([stride * item for stride in layout.strides])
+        return np.ndarray(layout.shape, layout.type.numpy, memory, self._offset * item, steps)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import TYPE_CHECKING, Any
 
-from .. import autograd
-from ..autograd.checks import check_may_require_grad, is_inference, new_counter
+from ..autograd.checks import is_inference, new_counter
 from ..autograd.grad_mode import LEVELS, ORDINARY, inference_blocks, state
 from ..autograd.locations import DETACHED
-from ..autograd.node import MAYBE, gradient_type
-from ..autograd.variable import reshaped_gradient
+from ..autograd.node import MAYBE
 from ..autograd.views import View, check_writable
 from .conversions import Conversions
-from .description import Description
 from .display import class_name, shown_by
-from .gradient_hooks import GradientHooks
 from .layout import Layout, layout_of, overlaps_itself
 from .text import text_of
 from .types import TensorType
@@ -24,22 +19,13 @@ from .types import TensorType
 _new = object.__new__
 
 
-class Tensor(Description, Conversions, GradientHooks):
+class Tensor(Conversions):
     """An n-dimensional array that can record what is done with it.
 
     Made by :func:`numgrad.tensor` and its sisters; calling ``Tensor(data)`` is PyTorch's older spelling for a
     float32 tensor.
     """
 
-    # Elements: ``_layout`` has their type, shape and strides; element ``index`` lies at ``_storage[_offset +
-    # sum(index * stride)]``.
-    # Graph: ``_edge`` is the node (and its output number) that made this tensor, None for a leaf;
-    # ``_accumulator`` a leaf's weak reference to its AccumulateGrad; ``_view``, ``_root`` and ``_seen`` what a view
-    # knows of its base (see ``autograd/views.py``);
-    # ``_counter`` a list of one int, counting in-place changes, that all tensors on the same memory share;
-    # ``_shared`` says that a gradient's memory is somebody else's too; ``_duals`` has the tangents by level;
-    # ``_mapped`` says what a tensor without memory stands for (see ``ops/batching/batches.py``); ``_origin`` how
-    # one came about that requires no gradient (see ``autograd/locations.py``).
     __slots__ = (
         "__dict__", "__weakref__", "_accumulator", "_counter", "_duals", "_edge", "_grad", "_grad_type",
         "_hooks", "_layout", "_mapped", "_offset", "_origin", "_requires_grad", "_root", "_seen", "_shared",
@@ -48,165 +34,9 @@ class Tensor(Description, Conversions, GradientHooks):
 
     __array_priority__ = 1000  # array * tensor is the tensor's business
 
-    _accumulator: Any
-    _counter: list[int]
-    _duals: dict[Any, Tensor]  # in forward mode, else absent
-    _edge: Any
-    _grad: Any
-    _grad_type: TensorType | None  # where ``grad_dtype`` was set, else absent
-    _hooks: Any
-    _layout: Layout
-    _mapped: Any  # under ``vmap``, else absent
-    _offset: int
-    _origin: str  # where it is known, else absent
-    _requires_grad: int
-    _root: Tensor  # of a view, else absent
-    _seen: int  # of a view, else absent
-    _shared: bool
-    _storage: Any
-    _view: Any
-
-    if TYPE_CHECKING:  # what numgrad.ops attaches
+    if TYPE_CHECKING:
 
         def __new__(cls, *data: Any) -> Tensor: ...
-        def __getattr__(self, name: str) -> Any: ...
-        def __getitem__(self, index: Any) -> Tensor: ...
-        def __setitem__(self, index: Any, value: Any) -> None: ...
-        def __add__(self, other: Any) -> Tensor: ...
-        def __radd__(self, other: Any) -> Tensor: ...
-        def __sub__(self, other: Any) -> Tensor: ...
-        def __rsub__(self, other: Any) -> Tensor: ...
-        def __mul__(self, other: Any) -> Tensor: ...
-        def __rmul__(self, other: Any) -> Tensor: ...
-        def __truediv__(self, other: Any) -> Tensor: ...
-        def __rtruediv__(self, other: Any) -> Tensor: ...
-        def __pow__(self, other: Any) -> Tensor: ...
-        def __rpow__(self, other: Any) -> Tensor: ...
-        def __matmul__(self, other: Any) -> Tensor: ...
-        def __lt__(self, other: Any) -> Tensor: ...
-        def __le__(self, other: Any) -> Tensor: ...
-        def __gt__(self, other: Any) -> Tensor: ...
-        def __ge__(self, other: Any) -> Tensor: ...
-        def __neg__(self) -> Tensor: ...
-
-    # -- its place in the graph ---------------------------------------------------------------------------
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether operations on this tensor are recorded."""
-        flag = self._requires_grad
-        if flag == MAYBE:  # a view requires a gradient if its base does
-            return self._edge is not None or bool(self._root._requires_grad)
-        return bool(flag)
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        if not isinstance(value, bool):
-            raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
-        if self.grad_fn is not None:
-            advice = (
-                " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
-                "var_no_grad = var.detach()."
-            )
-            raise RuntimeError(
-                f"you can only change requires_grad flags of leaf variables.{'' if value else advice}"
-            )
-        if value:
-            check_differentiable(self, "only Tensors of floating point and complex dtype")
-            check_may_require_grad(self)
-        self._requires_grad = bool(value) if value or self._view is None else MAYBE
-
-    @requires_grad.deleter
-    def requires_grad(self) -> None:
-        raise RuntimeError("requires_grad must be a bool, and cannot be deleted")
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set ``requires_grad`` and return the tensor."""
-        if not isinstance(requires_grad, bool):
-            given = type(requires_grad).__name__
-            raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {given}")
-        if not (requires_grad and (self._edge is not None or self.grad_fn is not None)):
-            if requires_grad:
-                check_differentiable(self, "only Tensors of floating point dtype")
-            self.requires_grad = requires_grad
-        return self
-
-    @property
-    def grad_fn(self) -> Any:
-        """The node of the operation that made this tensor, None for a leaf."""
-        edge = self._edge if self._view is None else self._view.edge(self)
-        return None if edge is None else edge[0]
-
-    @property
-    def output_nr(self) -> int:
-        """Which output of ``grad_fn`` this tensor is."""
-        return 0 if self._edge is None else self._edge[1]
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether no recorded operation made this tensor."""
-        return self.grad_fn is None
-
-    @property
-    def grad(self) -> Tensor | None:
-        """The gradient accumulated by backward."""
-        if self._grad is None and self._edge is not None and not self.retains_grad:
-            warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
-                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
-                UserWarning,
-                stacklevel=2,
-            )
-        return self._grad
-
-    @grad.setter
-    def grad(self, value: Tensor | None) -> None:
-        if value is not None:
-            if not isinstance(value, Tensor):
-                given = type(value).__name__
-                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {given}")
-            if value is self:
-                raise RuntimeError("can't assign Variable as its own grad")
-            if value._layout.type.device is not self._layout.type.device:
-                raise RuntimeError(
-                    f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device "
-                    f"type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same device"
-                )
-            kind = gradient_type(self)
-            if kind is not None and value._layout.type is not kind:
-                raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{value.dtype.legacy.lower()}' to a tensor with "
-                    f"grad_dtype '{kind.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
-                    "the tensor's dtype)."
-                )
-            if value._layout.shape != self._layout.shape:
-                raise RuntimeError(
-                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
-                    f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
-                )
-        self._grad = value
-
-    @grad.deleter
-    def grad(self) -> None:
-        self._grad = None
-
-    def backward(
-        self,
-        gradient: Tensor | None = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Any = None,
-    ) -> None:
-        """Compute the gradients of this tensor and add them to the ``grad`` of the leaves, or of ``inputs`` only.
-
-        ``gradient`` (of this tensor's shape) may be left out for a tensor of one element.  For the sake of older
-        programs it may also have another shape with as many elements, or one that broadcasts; that warns.  The other
-        arguments and the errors are those of :func:`numgrad.autograd.backward`.
-        """
-        if gradient is not None:
-            gradient = reshaped_gradient(self, gradient)
-        autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Tensor:
         """The same elements without the graph; in-place changes are seen, and noticed, by both."""
@@ -268,48 +98,8 @@ class Tensor(Description, Conversions, GradientHooks):
     def data(self) -> None:
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
-    def is_inference(self) -> bool:
-        """Whether this is an inference tensor: made in inference mode, and no view of a normal tensor."""
-        return is_inference(self)
-
-    @property
-    def _version(self) -> int:
-        """How many in-place operations have changed the elements.
-
-        Raises:
-            RuntimeError: this is an inference tensor.
-        """
-        if is_inference(self):
-            raise RuntimeError("Inference tensors do not track version counter.")
-        return self._counter[0]
-
-    @property
-    def _base(self) -> Tensor | None:
-        """The tensor that this one is a view of; for inference tensors None, as they have no need to know."""
-        return self._root if self._is_view() else None
-
-    def _is_view(self) -> bool:
-        """Whether this tensor is a view of another; for inference tensors False."""
-        return self._view is not None and not is_inference(self)
-
-    @property
-    def name(self) -> None:
-        """Always None: kept because PyTorch's tensors have it."""
-        return None
-
-    # -- its elements -------------------------------------------------------------------------------------
-
-    @property
-    def _flat(self) -> Any:
-        """The part of the memory with exactly this tensor's elements in row-major order; None where they lie in another
-        way, or it has no memory of its own."""
-        layout, storage, offset = self._layout, self._storage, self._offset
-        if not layout.contiguous or hasattr(self, "_mapped"):
-            return None
-        return storage if storage.size == layout.size else storage[offset : offset + layout.size]
-
     def _alias(self) -> Tensor:
-        """Another tensor on the same memory, sharing the version counter, with no place in a graph."""
+        """Another tensor on the same memory, sharing the version counter, in no graph."""
         tensor = tensor_of(self._layout, self._storage, self._offset)
         tensor._counter = self._counter
         if state.mode & LEVELS and hasattr(self, "_mapped"):
@@ -388,17 +178,6 @@ def fresh(row: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
 def strided(storage: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, type: TensorType) -> Tensor:
     """A tensor that reads ``storage`` from ``offset`` in steps of ``strides``."""
     return tensor_of(layout_of(type, shape, strides), storage, offset)
-
-
-def check_differentiable(tensor: Tensor, which: str) -> None:
-    """Raise unless tensors of this dtype have derivatives; ``which`` says for the message what tensors have.
-
-    Raises:
-        RuntimeError: they have none.
-    """
-    kind = tensor._layout.type.dtype
-    if not kind.differentiable:
-        raise RuntimeError(f"{which} can require gradients, not {kind} (shape {list(tensor.shape)})")
 
 
 def check_in_place(tensor: Tensor, *others: Any) -> None:

@@ -18,6 +18,7 @@ from ..core.layout import contiguous_strides
 from ..core.tensor import Tensor, strided
 from ..core.types import device as Device  # noqa: N812 - the name is a parameter of PyTorch's
 from ..core.types import tensor_type, to_dtype
+from ..ops.table.op import attach
 from .dlpack import CUDA, capsule_of, read_capsule
 
 #: What both protocols call the default stream.
@@ -74,7 +75,7 @@ def _interface(self: Tensor) -> dict[str, Any]:
     }
 
 
-Tensor.__cuda_array_interface__ = property(_interface)  # type: ignore[attr-defined]
+attach("__cuda_array_interface__", property(_interface))
 
 
 def is_cuda_array(value: Any) -> bool:

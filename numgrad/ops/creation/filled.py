@@ -11,8 +11,9 @@ from ... import devices, random
 from ...autograd.grad_mode import LEVELS, state
 from ...autograd.locations import GIVEN
 from ...core.device import to_device
+from ...core.differentiable import check_differentiable
 from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor, check_differentiable, strided, tensor_of
+from ...core.tensor import Tensor, strided, tensor_of
 from ...core.types import (
     CPU,
     TensorType,

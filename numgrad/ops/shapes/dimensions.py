@@ -263,7 +263,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 # -- what a tensor is ---------------------------------------------------------------------------------------------
 
 
-@public
+@public(method=False)
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input._layout.size

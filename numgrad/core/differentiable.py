@@ -1,0 +1,315 @@
+"""What autograd knows of a tensor: whether it requires a gradient, its edge in the graph, its gradient, and hooks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+from weakref import ref
+
+from .. import autograd
+from ..autograd.checks import check_may_require_grad, is_inference
+from ..autograd.hooks import Hooks, RemovableHandle, TensorHooks, add_hook
+from ..autograd.node import MAYBE, give_gradient_type, gradient_type
+from ..autograd.variable import reshaped_gradient
+from .description import Description
+from .types import dtype, tensor_type
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+class Differentiable(Description):
+    """The part of Tensor that autograd uses."""
+
+    __slots__ = ()
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded."""
+        flag = self._requires_grad
+        if flag == MAYBE:  # a view requires a gradient if its base does
+            return self._edge is not None or bool(self._root._requires_grad)
+        return bool(flag)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
+        if self.grad_fn is not None:
+            advice = (
+                " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+            raise RuntimeError(
+                f"you can only change requires_grad flags of leaf variables.{'' if value else advice}"
+            )
+        if value:
+            check_differentiable(self, "only Tensors of floating point and complex dtype")
+            check_may_require_grad(self)
+        self._requires_grad = bool(value) if value or self._view is None else MAYBE
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool, and cannot be deleted")
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Set ``requires_grad`` and return the tensor."""
+        if not isinstance(requires_grad, bool):
+            given = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {given}")
+        if not (requires_grad and (self._edge is not None or self.grad_fn is not None)):
+            if requires_grad:
+                check_differentiable(self, "only Tensors of floating point dtype")
+            self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of the operation that made this tensor, None for a leaf."""
+        edge = self._edge if self._view is None else self._view.edge(self)
+        return None if edge is None else edge[0]
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of ``grad_fn`` this tensor is."""
+        return 0 if self._edge is None else self._edge[1]
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor."""
+        return self.grad_fn is None
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient accumulated by backward."""
+        if self._grad is None and self._edge is not None and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Differentiable):
+                given = type(value).__name__
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {given}")
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if value._layout.type.device is not self._layout.type.device:
+                raise RuntimeError(
+                    f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device "
+                    f"type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same device"
+                )
+            kind = gradient_type(self)
+            if kind is not None and value._layout.type is not kind:
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype '{value.dtype.legacy.lower()}' to a tensor with "
+                    f"grad_dtype '{kind.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
+                    "the tensor's dtype)."
+                )
+            if value._layout.shape != self._layout.shape:
+                raise RuntimeError(
+                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                    f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
+                )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Compute the gradients of this tensor and add them to the ``grad`` of the leaves, or of ``inputs`` only.
+
+        ``gradient`` (of this tensor's shape) may be left out for a tensor of one element.  For the sake of older
+        programs it may also have another shape with as many elements, or one that broadcasts; that warns.  The other
+        arguments and the errors are those of :func:`numgrad.autograd.backward`.
+        """
+        if gradient is not None:
+            gradient = reshaped_gradient(self, gradient)
+        autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def is_inference(self) -> bool:
+        """Whether this is an inference tensor: made in inference mode, and no view of a normal tensor."""
+        return is_inference(self)
+
+    @property
+    def _version(self) -> int:
+        """How many in-place operations have changed the elements.
+
+        Raises:
+            RuntimeError: this is an inference tensor.
+        """
+        if is_inference(self):
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self._counter[0]
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor that this one is a view of; for inference tensors None, as they have no need to know."""
+        return self._root if self._is_view() else None
+
+    def _is_view(self) -> bool:
+        """Whether this tensor is a view of another; for inference tensors False."""
+        return self._view is not None and not is_inference(self)
+
+    def retain_grad(self) -> None:
+        """Have backward fill in ``grad`` although this tensor is not a leaf.
+
+        It gets what the hooks make of the gradient, those registered later, too.  If the tensor is changed in place
+        afterwards, it gets the gradient of the new value.  Does nothing to a leaf.
+
+        Raises:
+            RuntimeError: the tensor requires no gradient.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        node = self.grad_fn
+        if node is not None:
+            node.attachments().tensor_hooks.retained[self.output_nr] = ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether ``retain_grad`` was called on this non-leaf tensor."""
+        node = self.grad_fn
+        if node is None or node.attached is None:
+            return False
+        weak = node.attached.tensor_hooks.retained.get(self.output_nr)
+        return weak is not None and weak() is self
+
+    @property
+    def grad_dtype(self) -> dtype | None:
+        """The dtype that gradients of this leaf are converted to, at first its own; None leaves them as they are.
+
+        Raises:
+            RuntimeError: the tensor is no leaf; when it is set, ``grad`` is there in another dtype, or what is given
+                is neither a dtype nor None.
+        """
+        if self.grad_fn is not None:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        kind = gradient_type(self)
+        return None if kind is None else kind.dtype
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: dtype | None) -> None:
+        if self.grad_fn is not None:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if value is not None:
+            if not isinstance(value, dtype):
+                raise RuntimeError(f"grad_dtype must be a dtype or None, but got {type(value).__name__}")
+            if self._grad is not None and self._grad.dtype is not value:
+                raise RuntimeError(
+                    f"Cannot set grad_dtype to '{value.legacy}' because there is already a gradient with dtype "
+                    f"'{self._grad.dtype.legacy.lower()}'. Please clear the gradient (.grad = None) before changing "
+                    "grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
+                )
+        give_gradient_type(self, None if value is None else tensor_type(value, self.device))
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+        """Call ``hook(gradient)`` whenever this tensor's gradient is computed; what it returns replaces it.
+
+        Hooks run in the order of their registration, before those of ``grad_fn``.  They must not change the gradient
+        but may return one of the same shape, dtype and device in its place.  A hook belongs to the value that the
+        tensor has now: if the tensor is changed in place later, the gradient is that of the value before.  As in
+        PyTorch, the hook is called with None if backward comes by without a gradient for this tensor.
+
+        Raises:
+            RuntimeError: the tensor requires no gradient; in backward, if what is returned has another shape or dtype.
+            TypeError: in backward, if what is returned is no tensor.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node = self.grad_fn
+        if node is not None:
+            return add_hook(node.attachments().tensor_hooks.of_output(self.output_nr), hook)
+        return add_hook(self._leaf_hooks().of_output(0), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
+        """Call ``hook(tensor)`` whenever backward has added to the ``grad`` of this leaf.
+
+        The hook may use ``grad`` up: take an optimizer's step and set ``grad`` to None, so that the gradients of all
+        parameters need not be there at once.  It runs after the hooks of :meth:`register_hook`, and not in
+        :func:`numgrad.autograd.grad`, which adds to no ``grad``.
+
+        Raises:
+            RuntimeError: the tensor requires no gradient or is no leaf; in backward, if the hook returns a tensor.
+            TypeError: in backward, if the hook returns anything else but None.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return add_hook(self._leaf_hooks().after_accumulation(), hook)
+
+    def _leaf_hooks(self) -> TensorHooks:
+        if self._hooks is None:
+            self._hooks = TensorHooks()
+        return self._hooks
+
+    @property
+    def _backward_hooks(self) -> Hooks | None:
+        """The hooks of :meth:`register_hook` by number, None if there never were any; others may be assigned.
+
+        Raises:
+            TypeError: what is assigned is neither a dictionary nor None.
+        """
+        node = self.grad_fn
+        if node is None:
+            return None if self._hooks is None else self._hooks.hooks.get(0)
+        return None if node.attached is None else node.attached.tensor_hooks.hooks.get(self.output_nr)
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: Hooks | None) -> None:
+        _check_hooks("_backward_hooks", hooks)
+        node = self.grad_fn
+        by_output = (self._leaf_hooks() if node is None else node.attachments().tensor_hooks).hooks
+        if hooks is None:
+            by_output.pop(self.output_nr, None)
+        else:
+            by_output[self.output_nr] = hooks
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self) -> None:
+        raise RuntimeError("Deletion of _backwards_hooks not allowed!")
+
+    @property
+    def _post_accumulate_grad_hooks(self) -> Hooks | None:
+        """The hooks of :meth:`register_post_accumulate_grad_hook` by number, None if there never were any."""
+        return None if self._hooks is None else self._hooks.post_accumulate
+
+    @_post_accumulate_grad_hooks.setter
+    def _post_accumulate_grad_hooks(self, hooks: Hooks | None) -> None:
+        _check_hooks("_post_accumulate_grad_hooks", hooks)
+        self._leaf_hooks().post_accumulate = hooks
+
+    @_post_accumulate_grad_hooks.deleter
+    def _post_accumulate_grad_hooks(self) -> None:
+        raise RuntimeError("Deletion of _post_accumulate_grad_hooks not allowed!")
+
+
+def check_differentiable(tensor: Differentiable, which: str) -> None:
+    """Raise unless tensors of this dtype have derivatives; ``which`` says for the message what tensors have.
+
+    Raises:
+        RuntimeError: they have none.
+    """
+    kind = tensor._layout.type.dtype
+    if not kind.differentiable:
+        raise RuntimeError(f"{which} can require gradients, not {kind} (shape {list(tensor.shape)})")
+
+
+def _check_hooks(name: str, hooks: Any) -> None:
+    if not (hooks is None or isinstance(hooks, dict)):
+        raise TypeError(f"{name} must be a dictionary of hooks by number or None, not {type(hooks).__name__}")

@@ -1,0 +1,3172 @@
+"""The functions and methods that the op table makes, for type checkers and editors.
+
+Written by ``python tests/typed/signatures.py --write``.
+"""
+
+from builtins import bool as _bool
+from builtins import complex as _complex
+from builtins import float as _float
+from builtins import int as _int
+from builtins import str as _str
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.tensor import Tensor
+from ..core.types import Size
+from ..core.types import dtype as _dtype
+
+_Operand = Tensor | _complex | np.ndarray | np.generic
+
+
+class Methods:
+    """What the table attaches to Tensor."""
+
+    @property
+    def H(self) -> Tensor: ...
+
+    @property
+    def T(self) -> Tensor: ...
+
+    def __abs__(self, *, out: Tensor | None = ...) -> Tensor:
+        """The absolute value."""
+
+    def __add__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __and__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Tensor:
+        """What NumPy asks a tensor among the arguments of ``function``; see the top of this file."""
+
+    def __array_ufunc__(self, ufunc: Any, method: _str, *inputs: Any) -> Tensor:
+        """What NumPy asks a tensor among the inputs of ``ufunc``; see the top of this file."""
+
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+
+    def __delitem__(self, index: Any) -> None:
+        """Tensors have a fixed size: this raises TypeError."""
+
+    def __dlpack__(self, *, stream: Any = ..., max_version: Any | None = ..., dl_device: Any | None = ..., copy: _bool | None = ...) -> Any:
+        """A DLPack capsule of the tensor's memory, for another library's ``from_dlpack``."""
+
+    def __dlpack_device__(self) -> Any:
+        """Where the memory lies, in DLPack's numbers: ``(1, 0)``, the CPU, or ``(2, index)``, a GPU."""
+
+    def __eq__(self, other: _Operand) -> Tensor:  # type: ignore[override]
+        ...
+
+    def __floordiv__(self, other: Any) -> Tensor:
+        ...
+
+    def __ge__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __getitem__(self, index: Any) -> Tensor:
+        """The indexed part: a view of the tensor, or a new tensor where tensors, arrays or lists select
+        elements."""
+
+    def __gt__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __invert__(self) -> Tensor:
+        """``~self``."""
+
+    def __le__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __lshift__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __lt__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __matmul__(self, other: Any) -> Tensor:
+        ...
+
+    def __mod__(self, other: Any) -> Tensor:
+        ...
+
+    def __mul__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __ne__(self, other: _Operand) -> Tensor:  # type: ignore[override]
+        ...
+
+    def __neg__(self, *, out: Tensor | None = ...) -> Tensor:
+        """``-input``."""
+
+    def __or__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __pos__(self) -> Tensor:
+        """The tensor itself."""
+
+    def __pow__(self, other: Any) -> Tensor:
+        ...
+
+    def __radd__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __rand__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """What pickle and copy store: class, memory, layout, ``requires_grad`` and attributes."""
+
+    def __reversed__(self) -> Tensor:
+        ...
+
+    def __rfloordiv__(self, other: Any) -> Tensor:
+        ...
+
+    def __rlshift__(self, other: Any) -> Tensor:
+        ...
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        ...
+
+    def __rmod__(self, other: Any) -> Tensor:
+        ...
+
+    def __rmul__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __ror__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __rpow__(self, other: Any) -> Tensor:
+        ...
+
+    def __rrshift__(self, other: Any) -> Tensor:
+        ...
+
+    def __rshift__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __rsub__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        ...
+
+    def __rxor__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Overwrite the indexed part with a number or a tensor that broadcasts to it."""
+
+    def __sub__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __truediv__(self, other: _Operand) -> Tensor:
+        ...
+
+    def __xor__(self, other: _Operand) -> Tensor:
+        ...
+
+    def abs(self, *, out: Tensor | None = ...) -> Tensor:
+        """The absolute value."""
+
+    def abs_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``abs`` in place: overwrites the tensor and returns it."""
+
+    def absolute(self, *, out: Tensor | None = ...) -> Tensor:
+        """The absolute value."""
+
+    def absolute_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``abs`` in place: overwrites the tensor and returns it."""
+
+    def acos(self, *, out: Tensor | None = ...) -> Tensor:
+        """The angle from 0 to pi whose cosine is ``input``."""
+
+    def acos_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``acos`` in place: overwrites the tensor and returns it."""
+
+    def acosh(self, *, out: Tensor | None = ...) -> Tensor:
+        """The inverse of the hyperbolic cosine: NaN below 1."""
+
+    def acosh_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``acosh`` in place: overwrites the tensor and returns it."""
+
+    def add(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+        """``input + alpha * other``."""
+
+    def add_(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+        """``add`` in place: overwrites the tensor and returns it."""
+
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+        """``beta * input + alpha * bmm(batch1, batch2).sum(0)``; the input is expanded to (n, m)."""
+
+    def addbmm_(self, *args: Any, **keywords: Any) -> Tensor:
+        """``addbmm`` in place: overwrites the tensor and returns it."""
+
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
+        """``input + value * tensor1 / tensor2``."""
+
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
+        """``addcdiv`` in place."""
+
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
+        """``input + value * tensor1 * tensor2``."""
+
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
+        """``addcmul`` in place."""
+
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+        """``beta * input + alpha * (mat1 @ mat2)`` of an (n, k) and a (k, m) matrix; the input is expanded to (n,
+        m)."""
+
+    def addmm_(self, *args: Any, **keywords: Any) -> Tensor:
+        """``addmm`` in place: overwrites the tensor and returns it."""
+
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+        """``beta * input + alpha * (mat @ vec)`` of an (n, k) matrix and a vector of k; the input is expanded to
+        (n)."""
+
+    def addmv_(self, *args: Any, **keywords: Any) -> Tensor:
+        """``addmv`` in place: overwrites the tensor and returns it."""
+
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+        """``beta * input + alpha * outer(vec1, vec2)``; the input is expanded to the outer product's shape."""
+
+    def addr_(self, *args: Any, **keywords: Any) -> Tensor:
+        """``addr`` in place: overwrites the tensor and returns it."""
+
+    def adjoint(self, **keywords: Any) -> Tensor:
+        """The last two dimensions exchanged, complex numbers conjugated."""
+
+    def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+        """Whether no element is 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+
+    def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., **keywords: Any) -> _bool:
+        """Whether all elements are close to each other, as :func:`isclose` has it."""
+
+    def amax(self, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+        """The largest elements over all or some dimensions; the gradient is shared evenly among equal ones."""
+
+    def amin(self, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+        """The smallest elements over all or some dimensions; the gradient is shared evenly among equal ones."""
+
+    def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+        """The smallest and the largest elements, over all dimensions or one, as ``min`` and ``max``."""
+
+    def angle(self, *, out: Tensor | None = ...) -> Tensor:
+        """The angle of a complex number in the plane, from -pi to pi; of a real one 0, or pi if it is negative."""
+
+    def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+        """Whether any element is not 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+
+    def arccos(self, *, out: Tensor | None = ...) -> Tensor:
+        """The angle from 0 to pi whose cosine is ``input``."""
+
+    def arccos_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``acos`` in place: overwrites the tensor and returns it."""
+
+    def arccosh(self, *, out: Tensor | None = ...) -> Tensor:
+        """The inverse of the hyperbolic cosine: NaN below 1."""
+
+    def arccosh_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``acosh`` in place: overwrites the tensor and returns it."""
+
+    def arcsin(self, *, out: Tensor | None = ...) -> Tensor:
+        """The angle from -pi/2 to pi/2 whose sine is ``input``."""
+
+    def arcsin_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``asin`` in place: overwrites the tensor and returns it."""
+
+    def arcsinh(self, *, out: Tensor | None = ...) -> Tensor:
+        """The inverse of the hyperbolic sine."""
+
+    def arcsinh_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``asinh`` in place: overwrites the tensor and returns it."""
+
+    def arctan(self, *, out: Tensor | None = ...) -> Tensor:
+        """The angle from -pi/2 to pi/2 whose tangent is ``input``."""
+
+    def arctan2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The angle from -pi to pi of the point at x = ``other``, y = ``input``."""
+
+    def arctan2_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``atan2`` in place: overwrites the tensor and returns it."""
+
+    def arctan_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``atan`` in place: overwrites the tensor and returns it."""
+
+    def arctanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """The inverse of the hyperbolic tangent: infinite at -1 and 1."""
+
+    def arctanh_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``atanh`` in place: overwrites the tensor and returns it."""
+
+    def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+        """The index of the largest element: in the flattened tensor, or along a dimension."""
+
+    def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+        """The index of the smallest element: in the flattened tensor, or along a dimension."""
+
+    def argsort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ..., **keywords: Any) -> Tensor:
+        """The indices that would sort the tensor along a dimension; see :func:`sort`."""
+
+    def argwhere(self, **keywords: Any) -> Tensor:
+        """The indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
+
+    def as_strided(self, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
+        """A view of the input's storage in any sizes and strides, which count elements; it may overlap itself."""
+
+    def as_strided_(self, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
+        """Show another part of the tensor's storage, in place; see :func:`numgrad.as_strided`."""
+
+    def asin(self, *, out: Tensor | None = ...) -> Tensor:
+        """The angle from -pi/2 to pi/2 whose sine is ``input``."""
+
+    def asin_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``asin`` in place: overwrites the tensor and returns it."""
+
+    def asinh(self, *, out: Tensor | None = ...) -> Tensor:
+        """The inverse of the hyperbolic sine."""
+
+    def asinh_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``asinh`` in place: overwrites the tensor and returns it."""
+
+    def atan(self, *, out: Tensor | None = ...) -> Tensor:
+        """The angle from -pi/2 to pi/2 whose tangent is ``input``."""
+
+    def atan2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The angle from -pi to pi of the point at x = ``other``, y = ``input``."""
+
+    def atan2_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``atan2`` in place: overwrites the tensor and returns it."""
+
+    def atan_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``atan`` in place: overwrites the tensor and returns it."""
+
+    def atanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """The inverse of the hyperbolic tangent: infinite at -1 and 1."""
+
+    def atanh_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``atanh`` in place: overwrites the tensor and returns it."""
+
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+        """``beta * input + alpha * bmm(batch1, batch2)`` of (b, n, k) and (b, k, m); the input is expanded to (b,
+        n, m)."""
+
+    def baddbmm_(self, *args: Any, **keywords: Any) -> Tensor:
+        """``baddbmm`` in place: overwrites the tensor and returns it."""
+
+    def bernoulli(self, p: _float | None = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
+        """Ones, each with the probability that the element of ``input`` (or ``p``) gives, and zeros, of its
+        dtype."""
+
+    def bernoulli_(self, p: Any = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
+        """Fill the tensor with ones, each with probability ``p`` (a number or a tensor that broadcasts), and
+        zeros."""
+
+    def bincount(self, weights: Tensor | None = ..., minlength: _int = ..., **keywords: Any) -> Tensor:
+        """How often each number from 0 occurs in a row of integers, or the sums of the weights of those that do."""
+
+    def bitwise_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The bits set in both; of bools, logical and."""
+
+    def bitwise_and_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``bitwise_and`` in place: overwrites the tensor and returns it."""
+
+    def bitwise_left_shift(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The bits moved to the left by ``other`` places; 0 if there are not so many, or fewer than none."""
+
+    def bitwise_left_shift_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``bitwise_left_shift`` in place: overwrites the tensor and returns it."""
+
+    def bitwise_not(self, **keywords: Any) -> Tensor:
+        """The bits that are not set; of bools, logical not."""
+
+    def bitwise_not_(self, **keywords: Any) -> Tensor:
+        """``bitwise_not`` in place."""
+
+    def bitwise_or(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The bits set in either; of bools, logical or."""
+
+    def bitwise_or_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``bitwise_or`` in place: overwrites the tensor and returns it."""
+
+    def bitwise_right_shift(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The bits moved to the right by ``other`` places, the sign kept; only the sign if there are not so
+        many."""
+
+    def bitwise_right_shift_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``bitwise_right_shift`` in place: overwrites the tensor and returns it."""
+
+    def bitwise_xor(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The bits set in one but not both; of bools, exclusive or."""
+
+    def bitwise_xor_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``bitwise_xor`` in place: overwrites the tensor and returns it."""
+
+    def bmm(self, mat2: Tensor, **keywords: Any) -> Tensor:
+        """The products of (b, n, k) and (b, k, m) matrices, of shape (b, n, m)."""
+
+    def bool(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor as torch.bool."""
+
+    def broadcast_to(self, *sizes: Any, size: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor expanded to a shape: ``expand``, with NumPy's name."""
+
+    def byte(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor as torch.uint8."""
+
+    def cdouble(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor as torch.complex128."""
+
+    def ceil(self, *, out: Tensor | None = ...) -> Tensor:
+        """The smallest whole number not below the number."""
+
+    def ceil_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``ceil`` in place: overwrites the tensor and returns it."""
+
+    def cfloat(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor as torch.complex64."""
+
+    def char(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor as torch.int8."""
+
+    def chunk(self, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+        """``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer."""
+
+    def clamp(self, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
+        """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone."""
+
+    def clamp_(self, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
+        """``clamp`` in place."""
+
+    def clamp_max(self, max: Any, **keywords: Any) -> Tensor:
+        """``input``, but at most ``max``, a number or a tensor."""
+
+    def clamp_max_(self, max: Any, **keywords: Any) -> Tensor:
+        """``clamp_max`` in place."""
+
+    def clamp_min(self, min: Any, **keywords: Any) -> Tensor:
+        """``input``, but at least ``min``, a number or a tensor."""
+
+    def clamp_min_(self, min: Any, **keywords: Any) -> Tensor:
+        """``clamp_min`` in place."""
+
+    def clip(self, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
+        """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone."""
+
+    def clip_(self, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
+        """``clamp`` in place."""
+
+    def clone(self, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """A copy of the tensor; gradients flow back to the original."""
+
+    def conj(self, **keywords: Any) -> Tensor:
+        """The complex conjugate; of a real tensor or number the thing itself."""
+
+    def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
+        """The complex conjugate, as a new tensor."""
+
+    def conj_physical_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``conj_physical`` in place: overwrites the tensor and returns it."""
+
+    def contiguous(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor if its elements lie in row-major order, else a copy of which that is true."""
+
+    def copy_(self, src: Any, non_blocking: _bool = ..., **keywords: Any) -> Tensor:
+        """Overwrite the tensor with ``src``, broadcast and converted, from whatever device that lies on."""
+
+    def copysign(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The magnitude of ``input`` with the sign of ``other``, a tensor or a number."""
+
+    def copysign_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``copysign`` in place: overwrites the tensor and returns it."""
+
+    def cos(self, *, out: Tensor | None = ...) -> Tensor:
+        """The cosine of an angle in radians."""
+
+    def cos_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``cos`` in place: overwrites the tensor and returns it."""
+
+    def cosh(self, *, out: Tensor | None = ...) -> Tensor:
+        """The hyperbolic cosine."""
+
+    def cosh_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``cosh`` in place: overwrites the tensor and returns it."""
+
+    def count_nonzero(self, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
+        """How many elements are not 0, over all or some dimensions, as int64."""
+
+    def cpu(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor in the CPU's memory: itself if it lies there."""
+
+    def cross(self, other: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
+        """The cross product of vectors of three elements in a dimension, by default the first of size 3."""
+
+    def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor in the memory of a GPU, the current one unless another is named: itself if it lies there."""
+
+    def cummax(self, dim: _int, **keywords: Any) -> tuple[Tensor, Tensor]:
+        """The largest elements up to each one along a dimension, and their indices: of equal ones the last."""
+
+    def cummin(self, dim: _int, **keywords: Any) -> tuple[Tensor, Tensor]:
+        """The smallest elements up to each one along a dimension, and their indices: of equal ones the last."""
+
+    def cumprod(self, dim: _int, *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+        """The products of the elements up to each one along a dimension, computed in ``dtype``, int64 for
+        integers."""
+
+    def cumprod_(self, *args: Any, **keywords: Any) -> Tensor:
+        """``cumprod`` in place: overwrites the tensor and returns it."""
+
+    def cumsum(self, dim: _int, *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+        """The sums of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers."""
+
+    def cumsum_(self, *args: Any, **keywords: Any) -> Tensor:
+        """``cumsum`` in place: overwrites the tensor and returns it."""
+
+    def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
+        """An angle in degrees converted to radians."""
+
+    def deg2rad_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``deg2rad`` in place: overwrites the tensor and returns it."""
+
+    def diag(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
+        """A matrix with a vector's elements on a diagonal; of a matrix, a copy of the diagonal."""
+
+    def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
+        """Matrices with the last dimension's elements on a diagonal and zeros elsewhere."""
+
+    def diagflat(self, offset: _int = ..., **keywords: Any) -> Tensor:
+        """A matrix with all elements of a tensor, in a row, on a diagonal."""
+
+    def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
+        """The diagonals of the matrices in two dimensions, as a last dimension; a view."""
+
+    def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
+        """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, in that
+        place."""
+
+    def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., **keywords: Any) -> Tensor:
+        """The differences of neighbours in a dimension, ``n`` times; of bools, whether they differ."""
+
+    def dist(self, other: Tensor, p: _float = ..., **keywords: Any) -> Tensor:
+        """The ``p``-norm of ``input - other``, whose shapes broadcast, as one number."""
+
+    def div(self, other: Any, *, rounding_mode: _str | None = ..., out: Any = ..., **keywords: Any) -> Tensor:
+        """``input / other``; with a ``rounding_mode`` the quotient rounded towards 0 ("trunc") or downwards
+        ("floor")."""
+
+    def div_(self, other: Any, *, rounding_mode: _str | None = ..., **keywords: Any) -> Tensor:
+        """``div`` in place."""
+
+    def divide(self, other: Any, *, rounding_mode: _str | None = ..., out: Any = ..., **keywords: Any) -> Tensor:
+        """``input / other``; with a ``rounding_mode`` the quotient rounded towards 0 ("trunc") or downwards
+        ("floor")."""
+
+    def divide_(self, other: Any, *, rounding_mode: _str | None = ..., **keywords: Any) -> Tensor:
+        """``div`` in place."""
+
+    def dot(self, tensor: Tensor, **keywords: Any) -> Tensor:
+        """The sum of products of two vectors of one length."""
+
+    def double(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor as torch.float64."""
+
+    def dsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
+        """Equal pieces, or those between indices, along dimension 2."""
+
+    def eq(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input == other``."""
+
+    def eq_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``eq`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def equal(self, other: Tensor, **keywords: Any) -> _bool:
+        """Whether two tensors have the same shape and equal elements; NaN equals nothing."""
+
+    def erf(self, *, out: Tensor | None = ...) -> Tensor:
+        """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0."""
+
+    def erf_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``erf`` in place: overwrites the tensor and returns it."""
+
+    def erfc(self, *, out: Tensor | None = ...) -> Tensor:
+        """``1 - erf(input)``, accurate for large numbers."""
+
+    def erfc_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``erfc`` in place: overwrites the tensor and returns it."""
+
+    def exp(self, *, out: Tensor | None = ...) -> Tensor:
+        """e to the power of the number."""
+
+    def exp2(self, *, out: Tensor | None = ...) -> Tensor:
+        """2 to the power of the number."""
+
+    def exp2_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``exp2`` in place: overwrites the tensor and returns it."""
+
+    def exp_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``exp`` in place: overwrites the tensor and returns it."""
+
+    def expand(self, *sizes: Any, size: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor repeated along dimensions of size 1 (or new ones in front) without copying; -1 keeps a
+        size."""
+
+    def expand_as(self, other: Tensor, **keywords: Any) -> Tensor:
+        """The tensor expanded to the shape of ``other``."""
+
+    def expm1(self, *, out: Tensor | None = ...) -> Tensor:
+        """``exp(input) - 1``, accurate near 0."""
+
+    def expm1_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``expm1`` in place: overwrites the tensor and returns it."""
+
+    def exponential_(self, lambd: _float = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
+        """Fill the tensor with random numbers from the exponential distribution ``lambd * exp(-lambd * x)``."""
+
+    def fill_(self, value: Any, **keywords: Any) -> Tensor:
+        """Overwrite every element with a number."""
+
+    def fill_diagonal_(self, fill_value: Any, wrap: _bool = ..., **keywords: Any) -> Tensor:
+        """Overwrite the main diagonal with a number; of a tall matrix, with ``wrap``, also those that go on below
+        it."""
+
+    def fix(self, *, out: Tensor | None = ...) -> Tensor:
+        """The number without its fraction."""
+
+    def fix_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``trunc`` in place: overwrites the tensor and returns it."""
+
+    def flatten(self, start_dim: _int = ..., end_dim: _int = ..., **keywords: Any) -> Tensor:
+        """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-d tensor becomes one of a single element."""
+
+    def flip(self, *order: Any, dims: Any = ..., **keywords: Any) -> Tensor:
+        """A copy with the order of the indices of some dimensions reversed."""
+
+    def fliplr(self, **keywords: Any) -> Tensor:
+        """A copy with the columns (dimension 1) in reverse order."""
+
+    def flipud(self, **keywords: Any) -> Tensor:
+        """A copy with the rows (dimension 0) in reverse order."""
+
+    def float(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor as torch.float32."""
+
+    def float_power(self, exponent: Any, **keywords: Any) -> Tensor:
+        """``input ** exponent`` computed in float64, or complex128; either may be a number."""
+
+    def float_power_(self, exponent: Any, **keywords: Any) -> Tensor:
+        """``float_power`` in place, of a float64 tensor."""
+
+    def floor(self, *, out: Tensor | None = ...) -> Tensor:
+        """The largest whole number not above the number."""
+
+    def floor_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``floor`` in place: overwrites the tensor and returns it."""
+
+    def floor_divide(self, other: Any, **keywords: Any) -> Tensor:
+        """The quotient rounded towards minus infinity; it has no derivative, ``div(rounding_mode="floor")`` has
+        0."""
+
+    def floor_divide_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``floor_quotient`` in place: overwrites the tensor and returns it."""
+
+    def fmax(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The larger of two numbers; NaN only if both are NaN."""
+
+    def fmin(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The smaller of two numbers; NaN only if both are NaN."""
+
+    def fmod(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """What is left of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
+
+    def fmod_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``fmod`` in place: overwrites the tensor and returns it."""
+
+    def frac(self, *, out: Tensor | None = ...) -> Tensor:
+        """The fraction of the number, with its sign."""
+
+    def frac_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``frac`` in place: overwrites the tensor and returns it."""
+
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., **keywords: Any) -> Tensor:
+        """The elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so
+        on."""
+
+    def ge(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input >= other``."""
+
+    def ge_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``ge`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def ger(self, vec2: Tensor, **keywords: Any) -> Tensor:
+        """The matrix of the products of two vectors' elements."""
+
+    def greater(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input > other``."""
+
+    def greater_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``gt`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def greater_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input >= other``."""
+
+    def greater_equal_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``ge`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def gt(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input > other``."""
+
+    def gt_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``gt`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def hardshrink(self, lambd: _float = ..., **keywords: Any) -> Tensor:
+        """0 where the magnitude is at most ``lambd``, ``input`` elsewhere."""
+
+    def heaviside(self, values: Tensor, **keywords: Any) -> Tensor:
+        """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive; no derivative."""
+
+    def heaviside_(self, values: Tensor, **keywords: Any) -> Tensor:
+        """``heaviside`` in place."""
+
+    def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., **keywords: Any) -> Tensor:
+        """How many elements there are in each of ``bins`` equally wide bins from ``min`` to ``max``."""
+
+    def hsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
+        """Equal pieces, or those between indices, along the columns (of a vector, its elements)."""
+
+    def hypot(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``sqrt(input**2 + other**2)`` without overflow."""
+
+    def hypot_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``hypot`` in place: overwrites the tensor and returns it."""
+
+    @property
+    def imag(self) -> Tensor: ...
+
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., **keywords: Any) -> Tensor:
+        """A copy with ``alpha * source`` added at the indices of one dimension: ``out[index[i]] += alpha *
+        source[i]``."""
+
+    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., **keywords: Any) -> Tensor:
+        """``index_add`` in place: overwrites the tensor and returns it."""
+
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor, **keywords: Any) -> Tensor:
+        """A copy with ``source`` in place of what is at the indices of one dimension: ``out[index[i]] =
+        source[i]``."""
+
+    def index_copy_(self, dim: _int, index: Tensor, source: Tensor, **keywords: Any) -> Tensor:
+        """``index_copy`` in place: overwrites the tensor and returns it."""
+
+    def index_fill(self, dim: _int, index: Tensor, value: Any, **keywords: Any) -> Tensor:
+        """A copy with a number, or a 0-d tensor, at the indices of one dimension."""
+
+    def index_fill_(self, dim: _int, index: Tensor, value: Any, **keywords: Any) -> Tensor:
+        """:func:`index_fill` in place: overwrites the tensor and returns it."""
+
+    def index_put(self, indices: Any, values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
+        """A copy of the tensor with ``values``, which are broadcast, at the indices, as ``x[indices] = values``
+        puts them."""
+
+    def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
+        """:func:`index_put` in place: overwrites the tensor and returns it."""
+
+    def index_select(self, dim: _int, index: Tensor, **keywords: Any) -> Tensor:
+        """The tensor at the indices of one dimension, in their order; a copy."""
+
+    def inner(self, other: Tensor, **keywords: Any) -> Tensor:
+        """The sum of products over the last dimensions; of numbers the product with a tensor."""
+
+    def int(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor as torch.int32."""
+
+    def is_conj(self, **keywords: Any) -> _bool:
+        """False: conjugates are computed at once, not when they are read."""
+
+    def is_neg(self, **keywords: Any) -> _bool:
+        """False: what is negated is computed at once, not when it is read."""
+
+    def is_nonzero(self, **keywords: Any) -> _bool:
+        """Whether the one element is not zero."""
+
+    def is_pinned(self, device: Any = ..., **keywords: Any) -> _bool:
+        """Whether the tensor lies in pinned memory of the host."""
+
+    def is_same_size(self, other: Tensor, **keywords: Any) -> _bool:
+        """Whether two tensors have the same shape."""
+
+    def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., **keywords: Any) -> Tensor:
+        """Whether ``abs(input - other) <= atol + rtol * abs(other)``; NaN is close to NaN with ``equal_nan``."""
+
+    def isfinite(self, *, out: Tensor | None = ...) -> Tensor:
+        """Whether the number is neither infinite nor NaN."""
+
+    def isinf(self, *, out: Tensor | None = ...) -> Tensor:
+        """Whether the number is infinite."""
+
+    def isnan(self, *, out: Tensor | None = ...) -> Tensor:
+        """Whether the number is NaN."""
+
+    def isneginf(self, *, out: Tensor | None = ...) -> Tensor:
+        """Whether the number is minus infinity."""
+
+    def isposinf(self, *, out: Tensor | None = ...) -> Tensor:
+        """Whether the number is plus infinity."""
+
+    def isreal(self, **keywords: Any) -> Tensor:
+        """For each element whether its imaginary part is 0."""
+
+    def kron(self, other: Tensor, **keywords: Any) -> Tensor:
+        """The Kronecker product: the second tensor, times each element of the first, in that element's place."""
+
+    def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+        """The ``k``-th smallest element along a dimension (``k`` from 1), and its index."""
+
+    def ldexp(self, other: Tensor, **keywords: Any) -> Tensor:
+        """``input * 2**other``."""
+
+    def le(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input <= other``."""
+
+    def le_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``le`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def lerp(self, end: Tensor, weight: Any, **keywords: Any) -> Tensor:
+        """``input + weight * (end - input)``; the weight is a number or a tensor."""
+
+    def lerp_(self, end: Tensor, weight: Any, **keywords: Any) -> Tensor:
+        """``lerp`` in place."""
+
+    def less(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input < other``."""
+
+    def less_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``lt`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def less_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input <= other``."""
+
+    def less_equal_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``le`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def log(self, *, out: Tensor | None = ...) -> Tensor:
+        """The natural logarithm."""
+
+    def log10(self, *, out: Tensor | None = ...) -> Tensor:
+        """The logarithm to the base 10."""
+
+    def log10_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``log10`` in place: overwrites the tensor and returns it."""
+
+    def log1p(self, *, out: Tensor | None = ...) -> Tensor:
+        """``log(1 + input)``, accurate near 0."""
+
+    def log1p_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``log1p`` in place: overwrites the tensor and returns it."""
+
+    def log2(self, *, out: Tensor | None = ...) -> Tensor:
+        """The logarithm to the base 2."""
+
+    def log2_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``log2`` in place: overwrites the tensor and returns it."""
+
+    def log_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``log`` in place: overwrites the tensor and returns it."""
+
+    def log_softmax(self, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
+        """The logarithm of :func:`softmax`, without its rounding: ``input - log(sum(exp(input)))``."""
+
+    def logaddexp(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``log(exp(input) + exp(other))`` without overflow."""
+
+    def logaddexp2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``log2(2**input + 2**other)`` without overflow."""
+
+    def logcumsumexp(self, dim: _int, **keywords: Any) -> Tensor:
+        """The logarithms of the sums of the exponentials of the elements up to each one along a dimension."""
+
+    def logical_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Whether both numbers are other than zero."""
+
+    def logical_and_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``logical_and`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
+        """Whether the number is zero."""
+
+    def logical_not_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``logical_not`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def logical_or(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Whether one number at least is other than zero."""
+
+    def logical_or_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``logical_or`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def logical_xor(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Whether one number is zero and the other is not."""
+
+    def logical_xor_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``logical_xor`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def logit(self, eps: _float | None = ..., **keywords: Any) -> Tensor:
+        """``log(input / (1 - input))``, the inverse of ``sigmoid``; with ``eps``, of ``input`` clamped to 1 -
+        ``eps``."""
+
+    def logit_(self, eps: _float | None = ..., **keywords: Any) -> Tensor:
+        """``logit`` in place."""
+
+    def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = ..., **keywords: Any) -> Tensor:
+        """The logarithm of the sum of the exponentials over some dimensions, without overflow."""
+
+    def long(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor as torch.int64."""
+
+    def lt(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input < other``."""
+
+    def lt_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``lt`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    @property
+    def mH(self) -> Tensor: ...
+
+    @property
+    def mT(self) -> Tensor: ...
+
+    def masked_fill(self, mask: Tensor, value: Any, **keywords: Any) -> Tensor:
+        """A copy with ``value``, a number or a 0-d tensor, where ``mask`` holds; the two are broadcast."""
+
+    def masked_fill_(self, mask: Tensor, value: Any, **keywords: Any) -> Tensor:
+        """:func:`masked_fill` in place: overwrites the tensor and returns it."""
+
+    def masked_scatter(self, mask: Tensor, source: Tensor, **keywords: Any) -> Tensor:
+        """A copy with the first elements of ``source`` where ``mask`` holds, in order; input and mask are
+        broadcast."""
+
+    def masked_scatter_(self, mask: Tensor, source: Tensor, **keywords: Any) -> Tensor:
+        """:func:`masked_scatter` in place: overwrites the tensor and returns it."""
+
+    def masked_select(self, mask: Tensor, **keywords: Any) -> Tensor:
+        """The elements where ``mask`` holds, as a row; the two are broadcast."""
+
+    def matmul(self, other: Tensor, **keywords: Any) -> Tensor:
+        """The matrix product, by NumPy's rules: of vectors, matrices, and stacks of matrices that broadcast."""
+
+    def matrix_power(self, n: _int, **keywords: Any) -> Tensor:
+        """The product of ``n`` times a square matrix (or each of several), by repeated squaring; for 0 the unit
+        matrix."""
+
+    def max(self, dim: _int | Tensor | None = ..., keepdim: _bool = ..., *, other: Tensor | None = ..., **keywords: Any) -> Any:
+        """The largest element; with ``dim`` the largest along it and their indices; of two tensors the larger
+        elements."""
+
+    def maximum(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The larger of two numbers; NaN if either is NaN."""
+
+    def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+        """The mean of all elements, or over some dimensions, computed in ``dtype``."""
+
+    def median(self, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Any:
+        """The median of all elements, or with ``dim`` the medians along it and their indices."""
+
+    def min(self, dim: _int | Tensor | None = ..., keepdim: _bool = ..., *, other: Tensor | None = ..., **keywords: Any) -> Any:
+        """The smallest element; with ``dim`` the smallest along it and their indices; of two tensors the smaller
+        elements."""
+
+    def minimum(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The smaller of two numbers; NaN if either is NaN."""
+
+    def mm(self, mat2: Tensor, **keywords: Any) -> Tensor:
+        """The product of an (n, k) and a (k, m) matrix, of shape (n, m)."""
+
+    def mode(self, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+        """The most frequent elements along a dimension, of several the smallest, and where they last stand."""
+
+    def moveaxis(self, source: Any, destination: Any, **keywords: Any) -> Tensor:
+        """The dimensions ``source`` (one or several) moved to the places ``destination``, the others in their
+        order."""
+
+    def movedim(self, source: Any, destination: Any, **keywords: Any) -> Tensor:
+        """The dimensions ``source`` (one or several) moved to the places ``destination``, the others in their
+        order."""
+
+    def msort(self, **keywords: Any) -> Tensor:
+        """The elements in ascending order along the first dimension."""
+
+    def mul(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input * other``."""
+
+    def mul_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``mul`` in place: overwrites the tensor and returns it."""
+
+    def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
+        """Indices drawn with probabilities proportional to the rows of ``input`` (1-D or 2-D), as int64."""
+
+    def multiply(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input * other``."""
+
+    def multiply_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``mul`` in place: overwrites the tensor and returns it."""
+
+    def mv(self, vec: Tensor, **keywords: Any) -> Tensor:
+        """The product of an (n, k) matrix and a vector of k elements, of shape (n)."""
+
+    def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
+        """``nan`` (0 by default) for NaN, and for the infinities numbers that are by default the largest of the
+        dtype."""
+
+    def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
+        """``nan_to_num`` in place."""
+
+    def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+        """The mean of the elements that are not NaN, over all or some dimensions."""
+
+    def nanmedian(self, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Any:
+        """The median of the elements that are not NaN; see :func:`median`."""
+
+    def nansum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+        """The sum of the elements that are not NaN, over all or some dimensions."""
+
+    def narrow(self, dim: _int, start: Any, length: _int, **keywords: Any) -> Tensor:
+        """``length`` indices of a dimension from ``start``, an int or a 0-d tensor of one."""
+
+    def ndimension(self, **keywords: Any) -> _int:
+        """The number of dimensions."""
+
+    def ne(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input != other``."""
+
+    def ne_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``ne`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def neg(self, *, out: Tensor | None = ...) -> Tensor:
+        """``-input``."""
+
+    def neg_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``neg`` in place: overwrites the tensor and returns it."""
+
+    def negative(self, *, out: Tensor | None = ...) -> Tensor:
+        """``-input``."""
+
+    def negative_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``neg`` in place: overwrites the tensor and returns it."""
+
+    def new_empty(self, *args: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
+        """``numgrad.empty`` in the dtype and on the device of this tensor, unless others are given."""
+
+    def new_full(self, *args: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
+        """``numgrad.full`` in the dtype and on the device of this tensor, unless others are given."""
+
+    def new_ones(self, *args: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
+        """``numgrad.ones`` in the dtype and on the device of this tensor, unless others are given."""
+
+    def new_tensor(self, data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+        """``numgrad.tensor`` in the dtype and on the device of this tensor, unless others are given."""
+
+    def new_zeros(self, *args: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
+        """``numgrad.zeros`` in the dtype and on the device of this tensor, unless others are given."""
+
+    def nonzero(self, *, as_tuple: _bool = ..., **keywords: Any) -> Any:
+        """The indices of the elements that are not zero, in row-major order."""
+
+    def norm(self, p: _float | _str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Any = ..., **keywords: Any) -> Tensor:
+        """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2."""
+
+    def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
+        """Fill the tensor with random numbers from the normal distribution with this mean and standard
+        deviation."""
+
+    def not_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input != other``."""
+
+    def not_equal_(self, *others: Any, **keywords: Any) -> Tensor:
+        """``ne`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+
+    def outer(self, vec2: Tensor, **keywords: Any) -> Tensor:
+        """The matrix of the products of two vectors' elements."""
+
+    def permute(self, *order: Any, dims: Any = ..., **keywords: Any) -> Tensor:
+        """The dimensions in another order."""
+
+    def pin_memory(self, device: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor in pinned memory of the host, from which GPUs copy while programs go on: itself if it lies
+        there."""
+
+    def positive(self, **keywords: Any) -> Tensor:
+        """The tensor itself."""
+
+    def pow(self, exponent: Any, *, out: Any = ..., **keywords: Any) -> Tensor:
+        """``input ** exponent``, either of which may be a number."""
+
+    def pow_(self, exponent: Any, **keywords: Any) -> Tensor:
+        """``pow`` in place."""
+
+    def prelu(self, weight: Tensor, **keywords: Any) -> Tensor:
+        """:func:`leaky_relu` with a slope that is learnt: one for all, or one for each index of dimension 1."""
+
+    def prod(self, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+        """The product of all elements, or along a dimension, computed in ``dtype``."""
+
+    def put(self, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
+        """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there."""
+
+    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
+        """``put`` in place: overwrites the tensor and returns it."""
+
+    def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
+        """An angle in radians converted to degrees."""
+
+    def rad2deg_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``rad2deg`` in place: overwrites the tensor and returns it."""
+
+    def random_(self, *args: Any, generator: Any = ..., **keywords: Any) -> Tensor:
+        """Fill the tensor with random integers from [from, to), by default all that its dtype can hold from 0
+        on."""
+
+    def ravel(self, **keywords: Any) -> Tensor:
+        """All elements in a row: on the same memory where they lie in row-major order, else copied."""
+
+    @property
+    def real(self) -> Tensor: ...
+
+    def reciprocal(self, *, out: Tensor | None = ...) -> Tensor:
+        """``1 / input``."""
+
+    def reciprocal_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``reciprocal`` in place: overwrites the tensor and returns it."""
+
+    def record_stream(self, stream: Any, **keywords: Any) -> None:
+        """Note that work on a stream, not the one that the tensor was made on, uses its memory."""
+
+    def relu(self, *, out: Tensor | None = ...) -> Tensor:
+        """``max(input, 0)``; NaN stays NaN."""
+
+    def relu_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``relu`` in place: overwrites the tensor and returns it."""
+
+    def remainder(self, other: Any, **keywords: Any) -> Tensor:
+        """What is left of ``input / other``, with the sign of ``other``, as Python's ``%``; either may be a
+        number."""
+
+    def remainder_(self, other: Any, **keywords: Any) -> Tensor:
+        """``remainder`` in place."""
+
+    def repeat(self, *counts: Any, repeats: Any = ..., **keywords: Any) -> Tensor:
+        """Copies of the tensor side by side, so many along each dimension; further dimensions are added in
+        front."""
+
+    def repeat_interleave(self, repeats: Any = ..., dim: _int | None = ..., *, output_size: Any = ..., **keywords: Any) -> Tensor:
+        """Each index of a dimension repeated: all as often, or each as often as a tensor says."""
+
+    def reshape(self, *sizes: Any, shape: Any = ..., **keywords: Any) -> Tensor:
+        """The same elements in another shape: on the same memory where possible, else copied."""
+
+    def reshape_as(self, other: Tensor, **keywords: Any) -> Tensor:
+        """The same elements in the shape of ``other``."""
+
+    def resize_(self, *sizes: Any, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """Give the tensor another shape, in row-major order, of the memory that begins where it does."""
+
+    def resize_as_(self, the_template: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """``resize_`` to the shape of another tensor."""
+
+    def resolve_conj(self, **keywords: Any) -> Tensor:
+        """The tensor itself: conjugates are computed at once, not when they are read."""
+
+    def resolve_neg(self, **keywords: Any) -> Tensor:
+        """The tensor itself: what is negated is computed at once, not when it is read."""
+
+    def roll(self, shifts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
+        """The elements moved on by ``shifts`` places along ``dims``, those at the end to the front."""
+
+    def rot90(self, k: _int = ..., dims: Any = ..., **keywords: Any) -> Tensor:
+        """A copy turned by 90 degrees, ``k`` times, from the first of two dimensions towards the second."""
+
+    def round(self, *, decimals: _int = ..., **keywords: Any) -> Tensor:
+        """The nearest number with so many decimals (negative: with so many zeros); halves go to the even one."""
+
+    def round_(self, *, decimals: _int = ..., **keywords: Any) -> Tensor:
+        """``round`` in place."""
+
+    def rsqrt(self, *, out: Tensor | None = ...) -> Tensor:
+        """``1 / sqrt(input)``: infinite at 0."""
+
+    def rsqrt_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``rsqrt`` in place: overwrites the tensor and returns it."""
+
+    def rsub(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+        """``other - alpha * input``."""
+
+    def scatter(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
+        """A copy with ``src``, a tensor or number, at ``index``: ``out[i, index[i, j]] = src[i, j]`` for
+        ``dim=1``."""
+
+    def scatter_(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
+        """:func:`scatter` in place: overwrites the tensor and returns it."""
+
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor, **keywords: Any) -> Tensor:
+        """A copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``."""
+
+    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor, **keywords: Any) -> Tensor:
+        """``scatter_add`` in place: overwrites the tensor and returns it."""
+
+    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
+        """A copy in which the elements of ``src`` with one index are reduced to one."""
+
+    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
+        """``scatter_reduce`` in place: overwrites the tensor and returns it."""
+
+    def select(self, dim: _int, index: _int, **keywords: Any) -> Tensor:
+        """The part of the tensor at one index of a dimension, which goes."""
+
+    def select_scatter(self, src: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
+        """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, in that place."""
+
+    def set_(self, source: Tensor | None = ..., storage_offset: _int = ..., size: Any = ..., stride: Any = ..., **keywords: Any) -> Tensor:
+        """Give the tensor the memory of another one: all of it as that sees it, or, with a ``size``, a part."""
+
+    def sgn(self, *, out: Tensor | None = ...) -> Tensor:
+        """The sign of a real number: -1, 0 or 1; a complex number divided by its magnitude."""
+
+    def sgn_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``sgn`` in place: overwrites the tensor and returns it."""
+
+    def short(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor as torch.int16."""
+
+    def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
+        """``1 / (1 + exp(-input))``."""
+
+    def sigmoid_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``sigmoid`` in place: overwrites the tensor and returns it."""
+
+    def sign(self, *, out: Tensor | None = ...) -> Tensor:
+        """-1, 0 or 1: the sign of the number."""
+
+    def sign_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``sign`` in place: overwrites the tensor and returns it."""
+
+    def signbit(self, *, out: Tensor | None = ...) -> Tensor:
+        """Whether the number is negative, or a zero or NaN with a minus sign."""
+
+    def sin(self, *, out: Tensor | None = ...) -> Tensor:
+        """The sine of an angle in radians."""
+
+    def sin_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``sin`` in place: overwrites the tensor and returns it."""
+
+    def sinc(self, *, out: Tensor | None = ...) -> Tensor:
+        """``sin(pi * input) / (pi * input)``, and 1 at 0."""
+
+    def sinc_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``sinc`` in place: overwrites the tensor and returns it."""
+
+    def sinh(self, *, out: Tensor | None = ...) -> Tensor:
+        """The hyperbolic sine."""
+
+    def sinh_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``sinh`` in place: overwrites the tensor and returns it."""
+
+    def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., **keywords: Any) -> Tensor:
+        """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, in its place."""
+
+    def softmax(self, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
+        """``exp(input)`` divided by its sum along ``dim``."""
+
+    def sort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+        """The elements in ascending or descending order along a dimension, and where they stood."""
+
+    def split(self, split_size: Any, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+        """Pieces of one size, the last of which may be smaller, or of the sizes given: see ``numgrad.split``."""
+
+    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+        """Pieces of the sizes given."""
+
+    def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
+        """The square root."""
+
+    def sqrt_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``sqrt`` in place: overwrites the tensor and returns it."""
+
+    def square(self, **keywords: Any) -> Tensor:
+        """``input ** 2``."""
+
+    def square_(self, **keywords: Any) -> Tensor:
+        """``square`` in place."""
+
+    def squeeze(self, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
+        """The tensor without its dimensions of size 1, or without those of ``dim`` that have it."""
+
+    def squeeze_(self, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
+        """Remove in place the dimensions of size 1, or those of ``dim`` that have it."""
+
+    def std(self, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
+        """The standard deviation over all or some dimensions: the square root of :func:`var`."""
+
+    def sub(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+        """``input - alpha * other``."""
+
+    def sub_(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+        """``sub`` in place: overwrites the tensor and returns it."""
+
+    def subtract(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+        """``input - alpha * other``."""
+
+    def subtract_(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+        """``sub`` in place: overwrites the tensor and returns it."""
+
+    def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+        """The sum of all elements, or over some dimensions, computed in ``dtype``."""
+
+    def sum_to_size(self, *size: Any, **keywords: Any) -> Tensor:
+        """The sum over the dimensions that broadcasting a tensor of this size to the input's shape repeats."""
+
+    def swapaxes(self, axis0: _int, axis1: _int, **keywords: Any) -> Tensor:
+        """Two dimensions exchanged: NumPy's name of ``transpose``."""
+
+    def swapaxes_(self, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
+        """Exchange two dimensions in place."""
+
+    def swapdims(self, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
+        """Two dimensions exchanged: another name of ``transpose``."""
+
+    def swapdims_(self, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
+        """Exchange two dimensions in place."""
+
+    def t(self, **keywords: Any) -> Any:
+        """The transpose of a matrix; a tensor of fewer dimensions as it is."""
+
+    def t_(self, **keywords: Any) -> Tensor:
+        """Exchange the two dimensions of a matrix in place; a tensor of fewer dimensions stays as it is."""
+
+    def take(self, index: Tensor, **keywords: Any) -> Tensor:
+        """The elements at the indices, of any shape, of the flattened tensor."""
+
+    def take_along_dim(self, indices: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
+        """The elements at ``indices`` along ``dim``, the two broadcast against each other in the other
+        dimensions."""
+
+    def tan(self, *, out: Tensor | None = ...) -> Tensor:
+        """The tangent of an angle in radians."""
+
+    def tan_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``tan`` in place: overwrites the tensor and returns it."""
+
+    def tanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """The hyperbolic tangent."""
+
+    def tanh_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``tanh`` in place: overwrites the tensor and returns it."""
+
+    def tensor_split(self, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+        """So many pieces, the first of which may be larger by one, or the pieces between the indices given."""
+
+    def tile(self, *counts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
+        """``repeat``, in which numbers may be left out in front, as in NumPy."""
+
+    def to(self, *args: Any, dtype: Any = ..., device: Any = ..., non_blocking: _bool = ..., copy: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
+        """The tensor with another dtype or device (given as such, or as another tensor's); itself if nothing
+        changes."""
+
+    def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+        """The ``k`` largest (or smallest) elements along a dimension, in order, and where they stood."""
+
+    def trace(self, **keywords: Any) -> Tensor:
+        """The sum of a matrix's diagonal; of integers as int64."""
+
+    def transpose(self, dim0: _int, dim1: _int, **keywords: Any) -> Any:
+        """Two dimensions exchanged."""
+
+    def transpose_(self, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
+        """Exchange two dimensions in place."""
+
+    def tril(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
+        """Matrices with zeros above a diagonal, which is counted from the main one to the right."""
+
+    def tril_(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
+        """``tril`` in place: overwrites the tensor and returns it."""
+
+    def triu(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
+        """Matrices with zeros below a diagonal, which is counted from the main one to the right."""
+
+    def triu_(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
+        """``triu`` in place: overwrites the tensor and returns it."""
+
+    def true_divide(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input / other``, the true quotient also of integers."""
+
+    def true_divide_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``div`` in place: overwrites the tensor and returns it."""
+
+    def trunc(self, *, out: Tensor | None = ...) -> Tensor:
+        """The number without its fraction."""
+
+    def trunc_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``trunc`` in place: overwrites the tensor and returns it."""
+
+    def type(self, dtype: Any = ..., non_blocking: _bool = ..., **keywords: Any) -> Any:
+        """The name of the tensor's type, or the tensor converted to a dtype or to a type such as
+        "torch.cuda.FloatTensor"."""
+
+    def type_as(self, other: Tensor, **keywords: Any) -> Tensor:
+        """The tensor with the dtype and device of ``other``; itself if it has these."""
+
+    def unbind(self, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+        """The parts of the tensor at every index of a dimension."""
+
+    def unflatten(self, dim: _int, sizes: Sequence[_int], **keywords: Any) -> Tensor:
+        """One dimension as several, of the sizes given, one of which may be -1."""
+
+    def unfold(self, dimension: _int, size: _int, step: _int, **keywords: Any) -> Any:
+        """The windows of ``size`` indices of a dimension, ``step`` apart, as a last dimension; a view."""
+
+    def uniform_(self, *args: Any, generator: Any = ..., **keywords: Any) -> Tensor:
+        """Fill the tensor with random numbers from the uniform distribution on [from, to), by default [0, 1)."""
+
+    def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., **keywords: Any) -> Any:
+        """The different elements, or slices along ``dim``, in ascending order."""
+
+    def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., **keywords: Any) -> Any:
+        """The elements, or slices along ``dim``, that differ from the one before; see :func:`unique`."""
+
+    def unsafe_chunk(self, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+        """``chunk`` whose pieces autograd takes for copies."""
+
+    def unsafe_split(self, split_size: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+        """``split`` whose pieces autograd takes for copies, so that it does not notice when they are changed in
+        place."""
+
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+        """``split_with_sizes`` whose pieces autograd takes for copies."""
+
+    def unsqueeze(self, dim: _int, **keywords: Any) -> Tensor:
+        """The tensor with a further dimension of size 1 at ``dim``."""
+
+    def unsqueeze_(self, dim: _int, **keywords: Any) -> Tensor:
+        """Insert in place a dimension of size 1 at ``dim``."""
+
+    def var(self, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
+        """The variance over all or some dimensions: the mean squared distance from the mean."""
+
+    def vdot(self, other: Tensor, **keywords: Any) -> Tensor:
+        """``dot`` with the first vector conjugated."""
+
+    def view(self, *shape: Any, size: Any = ..., **keywords: Any) -> Tensor:
+        """The same elements in another shape, on the same memory; one size may be -1."""
+
+    def view_as(self, other: Tensor, **keywords: Any) -> Tensor:
+        """The same elements in the shape of ``other``, on the same memory."""
+
+    def vsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
+        """Equal pieces, or those between indices, along the rows."""
+
+    def where(self, condition: Tensor, other: Any, **keywords: Any) -> Tensor:
+        """This tensor's elements where ``condition`` holds, ``other``'s elsewhere."""
+
+    def xlogy(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``input * log(other)``, either of which may be a number; 0 where ``input`` is 0 and ``other`` is not
+        NaN."""
+
+    def xlogy_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``xlogy`` in place: overwrites the tensor and returns it."""
+
+    def zero_(self, **keywords: Any) -> Tensor:
+        """Overwrite every element with zero."""
+
+
+BoolTensor: Any
+
+
+ByteTensor: Any
+
+
+CharTensor: Any
+
+
+DoubleTensor: Any
+
+
+FloatTensor: Any
+
+
+IntTensor: Any
+
+
+LongTensor: Any
+
+
+ShortTensor: Any
+
+
+def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The absolute value."""
+
+
+def abs_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``abs`` in place: overwrites the tensor and returns it."""
+
+
+def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The absolute value."""
+
+
+def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The angle from 0 to pi whose cosine is ``input``."""
+
+
+def acos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``acos`` in place: overwrites the tensor and returns it."""
+
+
+def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The inverse of the hyperbolic cosine: NaN below 1."""
+
+
+def acosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``acosh`` in place: overwrites the tensor and returns it."""
+
+
+def add(input: Tensor, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+    """``input + alpha * other``."""
+
+
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+    """``beta * input + alpha * bmm(batch1, batch2).sum(0)``; the input is expanded to (n, m)."""
+
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
+    """``input + value * tensor1 / tensor2``."""
+
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
+    """``input + value * tensor1 * tensor2``."""
+
+
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)`` of an (n, k) and a (k, m) matrix; the input is expanded to (n,
+    m)."""
+
+
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)`` of an (n, k) matrix and a vector of k; the input is expanded to
+    (n)."""
+
+
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``; the input is expanded to the outer product's shape."""
+
+
+def adjoint(input: Tensor, **keywords: Any) -> Tensor:
+    """The last two dimensions exchanged, complex numbers conjugated."""
+
+
+def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+    """Whether no element is 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+
+
+def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., **keywords: Any) -> _bool:
+    """Whether all elements are close to each other, as :func:`isclose` has it."""
+
+
+def alpha_dropout(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
+    """Dropout for self-normalizing networks: what is dropped becomes the activation's limit, not 0."""
+
+
+def alpha_dropout_(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
+    """:func:`alpha_dropout` in place."""
+
+
+def amax(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+    """The largest elements over all or some dimensions; the gradient is shared evenly among equal ones."""
+
+
+def amin(input: Tensor, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+    """The smallest elements over all or some dimensions; the gradient is shared evenly among equal ones."""
+
+
+def aminmax(input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The smallest and the largest elements, over all dimensions or one, as ``min`` and ``max``."""
+
+
+def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The angle of a complex number in the plane, from -pi to pi; of a real one 0, or pi if it is negative."""
+
+
+def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+    """Whether any element is not 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+
+
+def arange(start: Any = ..., end: Any = ..., step: Any = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """Numbers from ``start`` up to and without ``end``, ``step`` apart; int64 if all three are ints."""
+
+
+def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The angle from 0 to pi whose cosine is ``input``."""
+
+
+def arccos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``acos`` in place: overwrites the tensor and returns it."""
+
+
+def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The inverse of the hyperbolic cosine: NaN below 1."""
+
+
+def arccosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``acosh`` in place: overwrites the tensor and returns it."""
+
+
+def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The angle from -pi/2 to pi/2 whose sine is ``input``."""
+
+
+def arcsin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``asin`` in place: overwrites the tensor and returns it."""
+
+
+def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The inverse of the hyperbolic sine."""
+
+
+def arcsinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``asinh`` in place: overwrites the tensor and returns it."""
+
+
+def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The angle from -pi/2 to pi/2 whose tangent is ``input``."""
+
+
+def arctan2(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The angle from -pi to pi of the point at x = ``other``, y = ``input``."""
+
+
+def arctan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``atan`` in place: overwrites the tensor and returns it."""
+
+
+def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The inverse of the hyperbolic tangent: infinite at -1 and 1."""
+
+
+def arctanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``atanh`` in place: overwrites the tensor and returns it."""
+
+
+def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+    """The index of the largest element: in the flattened tensor, or along a dimension."""
+
+
+def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+    """The index of the smallest element: in the flattened tensor, or along a dimension."""
+
+
+def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ..., **keywords: Any) -> Tensor:
+    """The indices that would sort the tensor along a dimension; see :func:`sort`."""
+
+
+def argwhere(input: Tensor, **keywords: Any) -> Tensor:
+    """The indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
+
+
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
+    """A view of the input's storage in any sizes and strides, which count elements; it may overlap itself."""
+
+
+def as_tensor(data: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
+    """``data`` as a tensor: a tensor itself, an array on its own memory, else copied."""
+
+
+def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The angle from -pi/2 to pi/2 whose sine is ``input``."""
+
+
+def asin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``asin`` in place: overwrites the tensor and returns it."""
+
+
+def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The inverse of the hyperbolic sine."""
+
+
+def asinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``asinh`` in place: overwrites the tensor and returns it."""
+
+
+def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The angle from -pi/2 to pi/2 whose tangent is ``input``."""
+
+
+def atan2(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The angle from -pi to pi of the point at x = ``other``, y = ``input``."""
+
+
+def atan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``atan`` in place: overwrites the tensor and returns it."""
+
+
+def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The inverse of the hyperbolic tangent: infinite at -1 and 1."""
+
+
+def atanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``atanh`` in place: overwrites the tensor and returns it."""
+
+
+def atleast_1d(*tensors: Any, **keywords: Any) -> Tensor:
+    """The tensor with at least one dimension; several tensors, also as a sequence, give a tuple."""
+
+
+def atleast_2d(*tensors: Any, **keywords: Any) -> Tensor:
+    """The tensor with at least two dimensions, new ones in front; several tensors give a tuple."""
+
+
+def atleast_3d(*tensors: Any, **keywords: Any) -> Tensor:
+    """The tensor with at least three dimensions, a vector being (1, n, 1) and a matrix (n, m, 1)."""
+
+
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
+    """``beta * input + alpha * bmm(batch1, batch2)`` of (b, n, k) and (b, k, m); the input is expanded to (b,
+    n, m)."""
+
+
+def bernoulli(input: Tensor, p: _float | None = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
+    """Ones, each with the probability that the element of ``input`` (or ``p``) gives, and zeros, of its
+    dtype."""
+
+
+def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., **keywords: Any) -> Tensor:
+    """How often each number from 0 occurs in a row of integers, or the sums of the weights of those that do."""
+
+
+def bitwise_and(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The bits set in both; of bools, logical and."""
+
+
+def bitwise_left_shift(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The bits moved to the left by ``other`` places; 0 if there are not so many, or fewer than none."""
+
+
+def bitwise_not(input: Tensor, **keywords: Any) -> Tensor:
+    """The bits that are not set; of bools, logical not."""
+
+
+def bitwise_or(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The bits set in either; of bools, logical or."""
+
+
+def bitwise_right_shift(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The bits moved to the right by ``other`` places, the sign kept; only the sign if there are not so
+    many."""
+
+
+def bitwise_xor(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The bits set in one but not both; of bools, exclusive or."""
+
+
+def block_diag(*tensors: Any, **keywords: Any) -> Tensor:
+    """A matrix with the given ones along its diagonal and zeros elsewhere; a vector is a row, a number a 1x1
+    matrix."""
+
+
+def bmm(input: Tensor, mat2: Tensor, **keywords: Any) -> Tensor:
+    """The products of (b, n, k) and (b, k, m) matrices, of shape (b, n, m)."""
+
+
+def broadcast_shapes(*shapes: Any, **keywords: Any) -> Size:
+    """The shape that tensors of these shapes (ints stand for one dimension) have when they are broadcast."""
+
+
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor], **keywords: Any) -> tuple[Tensor, ...]:
+    """The tensors, given one by one or as one sequence, expanded to their common shape."""
+
+
+def broadcast_to(input: Tensor, *sizes: Any, size: Any = ..., **keywords: Any) -> Tensor:
+    """The tensor expanded to a shape: ``expand``, with NumPy's name."""
+
+
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., **keywords: Any) -> Tensor:
+    """Where each value belongs in one sorted row of boundaries; see :func:`searchsorted`."""
+
+
+def can_cast(from_: _dtype, to: _dtype, **keywords: Any) -> _bool:
+    """Whether PyTorch's promotion would store numbers of one dtype in another: never in a lower category's."""
+
+
+def cartesian_prod(*tensors: Any, **keywords: Any) -> Tensor:
+    """The rows of all combinations of one element of each vector; of a single vector, the vector."""
+
+
+def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ..., axis: _int | None = ..., **keywords: Any) -> Tensor:
+    """The tensors joined along an existing dimension, in the dtype that all can be converted to."""
+
+
+def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _str | None = ..., **keywords: Any) -> Tensor:
+    """The ``p``-norms of the differences of all rows of ``x1`` (..., P, M) from all rows of ``x2`` (..., R,
+    M)."""
+
+
+def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The smallest whole number not below the number."""
+
+
+def ceil_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``ceil`` in place: overwrites the tensor and returns it."""
+
+
+def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ..., **keywords: Any) -> Tensor:
+    """``input`` where it is positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere."""
+
+
+def celu_(input: Tensor, alpha: _float = ..., inplace: _bool = ..., **keywords: Any) -> Tensor:
+    """``celu`` in place: overwrites the tensor and returns it."""
+
+
+def chain_matmul(*matrices: Tensor, **keywords: Any) -> Tensor:
+    """The product of several matrices, in the order of multiplications that takes the fewest."""
+
+
+def chunk(input: Tensor, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer."""
+
+
+def clamp(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
+    """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone."""
+
+
+def clamp_(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
+    """``clamp`` in place."""
+
+
+def clamp_max(input: Tensor, max: Any, **keywords: Any) -> Tensor:
+    """``input``, but at most ``max``, a number or a tensor."""
+
+
+def clamp_max_(input: Tensor, max: Any, **keywords: Any) -> Tensor:
+    """``clamp_max`` in place."""
+
+
+def clamp_min(input: Tensor, min: Any, **keywords: Any) -> Tensor:
+    """``input``, but at least ``min``, a number or a tensor."""
+
+
+def clamp_min_(input: Tensor, min: Any, **keywords: Any) -> Tensor:
+    """``clamp_min`` in place."""
+
+
+def clip(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
+    """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone."""
+
+
+def clip_(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
+    """``clamp`` in place."""
+
+
+def clone(input: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
+    """A copy of the tensor; gradients flow back to the original."""
+
+
+def column_stack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
+    """The tensors joined along the columns, a vector being one column."""
+
+
+def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ..., **keywords: Any) -> Tensor:
+    """The rows of all choices of ``r`` elements of a vector, in their order."""
+
+
+def complex(real: Tensor, imag: Tensor, **keywords: Any) -> Tensor:
+    """Complex numbers from their real and imaginary parts, which have one floating-point dtype and
+    broadcast."""
+
+
+def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ..., axis: _int | None = ..., **keywords: Any) -> Tensor:
+    """The tensors joined along an existing dimension, in the dtype that all can be converted to."""
+
+
+def concatenate(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ..., axis: _int | None = ..., **keywords: Any) -> Tensor:
+    """The tensors joined along an existing dimension, in the dtype that all can be converted to."""
+
+
+def conj(input: Tensor | _complex, **keywords: Any) -> Tensor:
+    """The complex conjugate; of a real tensor or number the thing itself."""
+
+
+def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The complex conjugate, as a new tensor."""
+
+
+def contiguous(input: Tensor, memory_format: Any = ..., **keywords: Any) -> Tensor:
+    """The tensor if its elements lie in row-major order, else a copy of which that is true."""
+
+
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | _str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., **keywords: Any) -> Tensor:
+    """The convolution of images of 1 dimensions with filters."""
+
+
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | _str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., **keywords: Any) -> Tensor:
+    """The convolution of images of 2 dimensions with filters."""
+
+
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | _str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., **keywords: Any) -> Tensor:
+    """The convolution of images of 3 dimensions with filters."""
+
+
+def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The magnitude of ``input`` with the sign of ``other``, a tensor or a number."""
+
+
+def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The cosine of an angle in radians."""
+
+
+def cos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``cos`` in place: overwrites the tensor and returns it."""
+
+
+def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The hyperbolic cosine."""
+
+
+def cosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``cosh`` in place: overwrites the tensor and returns it."""
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., **keywords: Any) -> Tensor:
+    """``sum(x1 * x2) / (norm(x1) * norm(x2))`` along a dimension, which goes; no norm counts for less than
+    ``eps``."""
+
+
+def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
+    """How many elements are not 0, over all or some dimensions, as int64."""
+
+
+def cross(input: Tensor, other: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
+    """The cross product of vectors of three elements in a dimension, by default the first of size 3."""
+
+
+def cummax(input: Tensor, dim: _int, **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The largest elements up to each one along a dimension, and their indices: of equal ones the last."""
+
+
+def cummin(input: Tensor, dim: _int, **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The smallest elements up to each one along a dimension, and their indices: of equal ones the last."""
+
+
+def cumprod(input: Tensor, dim: _int, *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+    """The products of the elements up to each one along a dimension, computed in ``dtype``, int64 for
+    integers."""
+
+
+def cumsum(input: Tensor, dim: _int, *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+    """The sums of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers."""
+
+
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: _float = ..., dim: _int = ..., **keywords: Any) -> Tensor:
+    """:func:`trapezoid` up to each point but the first."""
+
+
+def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """An angle in degrees converted to radians."""
+
+
+def deg2rad_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``deg2rad`` in place: overwrites the tensor and returns it."""
+
+
+def detach(input: Tensor, **keywords: Any) -> Tensor:
+    """The same elements without the graph; in-place changes are seen, and noticed, by both."""
+
+
+def detach_(input: Tensor, **keywords: Any) -> Tensor:
+    """Cut this tensor from the graph that made it."""
+
+
+def diag(input: Tensor, diagonal: _int = ..., **keywords: Any) -> Tensor:
+    """A matrix with a vector's elements on a diagonal; of a matrix, a copy of the diagonal."""
+
+
+def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
+    """Matrices with the last dimension's elements on a diagonal and zeros elsewhere."""
+
+
+def diagflat(input: Tensor, offset: _int = ..., **keywords: Any) -> Tensor:
+    """A matrix with all elements of a tensor, in a row, on a diagonal."""
+
+
+def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
+    """The diagonals of the matrices in two dimensions, as a last dimension; a view."""
+
+
+def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
+    """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, in that
+    place."""
+
+
+def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """The differences of neighbours in a dimension, ``n`` times; of bools, whether they differ."""
+
+
+def dist(input: Tensor, other: Tensor, p: _float = ..., **keywords: Any) -> Tensor:
+    """The ``p``-norm of ``input - other``, whose shapes broadcast, as one number."""
+
+
+def div(input: Any, other: Any, *, rounding_mode: _str | None = ..., out: Any = ..., **keywords: Any) -> Tensor:
+    """``input / other``; with a ``rounding_mode`` the quotient rounded towards 0 ("trunc") or downwards
+    ("floor")."""
+
+
+def divide(input: Any, other: Any, *, rounding_mode: _str | None = ..., out: Any = ..., **keywords: Any) -> Tensor:
+    """``input / other``; with a ``rounding_mode`` the quotient rounded towards 0 ("trunc") or downwards
+    ("floor")."""
+
+
+def dot(input: Tensor, tensor: Tensor, **keywords: Any) -> Tensor:
+    """The sum of products of two vectors of one length."""
+
+
+def dropout(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
+    """Each element, while training, 0 with probability ``p`` and divided by ``1 - p`` otherwise."""
+
+
+def dropout_(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
+    """:func:`dropout` in place."""
+
+
+def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
+    """Equal pieces, or those between indices, along dimension 2."""
+
+
+def dstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
+    """The tensors joined along dimension 2, a matrix being one layer."""
+
+
+def einsum(*args: Any, **keywords: Any) -> Tensor:
+    """The sum of products of tensors, by the names of their dimensions: ``einsum("ij,jk->ik", a, b)``."""
+
+
+def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ..., **keywords: Any) -> Tensor:
+    """Rows of ``weight``: ``out[i, j] = weight[indices[i, j]]``."""
+
+
+def empty(*sizes: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+    """A tensor whose elements are whatever the memory held."""
+
+
+def empty_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``numgrad.empty`` of the shape and, unless others are given, the dtype and device of another tensor."""
+
+
+def eq(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input == other``."""
+
+
+def equal(input: Tensor, other: Tensor, **keywords: Any) -> _bool:
+    """Whether two tensors have the same shape and equal elements; NaN equals nothing."""
+
+
+def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0."""
+
+
+def erf_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``erf`` in place: overwrites the tensor and returns it."""
+
+
+def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``1 - erf(input)``, accurate for large numbers."""
+
+
+def erfc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``erfc`` in place: overwrites the tensor and returns it."""
+
+
+def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """e to the power of the number."""
+
+
+def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """2 to the power of the number."""
+
+
+def exp2_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``exp2`` in place: overwrites the tensor and returns it."""
+
+
+def exp_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``exp`` in place: overwrites the tensor and returns it."""
+
+
+def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``exp(input) - 1``, accurate near 0."""
+
+
+def expm1_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``expm1`` in place: overwrites the tensor and returns it."""
+
+
+def eye(n: _int, m: _int | None = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """A matrix with ones on the diagonal and zeros elsewhere."""
+
+
+def feature_alpha_dropout(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
+    """:func:`alpha_dropout` of whole channels: all of ``input[n, c]`` together."""
+
+
+def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
+    """:func:`feature_alpha_dropout` in place."""
+
+
+def feature_dropout(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
+    """:func:`dropout` of whole channels: all of ``input[n, c]`` together."""
+
+
+def feature_dropout_(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
+    """:func:`feature_dropout` in place."""
+
+
+def fill_(input: Tensor, value: Any, **keywords: Any) -> Tensor:
+    """Overwrite every element with a number."""
+
+
+def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The number without its fraction."""
+
+
+def fix_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``trunc`` in place: overwrites the tensor and returns it."""
+
+
+def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., **keywords: Any) -> Tensor:
+    """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-d tensor becomes one of a single element."""
+
+
+def flip(input: Tensor, *order: Any, dims: Any = ..., **keywords: Any) -> Tensor:
+    """A copy with the order of the indices of some dimensions reversed."""
+
+
+def fliplr(input: Tensor, **keywords: Any) -> Tensor:
+    """A copy with the columns (dimension 1) in reverse order."""
+
+
+def flipud(input: Tensor, **keywords: Any) -> Tensor:
+    """A copy with the rows (dimension 0) in reverse order."""
+
+
+def float_power(input: Any, exponent: Any, **keywords: Any) -> Tensor:
+    """``input ** exponent`` computed in float64, or complex128; either may be a number."""
+
+
+def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The largest whole number not above the number."""
+
+
+def floor_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``floor`` in place: overwrites the tensor and returns it."""
+
+
+def floor_divide(input: Any, other: Any, **keywords: Any) -> Tensor:
+    """The quotient rounded towards minus infinity; it has no derivative, ``div(rounding_mode="floor")`` has
+    0."""
+
+
+def fmax(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The larger of two numbers; NaN only if both are NaN."""
+
+
+def fmin(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The smaller of two numbers; NaN only if both are NaN."""
+
+
+def fmod(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """What is left of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
+
+
+def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The fraction of the number, with its sign."""
+
+
+def frac_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``frac`` in place: overwrites the tensor and returns it."""
+
+
+def from_numpy(ndarray: Any, **keywords: Any) -> Tensor:
+    """A tensor on the memory of a NumPy array: changes to one are seen in the other."""
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+    """A tensor filled with a number, in the number's dtype unless one is given."""
+
+
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``numgrad.full`` of the shape and, unless others are given, the dtype and device of another tensor."""
+
+
+def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """The elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so
+    on."""
+
+
+def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input >= other``."""
+
+
+def ger(input: Tensor, vec2: Tensor, **keywords: Any) -> Tensor:
+    """The matrix of the products of two vectors' elements."""
+
+
+def get_rng_state(**keywords: Any) -> Tensor:
+    """The state of the CPU's default generator, a uint8 tensor."""
+
+
+def greater(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input > other``."""
+
+
+def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input >= other``."""
+
+
+def gt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input > other``."""
+
+
+def hardshrink(input: Tensor, lambd: _float = ..., **keywords: Any) -> Tensor:
+    """0 where the magnitude is at most ``lambd``, ``input`` elsewhere."""
+
+
+def heaviside(input: Tensor, values: Tensor, **keywords: Any) -> Tensor:
+    """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive; no derivative."""
+
+
+def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., **keywords: Any) -> Tensor:
+    """How many elements there are in each of ``bins`` equally wide bins from ``min`` to ``max``."""
+
+
+def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
+    """Equal pieces, or those between indices, along the columns (of a vector, its elements)."""
+
+
+def hstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
+    """The tensors joined along the columns (vectors along their elements)."""
+
+
+def hypot(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``sqrt(input**2 + other**2)`` without overflow."""
+
+
+def imag(input: Tensor, **keywords: Any) -> Tensor:
+    """The imaginary parts of a complex tensor, on the same memory."""
+
+
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., **keywords: Any) -> Tensor:
+    """A copy with ``alpha * source`` added at the indices of one dimension: ``out[index[i]] += alpha *
+    source[i]``."""
+
+
+def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, **keywords: Any) -> Tensor:
+    """A copy with ``source`` in place of what is at the indices of one dimension: ``out[index[i]] =
+    source[i]``."""
+
+
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any, **keywords: Any) -> Tensor:
+    """A copy with a number, or a 0-d tensor, at the indices of one dimension."""
+
+
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
+    """A copy of the tensor with ``values``, which are broadcast, at the indices, as ``x[indices] = values``
+    puts them."""
+
+
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
+    """:func:`index_put` in place: overwrites the tensor and returns it."""
+
+
+def index_select(input: Tensor, dim: _int, index: Tensor, **keywords: Any) -> Tensor:
+    """The tensor at the indices of one dimension, in their order; a copy."""
+
+
+def inner(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+    """The sum of products over the last dimensions; of numbers the product with a tensor."""
+
+
+def is_complex(input: Tensor, **keywords: Any) -> _bool:
+    """Whether the elements are complex numbers."""
+
+
+def is_conj(input: Tensor, **keywords: Any) -> _bool:
+    """False: conjugates are computed at once, not when they are read."""
+
+
+def is_floating_point(input: Tensor, **keywords: Any) -> _bool:
+    """Whether the elements are floating-point numbers."""
+
+
+def is_inference(input: Tensor, **keywords: Any) -> _bool:
+    """Whether this is an inference tensor: made in inference mode, and no view of a normal tensor."""
+
+
+def is_neg(input: Tensor, **keywords: Any) -> _bool:
+    """False: what is negated is computed at once, not when it is read."""
+
+
+def is_nonzero(input: Tensor, **keywords: Any) -> _bool:
+    """Whether the one element is not zero."""
+
+
+def is_same_size(input: Tensor, other: Tensor, **keywords: Any) -> _bool:
+    """Whether two tensors have the same shape."""
+
+
+def is_signed(input: Tensor, **keywords: Any) -> _bool:
+    """Whether the elements may be negative."""
+
+
+def is_tensor(obj: Any, **keywords: Any) -> _bool:
+    """Whether an object is a tensor."""
+
+
+def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., **keywords: Any) -> Tensor:
+    """Whether ``abs(input - other) <= atol + rtol * abs(other)``; NaN is close to NaN with ``equal_nan``."""
+
+
+def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Whether the number is neither infinite nor NaN."""
+
+
+def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Whether the number is infinite."""
+
+
+def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Whether the number is NaN."""
+
+
+def isneginf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Whether the number is minus infinity."""
+
+
+def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Whether the number is plus infinity."""
+
+
+def isreal(input: Tensor, **keywords: Any) -> Tensor:
+    """For each element whether its imaginary part is 0."""
+
+
+def kron(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+    """The Kronecker product: the second tensor, times each element of the first, in that element's place."""
+
+
+def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The ``k``-th smallest element along a dimension (``k`` from 1), and its index."""
+
+
+def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ..., **keywords: Any) -> Tensor:
+    """``(input - mean) / sqrt(variance + eps) * weight + bias``, over the last dimensions."""
+
+
+def ldexp(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+    """``input * 2**other``."""
+
+
+def le(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input <= other``."""
+
+
+def lerp(input: Tensor, end: Tensor, weight: Any, **keywords: Any) -> Tensor:
+    """``input + weight * (end - input)``; the weight is a number or a tensor."""
+
+
+def less(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input < other``."""
+
+
+def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input <= other``."""
+
+
+def linspace(start: Any, end: Any, steps: _int, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
+
+
+def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The natural logarithm."""
+
+
+def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The logarithm to the base 10."""
+
+
+def log10_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``log10`` in place: overwrites the tensor and returns it."""
+
+
+def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``log(1 + input)``, accurate near 0."""
+
+
+def log1p_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``log1p`` in place: overwrites the tensor and returns it."""
+
+
+def log2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The logarithm to the base 2."""
+
+
+def log2_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``log2`` in place: overwrites the tensor and returns it."""
+
+
+def log_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``log`` in place: overwrites the tensor and returns it."""
+
+
+def log_softmax(input: Tensor, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
+    """The logarithm of :func:`softmax`, without its rounding: ``input - log(sum(exp(input)))``."""
+
+
+def logaddexp(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``log(exp(input) + exp(other))`` without overflow."""
+
+
+def logaddexp2(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``log2(2**input + 2**other)`` without overflow."""
+
+
+def logcumsumexp(input: Tensor, dim: _int, **keywords: Any) -> Tensor:
+    """The logarithms of the sums of the exponentials of the elements up to each one along a dimension."""
+
+
+def logical_and(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Whether both numbers are other than zero."""
+
+
+def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Whether the number is zero."""
+
+
+def logical_or(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Whether one number at least is other than zero."""
+
+
+def logical_xor(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Whether one number is zero and the other is not."""
+
+
+def logit(input: Tensor, eps: _float | None = ..., **keywords: Any) -> Tensor:
+    """``log(input / (1 - input))``, the inverse of ``sigmoid``; with ``eps``, of ``input`` clamped to 1 -
+    ``eps``."""
+
+
+def logit_(input: Tensor, eps: _float | None = ..., **keywords: Any) -> Tensor:
+    """``logit`` in place."""
+
+
+def logspace(start: Any, end: Any, steps: _int, base: _float = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
+
+
+def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = ..., **keywords: Any) -> Tensor:
+    """The logarithm of the sum of the exponentials over some dimensions, without overflow."""
+
+
+def lt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input < other``."""
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any, **keywords: Any) -> Tensor:
+    """A copy with ``value``, a number or a 0-d tensor, where ``mask`` holds; the two are broadcast."""
+
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, **keywords: Any) -> Tensor:
+    """A copy with the first elements of ``source`` where ``mask`` holds, in order; input and mask are
+    broadcast."""
+
+
+def masked_select(input: Tensor, mask: Tensor, **keywords: Any) -> Tensor:
+    """The elements where ``mask`` holds, as a row; the two are broadcast."""
+
+
+def matmul(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+    """The matrix product, by NumPy's rules: of vectors, matrices, and stacks of matrices that broadcast."""
+
+
+def matrix_power(input: Tensor, n: _int, **keywords: Any) -> Tensor:
+    """The product of ``n`` times a square matrix (or each of several), by repeated squaring; for 0 the unit
+    matrix."""
+
+
+def max(input: Tensor, dim: _int | Tensor | None = ..., keepdim: _bool = ..., *, other: Tensor | None = ..., **keywords: Any) -> Any:
+    """The largest element; with ``dim`` the largest along it and their indices; of two tensors the larger
+    elements."""
+
+
+def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> Tensor:
+    """The largest elements of the windows of images of 1 dimensions."""
+
+
+def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The largest elements of the windows of images of 1 dimensions."""
+
+
+def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> Tensor:
+    """The largest elements of the windows of images of 2 dimensions."""
+
+
+def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> Tensor:
+    """The largest elements of the windows of images of 3 dimensions."""
+
+
+def maximum(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The larger of two numbers; NaN if either is NaN."""
+
+
+def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+    """The mean of all elements, or over some dimensions, computed in ``dtype``."""
+
+
+def median(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Any:
+    """The median of all elements, or with ``dim`` the medians along it and their indices."""
+
+
+def meshgrid(*tensors: Any, indexing: _str | None = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """Each vector repeated along the dimensions of the others: the coordinates of the points of a grid."""
+
+
+def min(input: Tensor, dim: _int | Tensor | None = ..., keepdim: _bool = ..., *, other: Tensor | None = ..., **keywords: Any) -> Any:
+    """The smallest element; with ``dim`` the smallest along it and their indices; of two tensors the smaller
+    elements."""
+
+
+def minimum(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The smaller of two numbers; NaN if either is NaN."""
+
+
+def mm(input: Tensor, mat2: Tensor, **keywords: Any) -> Tensor:
+    """The product of an (n, k) and a (k, m) matrix, of shape (n, m)."""
+
+
+def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The most frequent elements along a dimension, of several the smallest, and where they last stand."""
+
+
+def moveaxis(input: Tensor, source: Any, destination: Any, **keywords: Any) -> Tensor:
+    """The dimensions ``source`` (one or several) moved to the places ``destination``, the others in their
+    order."""
+
+
+def movedim(input: Tensor, source: Any, destination: Any, **keywords: Any) -> Tensor:
+    """The dimensions ``source`` (one or several) moved to the places ``destination``, the others in their
+    order."""
+
+
+def msort(input: Tensor, **keywords: Any) -> Tensor:
+    """The elements in ascending order along the first dimension."""
+
+
+def mul(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input * other``."""
+
+
+def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
+    """Indices drawn with probabilities proportional to the rows of ``input`` (1-D or 2-D), as int64."""
+
+
+def multiply(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input * other``."""
+
+
+def mv(input: Tensor, vec: Tensor, **keywords: Any) -> Tensor:
+    """The product of an (n, k) matrix and a vector of k elements, of shape (n)."""
+
+
+def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
+    """``nan`` (0 by default) for NaN, and for the infinities numbers that are by default the largest of the
+    dtype."""
+
+
+def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
+    """``nan_to_num`` in place."""
+
+
+def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+    """The mean of the elements that are not NaN, over all or some dimensions."""
+
+
+def nanmedian(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Any:
+    """The median of the elements that are not NaN; see :func:`median`."""
+
+
+def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
+    """The sum of the elements that are not NaN, over all or some dimensions."""
+
+
+def narrow(input: Tensor, dim: _int, start: Any, length: _int, **keywords: Any) -> Tensor:
+    """``length`` indices of a dimension from ``start``, an int or a 0-d tensor of one."""
+
+
+def ne(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input != other``."""
+
+
+def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``-input``."""
+
+
+def neg_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``neg`` in place: overwrites the tensor and returns it."""
+
+
+def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``-input``."""
+
+
+def negative_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``neg`` in place: overwrites the tensor and returns it."""
+
+
+def nonzero(input: Tensor, *, as_tuple: _bool = ..., **keywords: Any) -> Any:
+    """The indices of the elements that are not zero, in row-major order."""
+
+
+def norm(input: Tensor, p: _float | _str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Any = ..., **keywords: Any) -> Tensor:
+    """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2."""
+
+
+def normal(mean: Any = ..., std: Any = ..., size: Any = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
+    """Random numbers from normal distributions."""
+
+
+def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input != other``."""
+
+
+def numel(input: Tensor, **keywords: Any) -> _int:
+    """The number of elements."""
+
+
+def ones(*sizes: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+    """A tensor of ones."""
+
+
+def ones_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``numgrad.ones`` of the shape and, unless others are given, the dtype and device of another tensor."""
+
+
+def outer(input: Tensor, vec2: Tensor, **keywords: Any) -> Tensor:
+    """The matrix of the products of two vectors' elements."""
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
+    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension, which goes unless it is kept."""
+
+
+def permute(input: Tensor, *order: Any, dims: Any = ..., **keywords: Any) -> Tensor:
+    """The dimensions in another order."""
+
+
+def polar(abs: Tensor, angle: Tensor, **keywords: Any) -> Tensor:
+    """Complex numbers of this magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``."""
+
+
+def positive(input: Tensor, **keywords: Any) -> Tensor:
+    """The tensor itself."""
+
+
+def pow(input: Any, exponent: Any, *, out: Any = ..., **keywords: Any) -> Tensor:
+    """``input ** exponent``, either of which may be a number."""
+
+
+def prelu(input: Tensor, weight: Tensor, **keywords: Any) -> Tensor:
+    """:func:`leaky_relu` with a slope that is learnt: one for all, or one for each index of dimension 1."""
+
+
+def prod(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+    """The product of all elements, or along a dimension, computed in ``dtype``."""
+
+
+def promote_types(type1: _dtype, type2: _dtype, **keywords: Any) -> _dtype:
+    """The smallest dtype that both can be converted to: the higher category's, or within one the larger."""
+
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
+    """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there."""
+
+
+def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """An angle in radians converted to degrees."""
+
+
+def rad2deg_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``rad2deg`` in place: overwrites the tensor and returns it."""
+
+
+def rand(*sizes: Any, size: Any = ..., generator: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+    """Random numbers from the uniform distribution on [0, 1), on the CPU those of PyTorch for the same seed."""
+
+
+def rand_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``numgrad.rand`` of the shape and, unless others are given, the dtype and device of another tensor."""
+
+
+def randint(*args: Any, low: _int | None = ..., high: _int | None = ..., size: Any = ..., generator: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """Random integers: ``randint(high, size)`` from [0, high), ``randint(low, high, size)`` from [low,
+    high)."""
+
+
+def randint_like(input: Tensor, *bounds: _int, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``randint`` of the shape and, unless others are given, the dtype and device of another tensor."""
+
+
+def randn(*sizes: Any, size: Any = ..., generator: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+    """Random numbers from the standard normal distribution, on the CPU those of PyTorch for the same seed."""
+
+
+def randn_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``numgrad.randn`` of the shape and, unless others are given, the dtype and device of another tensor."""
+
+
+def randperm(n: _int, *, generator: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """The integers from 0 to ``n - 1`` in random order."""
+
+
+def ravel(input: Tensor, **keywords: Any) -> Tensor:
+    """All elements in a row: on the same memory where they lie in row-major order, else copied."""
+
+
+def real(input: Tensor, **keywords: Any) -> Tensor:
+    """The real parts, on the same memory; of a real tensor the tensor itself."""
+
+
+def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``1 / input``."""
+
+
+def reciprocal_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``reciprocal`` in place: overwrites the tensor and returns it."""
+
+
+def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``max(input, 0)``; NaN stays NaN."""
+
+
+def relu_(input: Tensor, inplace: _bool = ..., **keywords: Any) -> Tensor:
+    """``relu`` in place: overwrites the tensor and returns it."""
+
+
+def remainder(input: Any, other: Any, **keywords: Any) -> Tensor:
+    """What is left of ``input / other``, with the sign of ``other``, as Python's ``%``; either may be a
+    number."""
+
+
+def repeat_interleave(input: Tensor, repeats: Any = ..., dim: _int | None = ..., *, output_size: Any = ..., **keywords: Any) -> Tensor:
+    """Each index of a dimension repeated: all as often, or each as often as a tensor says."""
+
+
+def reshape(input: Tensor, *sizes: Any, shape: Any = ..., **keywords: Any) -> Tensor:
+    """The same elements in another shape: on the same memory where possible, else copied."""
+
+
+def resolve_conj(input: Tensor, **keywords: Any) -> Tensor:
+    """The tensor itself: conjugates are computed at once, not when they are read."""
+
+
+def resolve_neg(input: Tensor, **keywords: Any) -> Tensor:
+    """The tensor itself: what is negated is computed at once, not when it is read."""
+
+
+def result_type(tensor1: Tensor | _complex, tensor2: Tensor | _complex, **keywords: Any) -> _dtype:
+    """The dtype of the result of arithmetic between two tensors or numbers."""
+
+
+def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = ..., eps: _float | None = ..., **keywords: Any) -> Tensor:
+    """``input / sqrt(mean(input ** 2) + eps) * weight``, the mean being over the last dimensions."""
+
+
+def roll(input: Tensor, shifts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
+    """The elements moved on by ``shifts`` places along ``dims``, those at the end to the front."""
+
+
+def rot90(input: Tensor, k: _int = ..., dims: Any = ..., **keywords: Any) -> Tensor:
+    """A copy turned by 90 degrees, ``k`` times, from the first of two dimensions towards the second."""
+
+
+def round(input: Tensor, *, decimals: _int = ..., **keywords: Any) -> Tensor:
+    """The nearest number with so many decimals (negative: with so many zeros); halves go to the even one."""
+
+
+def round_(input: Tensor, *, decimals: _int = ..., **keywords: Any) -> Tensor:
+    """``round`` in place."""
+
+
+def row_stack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
+    """The tensors joined along the rows, a vector being one row."""
+
+
+def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ..., **keywords: Any) -> Tensor:
+    """:func:`leaky_relu` with the slope halfway between ``lower`` and ``upper``."""
+
+
+def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ..., **keywords: Any) -> Tensor:
+    """``rrelu`` in place: overwrites the tensor and returns it."""
+
+
+def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``1 / sqrt(input)``: infinite at 0."""
+
+
+def rsqrt_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``rsqrt`` in place: overwrites the tensor and returns it."""
+
+
+def rsub(input: Tensor, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+    """``other - alpha * input``."""
+
+
+def scalar_tensor(s: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """A number as a tensor without dimensions, in the default dtype unless one is given."""
+
+
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
+    """A copy with ``src``, a tensor or number, at ``index``: ``out[i, index[i, j]] = src[i, j]`` for
+    ``dim=1``."""
+
+
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, **keywords: Any) -> Tensor:
+    """A copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``."""
+
+
+def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
+    """A copy in which the elements of ``src`` with one index are reduced to one."""
+
+
+def searchsorted(sorted_sequence: Tensor, input: Tensor | Any, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """Where each value belongs in a sorted row: the index of the first element that is not smaller."""
+
+
+def select(input: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
+    """The part of the tensor at one index of a dimension, which goes."""
+
+
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
+    """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, in that place."""
+
+
+def selu(input: Tensor, inplace: _bool = ..., **keywords: Any) -> Tensor:
+    """``scale * elu(input, alpha)`` with the two constants that keep mean 0 and variance 1."""
+
+
+def selu_(input: Tensor, inplace: _bool = ..., **keywords: Any) -> Tensor:
+    """``selu`` in place: overwrites the tensor and returns it."""
+
+
+def set_rng_state(new_state: Tensor, **keywords: Any) -> None:
+    """Have the CPU's default generator go on from a state."""
+
+
+def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The sign of a real number: -1, 0 or 1; a complex number divided by its magnitude."""
+
+
+def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``1 / (1 + exp(-input))``."""
+
+
+def sigmoid_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``sigmoid`` in place: overwrites the tensor and returns it."""
+
+
+def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """-1, 0 or 1: the sign of the number."""
+
+
+def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Whether the number is negative, or a zero or NaN with a minus sign."""
+
+
+def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The sine of an angle in radians."""
+
+
+def sin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``sin`` in place: overwrites the tensor and returns it."""
+
+
+def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``sin(pi * input) / (pi * input)``, and 1 at 0."""
+
+
+def sinc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``sinc`` in place: overwrites the tensor and returns it."""
+
+
+def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The hyperbolic sine."""
+
+
+def sinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``sinh`` in place: overwrites the tensor and returns it."""
+
+
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., **keywords: Any) -> Tensor:
+    """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, in its place."""
+
+
+def softmax(input: Tensor, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
+    """``exp(input)`` divided by its sum along ``dim``."""
+
+
+def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The elements in ascending or descending order along a dimension, and where they stood."""
+
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """Pieces of one size, the last of which may be smaller, or of the sizes given."""
+
+
+def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """Pieces of the sizes given."""
+
+
+def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The square root."""
+
+
+def sqrt_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``sqrt`` in place: overwrites the tensor and returns it."""
+
+
+def square(input: Tensor, **keywords: Any) -> Tensor:
+    """``input ** 2``."""
+
+
+def square_(input: Tensor, **keywords: Any) -> Tensor:
+    """``square`` in place."""
+
+
+def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
+    """The tensor without its dimensions of size 1, or without those of ``dim`` that have it."""
+
+
+def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ..., axis: _int | None = ..., **keywords: Any) -> Tensor:
+    """The tensors, all of one shape, joined along a new dimension, which may be called ``axis``."""
+
+
+def std(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
+    """The standard deviation over all or some dimensions: the square root of :func:`var`."""
+
+
+def std_mean(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the mean over all or some dimensions, as :func:`std`."""
+
+
+def sub(input: Tensor, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+    """``input - alpha * other``."""
+
+
+def subtract(input: Tensor, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
+    """``input - alpha * other``."""
+
+
+def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+    """The sum of all elements, or over some dimensions, computed in ``dtype``."""
+
+
+def swapaxes(input: Tensor, axis0: _int, axis1: _int, **keywords: Any) -> Tensor:
+    """Two dimensions exchanged: NumPy's name of ``transpose``."""
+
+
+def swapdims(input: Tensor, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
+    """Two dimensions exchanged: another name of ``transpose``."""
+
+
+def t(input: Tensor, **keywords: Any) -> Any:
+    """The transpose of a matrix; a tensor of fewer dimensions as it is."""
+
+
+def take(input: Tensor, index: Tensor, **keywords: Any) -> Tensor:
+    """The elements at the indices, of any shape, of the flattened tensor."""
+
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
+    """The elements at ``indices`` along ``dim``, the two broadcast against each other in the other
+    dimensions."""
+
+
+def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The tangent of an angle in radians."""
+
+
+def tan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``tan`` in place: overwrites the tensor and returns it."""
+
+
+def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The hyperbolic tangent."""
+
+
+def tanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``tanh`` in place: overwrites the tensor and returns it."""
+
+
+def tensor(data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+    """A tensor with a copy of ``data``: a number, nested lists, an array or a tensor."""
+
+
+def tensor_split(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """So many pieces, the first of which may be larger by one, or the pieces between the indices given."""
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = ..., **keywords: Any) -> Tensor:
+    """The sum of products over pairs of dimensions: the last ``dims`` of one tensor and the first of the other,
+    or those in the two sequences given. What is left are the other dimensions of the first, then of the
+    second."""
+
+
+def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = ..., **keywords: Any) -> Tensor:
+    """``input`` where it is greater than ``threshold``, ``value`` elsewhere."""
+
+
+def threshold_(input: Tensor, threshold: _float, value: _float, inplace: _bool = ..., **keywords: Any) -> Tensor:
+    """``threshold`` in place: overwrites the tensor and returns it."""
+
+
+def tile(input: Tensor, *counts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
+    """``repeat``, in which numbers may be left out in front, as in NumPy."""
+
+
+def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The ``k`` largest (or smallest) elements along a dimension, in order, and where they stood."""
+
+
+def trace(input: Tensor, **keywords: Any) -> Tensor:
+    """The sum of a matrix's diagonal; of integers as int64."""
+
+
+def transpose(input: Tensor, dim0: _int, dim1: _int, **keywords: Any) -> Any:
+    """Two dimensions exchanged."""
+
+
+def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: _float = ..., dim: _int = ..., **keywords: Any) -> Tensor:
+    """The integral over a dimension by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
+
+
+def trapz(y: Tensor, x: Tensor | None = ..., *, dx: _float = ..., dim: _int = ..., **keywords: Any) -> Tensor:
+    """The integral over a dimension by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
+
+
+def tril(input: Tensor, diagonal: _int = ..., **keywords: Any) -> Tensor:
+    """Matrices with zeros above a diagonal, which is counted from the main one to the right."""
+
+
+def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
+    """The indices, of shape (2, count), of the elements of a matrix on and below a diagonal, row by row."""
+
+
+def triu(input: Tensor, diagonal: _int = ..., **keywords: Any) -> Tensor:
+    """Matrices with zeros below a diagonal, which is counted from the main one to the right."""
+
+
+def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
+    """The indices, of shape (2, count), of the elements of a matrix on and above a diagonal, row by row."""
+
+
+def true_divide(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input / other``, the true quotient also of integers."""
+
+
+def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The number without its fraction."""
+
+
+def trunc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """``trunc`` in place: overwrites the tensor and returns it."""
+
+
+def unbind(input: Tensor, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """The parts of the tensor at every index of a dimension."""
+
+
+def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], **keywords: Any) -> Tensor:
+    """One dimension as several, of the sizes given, one of which may be -1."""
+
+
+def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., **keywords: Any) -> Any:
+    """The different elements, or slices along ``dim``, in ascending order."""
+
+
+def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., **keywords: Any) -> Any:
+    """The elements, or slices along ``dim``, that differ from the one before; see :func:`unique`."""
+
+
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """``chunk`` whose pieces autograd takes for copies."""
+
+
+def unsafe_split(input: Tensor, split_size: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """``split`` whose pieces autograd takes for copies, so that it does not notice when they are changed in
+    place."""
+
+
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
+    """``split_with_sizes`` whose pieces autograd takes for copies."""
+
+
+def unsqueeze(input: Tensor, dim: _int, **keywords: Any) -> Tensor:
+    """The tensor with a further dimension of size 1 at ``dim``."""
+
+
+def var(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
+    """The variance over all or some dimensions: the mean squared distance from the mean."""
+
+
+def var_mean(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
+    """The variance and the mean over all or some dimensions, as :func:`var`."""
+
+
+def vdot(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+    """``dot`` with the first vector conjugated."""
+
+
+def view_as_complex(input: Tensor, **keywords: Any) -> Tensor:
+    """Pairs of real numbers, in a last dimension of size 2, as complex numbers on the same memory."""
+
+
+def view_as_real(input: Tensor, **keywords: Any) -> Tensor:
+    """The real and imaginary parts of a complex tensor as a last dimension of size 2, on the same memory."""
+
+
+def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
+    """Equal pieces, or those between indices, along the rows."""
+
+
+def vstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
+    """The tensors joined along the rows, a vector being one row."""
+
+
+def where(condition: Tensor, input: Any = ..., other: Any = ..., **keywords: Any) -> Tensor:
+    """``input`` where ``condition`` holds, ``other`` elsewhere: tensors or numbers, broadcast against each
+    other."""
+
+
+def xlogy(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``input * log(other)``, either of which may be a number; 0 where ``input`` is 0 and ``other`` is not
+    NaN."""
+
+
+def xlogy_(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """``xlogy`` in place: overwrites the tensor and returns it."""
+
+
+def zero_(input: Tensor, **keywords: Any) -> Tensor:
+    """Overwrite every element with zero."""
+
+
+def zeros(*sizes: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
+    """A tensor of zeros."""
+
+
+def zeros_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``numgrad.zeros`` of the shape and, unless others are given, the dtype and device of another tensor."""

@@ -1,0 +1,164 @@
+"""Writes what type checkers and editors know of the op table: ``python tests/typed/signatures.py --write``.
+
+``numgrad/ops/signatures.pyi`` has the functions and the methods that the table makes, with what their declarations say
+of the arguments and the first paragraph of their docstrings.  What each returns is what it gives for its samples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+import textwrap
+import types
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numgrad
+from numgrad import Size, Tensor
+from numgrad.core.layout import Layout
+from numgrad.ops.reductions.axes import Prepared
+from numgrad.ops.table.arguments import argument_types
+from numgrad.ops.table.elementwise import Pointwise
+from numgrad.ops.table.op import ops, public_functions
+
+FILE = Path(numgrad.__file__).parent / "ops" / "signatures.pyi"
+
+HEADER = '''\
+"""The functions and methods that the op table makes, for type checkers and editors.
+
+Written by ``python tests/typed/signatures.py --write``.
+"""
+
+from builtins import bool as _bool
+from builtins import complex as _complex
+from builtins import float as _float
+from builtins import int as _int
+from builtins import str as _str
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.tensor import Tensor
+from ..core.types import Size
+from ..core.types import dtype as _dtype
+
+_Operand = Tensor | _complex | np.ndarray | np.generic
+'''
+
+#: Types as the file names them: some methods have the names of classes.
+NAMES: dict[Any, str] = {
+    Any: "Any", Tensor: "Tensor", Layout: "Tensor", types.NoneType: "None", Size: "Size", numgrad.dtype: "_dtype",
+    bool: "_bool", int: "_int", float: "_float", complex: "_complex", str: "_str",
+}
+
+
+def type_text(annotation: Any) -> str:
+    """A type as the file writes it; Any for one that it has no name for."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        return " | ".join(dict.fromkeys(type_text(part) for part in get_args(annotation)))
+    if get_origin(annotation) is Sequence:
+        return f"Sequence[{type_text(get_args(annotation)[0])}]"
+    if get_origin(annotation) is tuple and get_args(annotation)[1:] == (...,):
+        return f"tuple[{type_text(get_args(annotation)[0])}, ...]"
+    return NAMES.get(annotation, "Any")
+
+
+#: What functions return that give something else than one tensor, where no annotation says so.
+SEVERAL = "tuple[Tensor, ...]"
+RESULTS = {
+    **dict.fromkeys(
+        ["aminmax", "cummax", "cummin", "kthvalue", "max_pool1d_with_indices", "mode", "sort", "std_mean", "topk",
+         "var_mean"],
+        "tuple[Tensor, Tensor]",
+    ),
+    **dict.fromkeys(
+        ["chunk", "split", "split_with_sizes", "unbind", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"],
+        SEVERAL,
+    ),
+    **dict.fromkeys(["is_complex", "is_floating_point", "is_inference", "is_signed"], "_bool"),
+    # one tensor or several, by the arguments
+    **dict.fromkeys(
+        ["__dlpack__", "max", "median", "min", "nanmedian", "nonzero", "type", "unique", "unique_consecutive"], "Any"
+    ),
+}  # fmt: skip
+
+
+def result_text(name: str, function: Callable[..., Any]) -> str:
+    """What a function returns."""
+    if name in RESULTS:
+        return RESULTS[name]
+    declared = argument_types(inspect.unwrap(function)).get("return")
+    return "Tensor" if declared in (None, Any, Prepared) else type_text(declared)
+
+
+def parameters(name: str, function: Callable[..., Any]) -> list[str]:
+    """The parameters of a function as the file writes them."""
+    op = ops.get(function.__name__.rstrip("_")) or ops.get(f"{function.__name__.rstrip('_')}_op")
+    if isinstance(op, Pointwise) and not inspect.unwrap(function).__annotations__:
+        tensors = [f"{each}: {'_Operand' if number else 'Tensor'}" for number, each in enumerate(op.inputs)]
+        numbers = [f"{each}: Any = {default!r}" for each, default in op.statics.items()]
+        return [*tensors, "*", *numbers, "out: Tensor | None = ..."]
+    types_given, texts, starred = argument_types(inspect.unwrap(function)), [], False
+    for each in inspect.signature(function).parameters.values():
+        if each.kind is each.VAR_KEYWORD:
+            continue
+        if each.kind is each.KEYWORD_ONLY and not starred:
+            texts.append("*")
+        starred |= each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
+        annotation = types_given.get(each.name)
+        text = "_Operand" if annotation is None and texts else "Tensor" if annotation is None else ""
+        stars = "*" * (each.kind is each.VAR_POSITIONAL)
+        default = "" if each.default is each.empty else " = ..."
+        texts.append(f"{stars}{each.name}: {text or type_text(annotation)}{default}")
+    return texts if name.startswith("__") else [*texts, "**keywords: Any"]  # ``out`` and NumPy's names of arguments
+
+
+def declaration(name: str, function: Callable[..., Any], method: bool = False) -> Iterator[str]:
+    """The lines about one function."""
+    given = parameters(name, function)
+    if method:
+        given[:1] = ["self"]
+    ignored = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
+    yield f"def {name}({', '.join(given)}) -> {result_text(name, function)}:{ignored}"
+    summary = " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split()) or "..."
+    quotes = "" if summary == "..." else '"""'
+    yield from textwrap.wrap(f"{quotes}{summary}{quotes}", 112, initial_indent="    ", subsequent_indent="    ")
+
+
+def attached() -> Iterator[tuple[str, Any]]:
+    """What other packages than ``core`` made attributes of Tensor: functions and properties.
+
+    Operators in place are left out: ``x += y`` is checked as ``x = x + y``.
+    """
+    for name, each in sorted(vars(Tensor).items()):
+        function = each.fget if isinstance(each, property) else each
+        own = not inspect.isfunction(function) or function.__module__.startswith("numgrad.core")
+        if not own and not (name.startswith("__i") and hasattr(Tensor, f"__{name[3:]}")):
+            yield name, each
+
+
+def text() -> str:
+    """The whole file."""
+    lines = [HEADER, "", "class Methods:", '    """What the table attaches to Tensor."""', ""]
+    for name, each in attached():
+        if isinstance(each, property):
+            lines += ["    @property", f"    def {name}(self) -> {result_text(name, each.fget)}: ...", ""]
+        else:
+            lines += [*(f"    {line}" for line in declaration(name, each, method=True)), ""]
+    for name, each in sorted(public_functions.items(), key=lambda item: item[0]):
+        lines += ["", *declaration(name, each), ""] if inspect.isfunction(each) else ["", f"{name}: Any", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write the file (else print it)")
+    if parser.parse_args().write:
+        FILE.write_text(text(), encoding="utf-8")
+    else:
+        print(text())
