@@ -48,7 +48,7 @@ class Operations:
     transformed: Callable[[Any], Any] = None  # type: ignore[assignment]
     #: Who is told of kernels that are compiled or loaded: ``tell(name, begun, ended)``, in nanoseconds.
     kernel_listeners: list[Callable[[str, int, int], None]] = None  # type: ignore[assignment]
-    #: ``listen(listener, places)``: tell of every kernel that is run on the CPU or on GPUs, until ``unlisten``.
+    #: ``listen(listener, devices)``: tell of every kernel that is run on the CPU or on GPUs, until ``unlisten``.
     listen: Callable[..., None] = None  # type: ignore[assignment]
     unlisten: Callable[[Callable[[Any], None]], None] = None  # type: ignore[assignment]
     #: ``gpu_count()``: how many GPUs can be used.

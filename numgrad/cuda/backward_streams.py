@@ -19,9 +19,9 @@ __all__ = ["make_current"]
 
 def make_current(stream: Any) -> None:
     """Make a stream, as the driver knows it, the current one of its GPU for this thread; nodes note it from now on."""
-    streams = begin_cuda().streams
-    streams.set_stream(stream)
-    if any(streams.current_streams().values()):
+    runtime = begin_cuda().runtime
+    runtime.set_stream(stream)
+    if any(runtime.current_streams().values()):
         operations.streams = operations.streams or BackwardStreams()
         state.mode |= STREAMS
     else:
@@ -33,11 +33,11 @@ class BackwardStreams:
 
     def current(self) -> dict[int, Any]:
         """This thread's current streams, by GPU; where there is none it is the default one."""
-        return begin_cuda().streams.current_streams()
+        return begin_cuda().runtime.current_streams()
 
     def turns(self, nodes: Iterable[Any]) -> Iterator[Any]:
         """The nodes, each while the stream that it noted is the current one; where it noted none, the default one."""
-        streams = begin_cuda().streams
+        runtime = begin_cuda().runtime
         before: dict[int, Any] = {}
         try:
             for node in nodes:
@@ -45,21 +45,21 @@ class BackwardStreams:
                 if device is not None:
                     attached = node.attached
                     noted = None if attached is None or attached.streams is None else attached.streams.get(device)
-                    here = streams.stream(device)
+                    here = runtime.stream(device)
                     before.setdefault(device, here)
-                    _go_on(here, streams.default_stream(device) if noted is None else noted)
+                    _go_on(here, runtime.default_stream(device) if noted is None else noted)
                 yield node
         finally:
             for device, stream in before.items():
-                _go_on(streams.stream(device), stream)
+                _go_on(runtime.stream(device), stream)
 
     def carried(self, function: Callable[[], Any]) -> Callable[[], Any]:
         """The function, to be called in a thread that has none but default streams yet."""
-        streams, carried = begin_cuda().streams, self.current()
+        runtime, carried = begin_cuda().runtime, self.current()
 
         def call() -> Any:
             for stream in carried.values():
-                streams.set_stream(stream)
+                runtime.set_stream(stream)
             return function()
 
         return call
@@ -68,6 +68,6 @@ class BackwardStreams:
 def _go_on(here: Any, there: Any) -> None:
     """Put what comes next on another stream of a GPU, in order."""
     if here != there:
-        streams = begin_cuda().streams
-        streams.in_order(here, there)
-        streams.set_stream(there)
+        runtime = begin_cuda().runtime
+        runtime.in_order(here, there)
+        runtime.set_stream(there)

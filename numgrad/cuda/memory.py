@@ -96,7 +96,7 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
         device: the GPU, by number, device or name; the current one for None.
         abbreviated: without the lines for the pools of small and of large blocks.
     """
-    from ..devices.cuda.statistics import amount  # which is loaded where it is needed
+    from ..devices.cuda.caching import amount  # which is loaded where it is needed
 
     index = gpus.index_of(device)
     stats = memory_stats(index)

@@ -41,7 +41,7 @@ class Stream:
 
     def __init__(self, device: Any = None, priority: int = 0, *, _handle: Any = None):
         if _handle is None:
-            _handle = begin_cuda().streams.pooled_stream(gpus.index_of(device), priority)
+            _handle = begin_cuda().runtime.pooled_stream(gpus.index_of(device), priority)
         self._handle = _handle
         self._outer: list[StreamContext] = []
         self.device = device_of("cuda", _handle.device)
@@ -142,12 +142,12 @@ def set_stream(stream: Stream | None) -> None:
 
 def current_stream(device: Any = None) -> Stream:
     """The stream that this thread puts work for a GPU, the current one for None, on."""
-    return Stream(_handle=begin_cuda().streams.stream(gpus.index_of(device)))
+    return Stream(_handle=begin_cuda().runtime.stream(gpus.index_of(device)))
 
 
 def default_stream(device: Any = None) -> Stream:
     """The stream that a GPU, the current one for None, has from the beginning."""
-    return Stream(_handle=begin_cuda().streams.default_stream(gpus.index_of(device)))
+    return Stream(_handle=begin_cuda().runtime.default_stream(gpus.index_of(device)))
 
 
 class Event:

@@ -13,24 +13,25 @@ from numgrad_kernels.store import compiled_kernels as compiled_kernels
 
 from . import cpu as cpu
 from . import launches as launches
-from .compiling import kernel_listeners as kernel_listeners
-from .cpu.indexing import OutOfBoundsError as OutOfBoundsError
-from .cpu.indexing import Steps as Steps
-from .cpu.indexing import check_sizes as check_sizes
-from .cpu.indexing import check_values as check_values
-from .cpu.launching import filler as filler
-from .cpu.pointwise import NUMBERS as NUMBERS
-from .cpu.pointwise import row_adder as row_adder
+from .common import NUMBERS as NUMBERS
+from .common import OutOfBoundsError as OutOfBoundsError
+from .common import Steps as Steps
+from .common import check_sizes as check_sizes
+from .common import check_values as check_values
+from .common import evenly_spaced as evenly_spaced
+from .common import filler as filler
+from .common import row_adder as row_adder
 from .cpu.products import blas_name as blas_name
-from .cuda_text import cuda_text as cuda_text
-from .cuda_text import ptx as ptx
 from .gpus import begin_cuda as begin_cuda
 from .gpus import cuda_in_use as cuda_in_use
+from .gpus import cuda_text as cuda_text
 from .gpus import gpu_count as gpu_count
 from .gpus import gpu_driver as gpu_driver
 from .gpus import gpu_driver_version as gpu_driver_version
 from .gpus import gpu_ptx as gpu_ptx
+from .gpus import ptx as ptx
 from .host_functions import *  # noqa: F403
+from .launches import kernel_listeners as kernel_listeners
 from .memory import check_countable as check_countable
 from .memory import from_numpy as from_numpy
 from .memory import reports_memory as reports_memory

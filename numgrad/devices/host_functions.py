@@ -1,12 +1,78 @@
-"""The host functions: see ``host``."""
+"""Host functions: what NumPy, SciPy or LAPACK does where there is no kernel, for tensors on any device.
+
+A host function has the parameters of the operation that names it (``planned(host=...)``), and is given arrays in the
+place of tensors, of their shapes and strides: on the CPU the tensors' own memory, which it only reads, for a GPU a
+copy.  It returns a new array, or a tuple of them.  On the CPU that becomes the memory of the result, unless the
+operation lays its result out in another way; then, and for a GPU, it is copied.
+
+Where the package ``cpu`` or ``cuda`` has a function of the same name, that is used on this device, and the operation
+knows nothing of it.  It is called with the layout of the result and the arguments of the operation, layouts in the
+place of tensors, and returns the launcher.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
-from .host import host
+from ..core.layout import Layout
+from . import cpu
+from .launches import by_numpy
+from .moving import moved
 
-__all__ = ["LinAlgError", "fft_c2c", "fft_c2r", "fft_r2c", "linalg_solve"]
+__all__ = ["HostFunction", "LinAlgError", "fft_c2c", "fft_c2r", "fft_r2c", "host", "linalg_solve"]
+
+
+class HostFunction:
+    """A function of arrays in the place of a kernel.
+
+    Attributes:
+        name: what a kernel in its place is called, in the package of a device.
+        library: the library's function that does the work, such as "numpy.sort": listeners are told of it.
+    """
+
+    def __init__(self, function: Callable[..., Any], library: str):
+        self.name = function.__name__
+        self.library = library
+        self.run = by_numpy(library)(function)
+
+    def launcher(self, out: Any, arguments: Sequence[Any], positions: Sequence[int]) -> Callable[..., Any]:
+        """What gives the memory of results of the layouts ``out``: ``launch(*operands)``.
+
+        ``arguments`` are those of the operation, layouts in the place of tensors; the operands stand at ``positions``.
+        """
+        own = getattr((out[0] if out.__class__ is tuple else out).type.backend, self.name, None)
+        if own is not None:
+            return own(out, *arguments)
+
+        def launch(*operands: Any) -> Any:
+            given = list(arguments)
+            for position, operand in zip(positions, operands, strict=True):
+                given[position] = operand._host_array() if hasattr(operand, "_layout") else operand
+            result = self.run(*given)
+            if out.__class__ is tuple:
+                return tuple([_memory(array, layout) for array, layout in zip(result, out, strict=True)])
+            return _memory(result, out)
+
+        return launch
+
+
+def host(library: str) -> Callable[[Callable[..., Any]], HostFunction]:
+    """Decorate what has a function of the library do the work of an operation."""
+    return lambda function: HostFunction(function, library)
+
+
+def _memory(array: np.ndarray, layout: Layout) -> Any:
+    """The elements of an array as the memory of a tensor of this layout, which has no gaps."""
+    dtype = layout.type.numpy
+    strides = tuple([step * dtype.itemsize for step in layout.strides])
+    row = array.ravel("K")
+    if array.dtype != dtype or array.strides != strides:
+        row = cpu.empty(layout.shape, layout.type)
+        np.ndarray(layout.shape, dtype, row, 0, strides)[...] = array
+    return moved(row, layout.type.device)
 
 
 class LinAlgError(RuntimeError):

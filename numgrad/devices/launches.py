@@ -7,7 +7,7 @@ are not there.  Launchers that keep an ``entry``, because reading it anew would 
 again when it changes; all others read it for every run.  So nothing that was recorded, compiled or remembered before
 somebody listens escapes, and a kernel's results are the same.
 
-What NumPy does in a kernel's place (sorting, joining, products of vectors) is told of, too, as a run without a kernel.
+What NumPy does instead of a kernel (sorting, joining, products of vectors) is told of, too, as a run without a kernel.
 Not told of is what NumPy does beside it: it fills memory, copies a few elements, draws random bits.
 
 Kernels for GPUs are the same: their ``run`` is what is surrounded.  While somebody listens, each of them is waited for
@@ -19,27 +19,26 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakSet
 
+from numba.core.types import Type
+
+from numgrad_kernels import store
+from numgrad_kernels.facts import Facts
 from numgrad_kernels.store import Kernel, compiled_kernels
 
 from .traffic import Traffic, array_traffic, kernel_traffic
-
-__all__ = [
-    "CPU", "GPU", "Kind", "Launch", "add_kind", "bind", "by_numpy", "listen", "listening", "made", "tell",
-    "unlisten",
-]
 
 #: Where what is told of runs.
 CPU, GPU = "cpu", "cuda"
 
 
 class Launch:
-    """One run of a kernel, or of a library's function in the place of one.
+    """One run of a kernel, or of a library's function instead of one.
 
     Attributes:
         kernel: from the store, or one for GPUs; None for NumPy and cuBLAS.
@@ -93,20 +92,20 @@ gpu_listeners: tuple[Listener, ...] = ()
 _asked: list[tuple[Listener, Collection[str]]] = []
 
 
-class Kind(NamedTuple):
+class KernelClass(NamedTuple):
     """A class of kernels: what this process has of it, and how to be told of their runs.
 
     ``kernels()`` are all there are.  The attribute of this name runs one, and ``around(kernel, bare)`` is a function
-    to put in the place of what stands there.
+    to put instead of what stands there.
     """
 
-    place: str
+    device_type: str
     kernels: Callable[[], Iterable[Any]]
     attribute: str
     around: Callable[[Any, Callable[..., None]], Callable[..., None]]
 
 
-_kinds: dict[type, Kind] = {}
+_kernel_classes: dict[type, KernelClass] = {}
 
 #: What each kernel is run by that has a function around it for the time being.
 _bare: dict[Any, Callable[..., None]] = {}
@@ -117,32 +116,34 @@ _bound: WeakSet[Callable[[], None]] = WeakSet()
 _changing = threading.RLock()
 
 
-class _Telling(threading.local):
-    """Whether what this thread runs is not to be told: it is inside a listener, or in what will be told as a whole."""
+class _ThisThread(threading.local):
+    """Whether listeners hear nothing of what this thread runs: it is in a listener, or in what is reported as a whole.
+    """
 
-    busy = False
+    def __init__(self) -> None:
+        self.busy = False
 
 
-_telling = _Telling()
+_this_thread = _ThisThread()
 
 
-def listen(listener: Listener, places: Collection[str] = (CPU, GPU)) -> None:
+def listen(listener: Listener, devices: Collection[str] = (CPU, GPU)) -> None:
     """Tell the listener of every run of a kernel from now on, in the thread that ran it, whichever that is.
 
     What the listener runs itself it is not told of.  An error that it raises comes out of the operation.  With
-    ``places``, CPU or GPU alone, it is told of those kernels only, and the others stay bare.
+    ``devices``, CPU or GPU alone, it is told of those kernels only, and the others stay bare.
     """
     with _changing:
-        _asked.append((listener, places))
+        _asked.append((listener, devices))
         _change()
 
 
 def unlisten(listener: Listener) -> None:
     """No longer tell it, or once less if it listens several times; nothing happens if it is not told."""
     with _changing:
-        for place, (other, _) in enumerate(_asked):
+        for index, (other, _) in enumerate(_asked):
             if other == listener:
-                del _asked[place]
+                del _asked[index]
                 break
         _change()
 
@@ -150,19 +151,19 @@ def unlisten(listener: Listener) -> None:
 def _change() -> None:
     """Surround the kernels that somebody listens to, and free the others."""
     global listeners, gpu_listeners
-    listeners = tuple([listener for listener, places in _asked if CPU in places])
-    gpu_listeners = tuple([listener for listener, places in _asked if GPU in places])
-    for kind in _kinds.values():
-        for kernel in kind.kernels():
-            if _told_of(kind.place):
-                _surround(kernel, kind)
+    listeners = tuple([listener for listener, devices in _asked if CPU in devices])
+    gpu_listeners = tuple([listener for listener, devices in _asked if GPU in devices])
+    for kernel_class in _kernel_classes.values():
+        for kernel in kernel_class.kernels():
+            if _listeners_to(kernel_class.device_type):
+                _surround(kernel, kernel_class)
             elif kernel in _bare:
-                setattr(kernel, kind.attribute, _bare.pop(kernel))
+                setattr(kernel, kernel_class.attribute, _bare.pop(kernel))
     _bind_all()
 
 
-def _told_of(place: str) -> tuple[Listener, ...]:
-    return listeners if place == CPU else gpu_listeners
+def _listeners_to(device_type: str) -> tuple[Listener, ...]:
+    return listeners if device_type == CPU else gpu_listeners
 
 
 @contextmanager
@@ -175,18 +176,18 @@ def listening(listener: Listener) -> Iterator[None]:
         unlisten(listener)
 
 
-def add_kind(kernels: type, kind: Kind) -> None:
+def add_kernel_class(kernels: type, kernel_class: KernelClass) -> None:
     """Say that there are kernels of another class, of which this process has none yet."""
-    _kinds[kernels] = kind
+    _kernel_classes[kernels] = kernel_class
 
 
-def made(kernel: Any) -> None:
+def kernel_made(kernel: Any) -> None:
     """Say that the process has a new kernel."""
     if listeners or gpu_listeners:
         with _changing:
-            kind = _kinds[type(kernel)]
-            if _told_of(kind.place):
-                _surround(kernel, kind)
+            kernel_class = _kernel_classes[type(kernel)]
+            if _listeners_to(kernel_class.device_type):
+                _surround(kernel, kernel_class)
 
 
 def bind(function: Callable[[], None]) -> None:
@@ -201,10 +202,10 @@ def _bind_all() -> None:
         function()
 
 
-def _surround(kernel: Any, kind: Kind) -> None:
+def _surround(kernel: Any, kernel_class: KernelClass) -> None:
     if kernel not in _bare:
-        bare = _bare[kernel] = getattr(kernel, kind.attribute)
-        setattr(kernel, kind.attribute, kind.around(kernel, bare))
+        bare = _bare[kernel] = getattr(kernel, kernel_class.attribute)
+        setattr(kernel, kernel_class.attribute, kernel_class.around(kernel, bare))
 
 
 def _around_entry(kernel: Kernel, entry: Callable[..., None]) -> Callable[..., None]:
@@ -212,24 +213,24 @@ def _around_entry(kernel: Kernel, entry: Callable[..., None]) -> Callable[..., N
         begun = perf_counter_ns()
         entry(*arguments)
         ended = perf_counter_ns()
-        tell(lambda: Launch(kernel, kernel.name, begun, ended, kernel_traffic(kernel.facts, arguments)), CPU)
+        notify(lambda: Launch(kernel, kernel.name, begun, ended, kernel_traffic(kernel.facts, arguments)), CPU)
 
     return run
 
 
-add_kind(Kernel, Kind(CPU, compiled_kernels, "entry", _around_entry))
+add_kernel_class(Kernel, KernelClass(CPU, compiled_kernels, "entry", _around_entry))
 
 
-def tell(launch: Callable[[], Launch], place: str) -> None:
+def notify(launch: Callable[[], Launch], device_type: str) -> None:
     """Tell everybody who listens, unless what this thread runs is not to be told."""
-    if not _telling.busy:
-        told = launch()
-        _telling.busy = True
+    if not _this_thread.busy:
+        record = launch()
+        _this_thread.busy = True
         try:
-            for listener in _told_of(place):
-                listener(told)
+            for listener in _listeners_to(device_type):
+                listener(record)
         finally:
-            _telling.busy = False
+            _this_thread.busy = False
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -241,18 +242,42 @@ def by_numpy(name: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
         def call(*arguments: Any, **keywords: Any) -> Any:
-            if not listeners or _telling.busy:
+            if not listeners or _this_thread.busy:
                 return function(*arguments, **keywords)
-            _telling.busy = True
+            _this_thread.busy = True
             try:
                 begun = perf_counter_ns()
                 result = function(*arguments, **keywords)
                 ended = perf_counter_ns()
             finally:
-                _telling.busy = False
-            tell(lambda: Launch(None, name, begun, ended, array_traffic(arguments, result)), CPU)
+                _this_thread.busy = False
+            notify(lambda: Launch(None, name, begun, ended, array_traffic(arguments, result)), CPU)
             return result
 
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+#: Called with the kernel's name, and when the work of having it began and ended, in nanoseconds of ``perf_counter_ns``.
+#: The thread is the one that asked for the kernel.
+kernel_listeners: list[Callable[[str, int, int], None]] = []
+
+
+def compile_kernel(
+    name: str, write: Callable[[], str], arguments: Sequence[Type], facts: Facts, *, parallel: bool = False
+) -> store.Kernel:
+    """The kernel with the text that ``write`` returns, for these arguments, as ``numgrad_kernels.store`` has it."""
+    begun = perf_counter_ns()
+    kernel = store.compile_kernel(name, write(), arguments, facts, parallel=parallel)
+    kernel_made(kernel)
+    notify_made(name, begun)
+    return kernel
+
+
+def notify_made(name: str, begun: int) -> None:
+    """Tell those who want to know that a kernel has been had by now."""
+    if kernel_listeners:
+        ended = perf_counter_ns()
+        for listener in tuple(kernel_listeners):
+            listener(name, begun, ended)

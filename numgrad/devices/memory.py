@@ -22,11 +22,6 @@ import numpy as np
 
 from .needs import OutOfMemoryError
 
-__all__ = [
-    "LARGE", "NO_MEMORY", "Pool", "check_countable", "empty_row", "filled_row", "from_numpy", "no_row",
-    "out_of_memory", "pool", "reports_memory", "shape_told", "zero_row",
-]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Bytes from which memory comes from the pool.

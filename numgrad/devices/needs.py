@@ -8,8 +8,6 @@ import sys
 
 from numba.core import config
 
-__all__ = ["OutOfMemoryError", "check", "found", "is_simulated"]
-
 #: What a system calls the library that comes with NVIDIA's driver.
 _LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DeviceRow", "after_waiting", "set_driver", "waited"]
-
 #: What copies and fills memory: the module ``cuda.driver`` or ``cuda.simulated``, once a GPU is in use.
 _driver: Any = None
 _memory: Any = None
@@ -71,8 +69,8 @@ class DeviceRow:
 
     def view(self, dtype: Any) -> DeviceRow:
         """The same memory as elements of another dtype."""
-        kind = np.dtype(dtype)
-        return DeviceRow(self.address, self.nbytes // kind.itemsize, kind, self.device, self.block)
+        element = np.dtype(dtype)
+        return DeviceRow(self.address, self.nbytes // element.itemsize, element, self.device, self.block)
 
     def copy(self) -> DeviceRow:
         """Another row with the same elements."""
@@ -100,9 +98,9 @@ class DeviceRow:
         """The elements as Python numbers, in the same way."""
         return self.host().tolist()
 
-    def item(self, place: int) -> Any:
+    def item(self, index: int) -> Any:
         """One element as a Python number, once all that was launched before has run."""
-        return self[place : place + 1].host().item()
+        return self[index : index + 1].host().item()
 
     def load(self, array: np.ndarray) -> DeviceRow:
         """Overwrite the elements with those of a contiguous array of NumPy's; returns the row."""

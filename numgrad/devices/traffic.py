@@ -18,8 +18,6 @@ from numgrad_kernels.facts import Facts
 
 from .rows import DeviceRow
 
-__all__ = ["Traffic", "array_traffic", "kernel_traffic"]
-
 
 class Traffic(NamedTuple):
     """Bytes read and written, and the elements of the largest array."""

@@ -39,7 +39,7 @@ def _foreign_stream(number: int, device: int) -> Any:
     """The stream of another library that a protocol's number stands for."""
     cuda = devices.begin_cuda()
     if number in (0, _DEFAULT):
-        return cuda.streams.default_stream(device)
+        return cuda.runtime.default_stream(device)
     return cuda.runtime.driver.external_stream(number, device)
 
 
@@ -109,7 +109,7 @@ def from_interface(source: Any) -> Tensor:
     device = cuda.runtime.driver.device_of(address) if address else cuda.runtime.current_device()
     stream = interface.get("stream")
     if stream is not None:
-        cuda.streams.in_order(_foreign_stream(stream, device), _own_stream(device))
+        cuda.runtime.in_order(_foreign_stream(stream, device), _own_stream(device))
     return _on_memory(source, address, device, kind, shape, strides)
 
 
@@ -139,7 +139,7 @@ def export_capsule(tensor: Tensor, stream: Any, versioned: bool) -> Any:
         if stream is not None and (not isinstance(stream, int) or isinstance(stream, bool)):
             raise TypeError(f"stream must be an int or None, not {type(stream).__name__}")
         other = _foreign_stream(_DEFAULT if stream is None else stream, device)
-        cuda.streams.in_order(_own_stream(device), other)
+        cuda.runtime.in_order(_own_stream(device), other)
         cuda.memory.use_on_stream(tensor._storage, other)
     row, layout = tensor._storage, tensor._layout
     return capsule_of(

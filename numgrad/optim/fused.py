@@ -172,7 +172,7 @@ class _Plan:
         type = params[0]._layout.type
         self.table = type.backend.update_table(kernel, type, [param._layout.size for param in params])
         for number, column in enumerate(columns):
-            self.table.place(number + (number > 0), column)
+            self.table.set_operand(number + (number > 0), column)
         self.columns = columns  # keeps the rows alive
 
     def _row(self, one: Tensor, param: Tensor, strides: Strides) -> Any:
@@ -199,7 +199,7 @@ class _Plan:
         for grad, strides in zip(grads, self.strides, strict=True):
             row = _row_of(grad, strides)
             rows.append(_laid_out(grad, strides)._storage if row is None else row)
-        self.table.place(1, rows)
+        self.table.set_operand(1, rows)
         self.table.run()
         for one, copy in self.staged:
             write(one, copy)

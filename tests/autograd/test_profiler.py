@@ -13,7 +13,7 @@ from profiles import Doubled, leaf, names, off_as_before, profiled  # noqa: F401
 import numgrad
 from numgrad.autograd.profiler import profile, record_function
 from numgrad.autograd.profiler.table import format_time
-from numgrad.devices.compiling import compile_kernel
+from numgrad.devices.launches import compile_kernel
 from numgrad_kernels.facts import Facts
 
 FACTS = Facts(np.dtype(np.float64))

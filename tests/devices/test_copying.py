@@ -5,7 +5,7 @@ import pytest
 
 import numgrad
 from numgrad.core.layout import layout_of
-from numgrad.devices.cpu import arranging
+from numgrad.devices.cpu import copying
 
 LAYOUTS = {
     "one element": lambda x: x[3:4, 5:6].expand(301, 403),
@@ -53,8 +53,8 @@ def test_parts_of_a_larger_tensor_are_overwritten_alone(width):
     ((50, 100), (300, 1), (50, 100), None, ((0, 0, 100, 1), (0, 0, 300), (1, 1, 50, 100))),
     ((50, 100), None, (50, 100), (1, 50), None),
 ])  # fmt: skip
-def test_the_stretches_of_a_copy(shape, strides, own, steps, found):
-    assert arranging._stretches(layout_of(None, own, steps), layout_of(None, shape, strides)) == found
+def test_the_runs_of_a_copy(shape, strides, own, steps, found):
+    assert copying._runs(layout_of(None, own, steps), layout_of(None, shape, strides)) == found
 
 
 @pytest.mark.parametrize("dim", [0, 1])

@@ -14,7 +14,7 @@ from driver_stub import Driver
 from numba.core import types
 
 from numgrad.devices import rows
-from numgrad.devices.cuda import caching, driver, dry, memory, pinned, runtime, simulated, streams
+from numgrad.devices.cuda import caching, driver, dry, memory, pinned, runtime, simulated
 from numgrad.devices.needs import OutOfMemoryError
 from numgrad.devices.rows import DeviceRow
 from numgrad_kernels.facts import Facts
@@ -36,9 +36,9 @@ def begin(monkeypatch, gpus=1, **options):
     monkeypatch.setattr(rows, "_driver", driver)
     monkeypatch.setattr(rows, "_memory", memory)
     monkeypatch.setattr(memory, "_allocators", {})
-    monkeypatch.setattr(streams, "_current", streams._Current())
+    monkeypatch.setattr(runtime, "_current", runtime._Current())
     for name in ("_defaults", "_pools", "_turns"):
-        monkeypatch.setattr(streams, name, {})
+        monkeypatch.setattr(runtime, name, {})
     for name, value in (("_idle", {}), ("_starts", []), ("_blocks", {})):
         monkeypatch.setattr(pinned, name, value)
     pinned._given_back.clear()
@@ -75,16 +75,15 @@ def test_the_simulated_gpu_has_the_functions_of_the_real_one():
         for module in (driver, simulated)
     ]
     assert functions[0] == functions[1]
-    assert sorted(functions[0]) == driver.__all__ == simulated.__all__ == dry.__all__
     assert all(inspect.signature(getattr(dry, name)) == signature for name, signature in functions[0].items())
 
 
 def test_those_who_listen_are_told_of_a_kernel_when_it_has_been_loaded_and_run(gpu, monkeypatch):
-    from numgrad.devices import compiling, launches
+    from numgrad.devices import launches
     from numgrad.devices.cuda import launching
 
     made, found = [], []
-    monkeypatch.setattr(compiling, "kernel_listeners", [lambda name, begun, ended: made.append(name)])
+    monkeypatch.setattr(launches, "kernel_listeners", [lambda name, begun, ended: made.append(name)])
     facts = Facts(FLOAT64, ("x",), written=frozenset({"x"}))
     kernel = launching.Kernel("move", "def kernel(x):\n    x[0] = 1\n", (ROW,), facts)
     assert made == []
@@ -130,7 +129,7 @@ def test_arguments_lie_in_slots_of_their_types(gpu):
     launch = driver.load("kernel", "", kinds)
     gpu.parameters = 11
     row = DeviceRow(0xFFFF_0000_1234, 5, FLOAT64, 0, None)
-    launch(3, 256, streams.stream(0), row, -2, 0.1, True, 1 + 2j, 1.5, 3 - 4j, -7, 200)
+    launch(3, 256, runtime.stream(0), row, -2, 0.1, True, 1 + 2j, 1.5, 3 - 4j, -7, 200)
     ((_, grid, block, stream, arguments),) = gpu.made("cuLaunchKernel")
     assert (grid, block, stream) == ((3, 1, 1), (256, 1, 1), 0)
     formats = ["Q", "q", "d", "?7x", "d", "d", "f4x", "f4x", "f4x", "i4x", "B7x"]
@@ -141,8 +140,8 @@ def test_arguments_lie_in_slots_of_their_types(gpu):
 def test_grids_of_several_dimensions(gpu):
     launch = driver.load("kernel", "", (types.int64,))
     gpu.parameters = 1
-    launch((4, 3), (8, 2, 2), streams.stream(0), 1)
-    launch(5, (8, 4), streams.stream(0), 1)
+    launch((4, 3), (8, 2, 2), runtime.stream(0), 1)
+    launch(5, (8, 4), runtime.stream(0), 1)
     assert [call[1:3] for call in gpu.made("cuLaunchKernel")] == [((4, 3, 1), (8, 2, 2)), ((5, 1, 1), (8, 4, 1))]
 
 
@@ -153,13 +152,13 @@ def test_a_launch_within_a_launch_has_arguments_of_its_own(gpu, monkeypatch):
     def call(*given):  # as another thread's, or of a destructor, before this one is read
         if not inner:
             inner.append(True)
-            launch(1, 1, streams.stream(0), 22)
+            launch(1, 1, runtime.stream(0), 22)
         return taken(*given)
 
     monkeypatch.setattr(gpu, "cuLaunchKernel", call)
     launch = driver.load("kernel", "", (types.int64,))
     gpu.parameters = 1
-    launch(1, 1, streams.stream(0), 11)
+    launch(1, 1, runtime.stream(0), 11)
     assert [struct.unpack("=q", call[-1][0]) for call in gpu.made("cuLaunchKernel")] == [(22,), (11,)]
 
 
@@ -167,8 +166,8 @@ def test_a_number_that_is_too_large_leaves_a_kernel_usable(gpu):
     launch = driver.load("kernel", "", (types.int64,))
     gpu.parameters = 1
     with pytest.raises(OverflowError):
-        launch(1, 1, streams.stream(0), 1 << 63)
-    launch(1, 1, streams.stream(0), 1)
+        launch(1, 1, runtime.stream(0), 1 << 63)
+    launch(1, 1, runtime.stream(0), 1)
     assert len(gpu.made("cuLaunchKernel")) == 1
 
 
@@ -177,7 +176,7 @@ def test_a_thread_that_has_used_no_gpu_waits_for_events(monkeypatch, gpus):
     begin(monkeypatch, gpus)
     start, end = (driver.create_event(gpus - 1, timing=True) for _ in range(2))
     for event in (start, end):
-        driver.record_event(event, streams.stream(gpus - 1))
+        driver.record_event(event, runtime.stream(gpus - 1))
     times = []
 
     def wait():
@@ -195,7 +194,7 @@ def test_a_kernel_is_loaded_once_on_each_gpu_for_its_capability(two):
     two.parameters = 1
     assert not two.made("cuModuleLoadData")
     for device in (1, 0, 1):
-        launch(1, 1, streams.stream(device), 1)
+        launch(1, 1, runtime.stream(device), 1)
     assert two.made("cuModuleLoadData") == [("(9, 1)",), ("(9, 0)",)]
     assert two.made("cuModuleGetFunction") == [(b"entry",), (b"entry",)]
     assert [call[0] for call in two.made("cuLaunchKernel")] == [(b"entry", device) for device in (1, 0, 1)]
@@ -218,16 +217,16 @@ def test_errors_of_the_driver(gpu, error, words):
     launch = driver.load("kernel", "", (types.int64,))
     gpu.fail = {"cuLaunchKernel": getattr(ERROR, error), "cuStreamSynchronize": getattr(ERROR, error)}
     with pytest.raises(RuntimeError, match=words):
-        launch(1, 1, streams.stream(0), 1)
+        launch(1, 1, runtime.stream(0), 1)
     with pytest.raises(RuntimeError, match=words):
-        driver.synchronize(streams.stream(0))
+        driver.synchronize(runtime.stream(0))
 
 
 def test_a_driver_that_is_too_old_for_the_compiler(gpu):
     launch = driver.load("kernel", "", (types.int64,))
     gpu.fail["cuModuleLoadData"] = ERROR.CUDA_ERROR_UNSUPPORTED_PTX_VERSION
     with pytest.raises(RuntimeError, match=r"for CUDA 13.1, cannot load what the compiler made; update the driver"):
-        launch(1, 1, streams.stream(0), 1)
+        launch(1, 1, runtime.stream(0), 1)
 
 
 def test_rows_go_to_a_gpu_and_back(gpu):
@@ -305,7 +304,7 @@ def test_pinned_memory_that_lies_idle_is_given_back_before_there_is_no_more(gpu,
 
 
 def test_events_order_streams(gpu):
-    one, other = (streams.pooled_stream(0) for _ in range(2))
+    one, other = (runtime.pooled_stream(0) for _ in range(2))
     row, back = memory.empty_row(4, FLOAT64), np.zeros(4)
     event = driver.create_event(0)
     assert driver.event_is_done(event)
@@ -322,32 +321,32 @@ def test_events_order_streams(gpu):
 
 
 def test_streams_do_not_wait_for_the_default_one_and_are_shared_after_32(gpu):
-    pool = [streams.pooled_stream(0, -1) for _ in range(streams.POOLED)]
-    assert gpu.made("cuStreamCreateWithPriority") == [(1, -1)] * streams.POOLED
-    assert len(set(pool)) == streams.POOLED
-    assert streams.pooled_stream(0, -1) is pool[0]
-    assert streams.pooled_stream(0, 0) not in pool
+    pool = [runtime.pooled_stream(0, -1) for _ in range(runtime.POOLED)]
+    assert gpu.made("cuStreamCreateWithPriority") == [(1, -1)] * runtime.POOLED
+    assert len(set(pool)) == runtime.POOLED
+    assert runtime.pooled_stream(0, -1) is pool[0]
+    assert runtime.pooled_stream(0, 0) not in pool
 
 
 def test_a_stream_that_could_not_be_made_leaves_the_others(gpu):
-    first = streams.pooled_stream(0)
+    first = runtime.pooled_stream(0)
     gpu.fail["cuStreamCreateWithPriority"] = ERROR.CUDA_ERROR_OUT_OF_MEMORY
     with pytest.raises(RuntimeError):
-        streams.pooled_stream(0)
+        runtime.pooled_stream(0)
     gpu.fail.clear()
-    assert first not in [streams.pooled_stream(0) for _ in range(streams.POOLED - 1)]
-    assert streams.pooled_stream(0) == first
+    assert first not in [runtime.pooled_stream(0) for _ in range(runtime.POOLED - 1)]
+    assert runtime.pooled_stream(0) == first
 
 
 def test_each_gpu_and_each_thread_has_its_current_stream(two):
-    other = streams.pooled_stream(1)
-    streams.set_stream(other)
+    other = runtime.pooled_stream(1)
+    runtime.set_stream(other)
     seen = []
-    thread = threading.Thread(target=lambda: seen.append(streams.stream(1)))
+    thread = threading.Thread(target=lambda: seen.append(runtime.stream(1)))
     thread.start()
     thread.join()
-    assert streams.stream(1) is other
-    assert (streams.stream(0), streams.stream(0).device) == (0, 0)
+    assert runtime.stream(1) is other
+    assert (runtime.stream(0), runtime.stream(0).device) == (0, 0)
     assert (seen, seen[0].device) == ([0], 1)
 
 
@@ -363,7 +362,7 @@ def test_memory_of_each_gpu_is_its_own(two):
 
 
 def test_memory_that_another_stream_uses_waits_for_it(gpu):
-    side = streams.pooled_stream(0)
+    side = runtime.pooled_stream(0)
     row, back = memory.zero_row(100, FLOAT64), np.ones(100)
     address = row.address
     driver.synchronize_device(0)
@@ -377,7 +376,7 @@ def test_memory_that_another_stream_uses_waits_for_it(gpu):
 
 
 def test_memory_that_another_gpu_uses_waits_for_it(two):
-    there = streams.stream(1)  # its default stream, which has the address of the other GPU's
+    there = runtime.stream(1)  # its default stream, which has the address of the other GPU's
     row, back = memory.zero_row(100, FLOAT64, 0), np.ones(100)
     address = row.address
     driver.copy_to_host(back.ctypes.data, address, back.nbytes, there)
@@ -393,11 +392,11 @@ def test_a_launch_on_another_stream_says_which_memory_it_uses(gpu):
     gpu.parameters = 2
     row = memory.zero_row(100, FLOAT64)
     address = row.address
-    side = streams.pooled_stream(0)
-    streams.set_stream(side)
+    side = runtime.pooled_stream(0)
+    runtime.set_stream(side)
     launch(1, 1, side, row, 1)
     del row
-    streams.set_stream(streams.default_stream(0))
+    runtime.set_stream(runtime.default_stream(0))
     assert memory.empty_row(100, FLOAT64).address != address
     driver.synchronize(side)
     assert memory.empty_row(100, FLOAT64).address == address
@@ -414,7 +413,7 @@ def test_kept_memory_is_given_back_before_memory_runs_out(gpu):
     size = caching.LARGE_SEGMENT
     row = memory.empty_row(size, np.dtype(np.uint8))
     kept = memory.empty_row(2 * size, np.dtype(np.uint8))
-    memory.use_on_stream(kept, streams.pooled_stream(0))
+    memory.use_on_stream(kept, runtime.pooled_stream(0))
     del kept
     large = memory.empty_row(2 * size + 512, np.dtype(np.uint8))  # 64 MiB are not enough for all three
     assert memory.allocator(0).retries == 1

@@ -7,7 +7,7 @@ import numgrad
 from numgrad.core.layout import layout_of
 from numgrad.core.types import CPU, float32, tensor_type
 from numgrad.devices import cpu, launches
-from numgrad.devices.host import host
+from numgrad.devices.host_functions import host
 
 SINGLE = tensor_type(float32, CPU)
 

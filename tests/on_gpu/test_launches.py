@@ -65,7 +65,7 @@ def test_who_listens_to_gpus_alone_leaves_the_cpus_kernels_bare(row):
     finally:
         launches.unlisten(found.append)
     assert [launch.device for launch in found] == ["cuda:0"]
-    assert [launch.device for launch in told(lambda: (row.tanh(), x.tanh()), places=[launches.CPU])] == ["cpu"]
+    assert [launch.device for launch in told(lambda: (row.tanh(), x.tanh()), devices=[launches.CPU])] == ["cpu"]
 
 
 def test_bytes_are_those_that_must_be_moved(row):

@@ -112,7 +112,7 @@ def test_small_and_large_pieces_lie_in_segments_of_their_own(allocator, take):
 
 
 def test_each_stream_has_pieces_of_its_own(cuda, allocator):
-    side = cuda.streams.pooled_stream(0)
+    side = cuda.runtime.pooled_stream(0)
     block = allocator.allocate(1000, cuda.memory.stream(0))
     address = block.address
     del block
@@ -122,7 +122,7 @@ def test_each_stream_has_pieces_of_its_own(cuda, allocator):
 
 
 def test_memory_used_on_another_stream_comes_back(cuda, allocator, take):
-    side = cuda.streams.pooled_stream(0)
+    side = cuda.runtime.pooled_stream(0)
     block = take(1000)
     address = block.address
     block.use_on(side)

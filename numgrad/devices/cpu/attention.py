@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numba.core import types
-from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.cpu import attention as kernels
-from numgrad_kernels.facts import facts_of
-from numgrad_kernels.source import module_text
-from numgrad_kernels.store import Kernel
 
 from ...core.layout import contiguous_strides
-from ..compiling import compile_kernel
 from .blas import blas_addresses, one_thread
-from .threads import worth_threads
+from .launching import kernel_for
 
 __all__ = ["attention", "attention_backward", "attention_is_fused"]
+
+_INT64 = np.dtype(np.int64)
 
 #: Multiplications, in a head, that take as long as a pointwise kernel over one element.
 _MULTIPLICATIONS = 8
@@ -55,10 +50,11 @@ def _run(function: Callable[..., None], tensors: Sequence[Any], logsumexp: Any, 
         rows.append(row)
         plan += [start, *steps]
     work = stacks * heads * queries * keys * width
-    kind = tensors[0]._layout.type.numpy
-    run = _kernel(function, kind, len(rows), worth_threads(work // _MULTIPLICATIONS)).entry
+    dtype = tensors[0]._layout.type.numpy
+    signature = int, _INT64, *[dtype] * (len(rows) + 1), float
+    run = kernel_for(function, dtype, signature, work // _MULTIPLICATIONS)().entry
     with one_thread():
-        run(blas_addresses()[kind], np.array(plan, np.int64), *rows, logsumexp._flat, float(scale))
+        run(blas_addresses()[dtype], np.array(plan, _INT64), *rows, logsumexp._flat, float(scale))
 
 
 def _for_blas(tensor: Any) -> tuple[np.ndarray, int, tuple[int, ...]]:
@@ -68,11 +64,3 @@ def _for_blas(tensor: Any) -> tuple[np.ndarray, int, tuple[int, ...]]:
     if (strides[3] == 1 or width == 1) and (strides[2] >= width or rows == 1):
         return tensor._storage, tensor._offset, (*strides[:2], max(strides[2], width))
     return np.ascontiguousarray(tensor._array()).reshape(-1), 0, contiguous_strides(tensor._layout.shape)[:3]
-
-
-@functools.cache
-def _kernel(function: Callable[..., None], kind: np.dtype, arrays: int, parallel: bool) -> Kernel:
-    row, plan = (types.Array(from_dtype(np.dtype(each)), 1, "C") for each in (kind, np.int64))
-    arguments = types.int64, plan, *[row] * (arrays + 1), types.float64
-    facts = facts_of(function, kind)
-    return compile_kernel(function.__name__, lambda: module_text(function, kind), arguments, facts, parallel=parallel)

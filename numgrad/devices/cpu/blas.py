@@ -32,8 +32,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MANY", "MANY_FOR_VECTORS", "blas_addresses", "blas_name", "chosen_blas", "one_thread", "one_thread_for"]
-
 #: Multiplications from which OpenBLAS uses several threads, and from which they are worth it.
 MANY, _WORTHWHILE = 1 << 18, 1 << 25
 
@@ -75,8 +73,8 @@ class Mkl:
 def _addresses(library: Any, name: str) -> dict[str, dict[np.dtype, int]]:
     return {
         function: {
-            np.dtype(kind): ctypes.cast(library[name.format(letter, function)], ctypes.c_void_p).value or 0
-            for letter, kind in (("s", np.float32), ("d", np.float64))
+            np.dtype(dtype): ctypes.cast(library[name.format(letter, function)], ctypes.c_void_p).value or 0
+            for letter, dtype in (("s", np.float32), ("d", np.float64))
         }
         for function in ("gemm", "gemv", "dot")
     }

@@ -9,20 +9,21 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from numgrad_kernels.cpu import indexing
 
 from ...core.layout import numel
+from ..common import OutOfBoundsError, Steps
 from ..memory import LARGE, check_countable, empty_row, reports_memory
 from .launching import empty, kernel_for, launch
 
 __all__ = [
-    "OutOfBoundsError", "Steps", "axis_gatherer", "axis_scatterer", "check_inside", "check_report", "check_sizes",
-    "check_values", "coordinates", "counts", "distinct_places", "index_folder", "nonzero_places",
-    "nonzero_rows", "offsets", "outside", "repeated_places", "row_putter", "row_taker", "triangle_rows",
+    "axis_gatherer", "axis_scatterer", "check_inside", "check_report", "coordinates", "counts", "distinct_places",
+    "index_folder", "nonzero_places", "nonzero_rows", "offsets", "outside", "repeated_places", "row_putter",
+    "row_taker", "triangle_rows",
 ]
 
 INT64, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
@@ -34,26 +35,6 @@ PIECE = 4096
 LINE, STRIPES = 64, 8
 
 MODES = {"set": 0, "add": 1, "multiply": 2}
-
-
-class Steps(NamedTuple):
-    """How the elements at places lie in a storage, as (outer, places, inner); see the kernels."""
-
-    outer_step: int
-    step: int
-    size: int
-    inner_step: int
-    outer: int
-    inner: int
-
-
-class OutOfBoundsError(IndexError):
-    """An index leads outside of a dimension."""
-
-    def __init__(self, index: Any, size: int):
-        super().__init__(f"index {index} is out of bounds for dimension with size {size}")
-        self.index = index
-        self.size = size
 
 
 class _Report(threading.local):
@@ -89,19 +70,6 @@ def check_inside(indices: np.ndarray, low: int, high: int) -> None:
         OutOfBoundsError: one is not.
     """
     check_report(np.array([outside(indices, low, high) is not None]), indices, low, high)
-
-
-def check_sizes(count: int, indices: int, size: int, length: int, width: int) -> None:
-    """Raise unless ``count`` values go with indices of (outer, width, inner) to a row of (outer, length, inner).
-
-    Raises:
-        RuntimeError: there are more or fewer of them.
-    """
-    if indices and (indices * length != size * width or count not in (1, indices)):
-        raise RuntimeError(
-            f"shape mismatch: {indices} indices, {width} along the dimension, of {size} elements, {length} along it, "
-            f"and {count} values"
-        )
 
 
 def outside(indices: np.ndarray, low: int, high: int, again: bool = False) -> int | None:
@@ -281,19 +249,6 @@ def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., np
     return take
 
 
-def check_values(available: int, value_steps: tuple[int, int, int], steps: Any, count: int) -> None:
-    """Raise unless there are as many values as are read in ``value_steps`` for ``count`` places, on whatever device.
-
-    Raises:
-        RuntimeError: there are too few.
-    """
-    outer, inner = steps.outer, steps.inner
-    size = outer * count * inner
-    last = (outer - 1) * value_steps[0] + (count - 1) * value_steps[1] + (inner - 1) * value_steps[2]
-    if size and last >= available:
-        raise RuntimeError(f"shape mismatch: {available} values for {size} elements at {count} indices")
-
-
 def row_putter(
     type: Any, steps: Steps, count: int, low: int, value_steps: tuple[int, int, int], accumulate: bool, distinct: bool
 ) -> Callable[..., None]:
@@ -307,8 +262,8 @@ def row_putter(
     total = outer * count * inner
     chunk, columns = (_chunk(inner), inner) if distinct else (max(count, 1), _columns(inner, dtype.itemsize))
     shared = distinct or columns < inner or outer > 1  # among threads
-    kinds = (dtype, *[int] * 5, INT64, *[int] * 8, bool, dtype, _BOOL)
-    kernel = kernel_for(indexing.put_rows, dtype, kinds, total if shared else 0)
+    signature = (dtype, *[int] * 5, INT64, *[int] * 8, bool, dtype, _BOOL)
+    kernel = kernel_for(indexing.put_rows, dtype, signature, total if shared else 0)
 
     def put(values: np.ndarray, storage: np.ndarray, start: int, places: np.ndarray) -> None:
         if not total:
@@ -362,9 +317,9 @@ def axis_scatterer(
     extremes = mode in ("amax", "amin")
     how: Any = mode == "amax" if extremes else MODES[mode]
     parts: dict[str, Any] = {"combined": indexing.extreme} if extremes else {}
-    kinds = (dtype, int, INT64, int, int, int, int, how.__class__, dtype, _BOOL)
+    signature = (dtype, int, INT64, int, int, int, int, how.__class__, dtype, _BOOL)
     work = count if size > length * min(inner, columns) else 0
-    kernel = kernel_for(indexing.scatter_axis, dtype, kinds, work, **parts)
+    kernel = kernel_for(indexing.scatter_axis, dtype, signature, work, **parts)
 
     def scatter(values: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None:
         if count:

@@ -11,18 +11,18 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.facts import facts_of
-from numgrad_kernels.pointwise import Operand, Program
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
 
 from ...core.layout import Layout, numel
-from ..compiling import compile_kernel
+from ..common import NUMBERS, filler, may_share_elements
+from ..launches import compile_kernel
 from ..memory import LARGE, empty_row, filled_row, out_of_memory, zero_row
-from .pointwise import NUMBERS, pointwise_kernel
+from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
 __all__ = [
-    "Row", "bound", "empty", "filled", "filler", "kernel_for", "launch", "memory_launcher", "share_elements", "zeros",
+    "Row", "bound", "empty", "filled", "kernel_for", "launch", "memory_launcher", "share_elements", "zeros",
 ]
 
 #: The class of the rows that tensors keep their elements in.
@@ -50,18 +50,20 @@ def launch(
     ``size`` elements, is worth it.
     """
     parallel = worth_threads(size)
-    kinds = tuple([a.dtype if a.__class__ is Row else a.__class__ for a in arguments])
-    key: Any = (function, compute, parallel, kinds, *parts.items()) if parts else (function, compute, parallel, kinds)
+    signature = tuple([a.dtype if a.__class__ is Row else a.__class__ for a in arguments])
+    key: Any = function, compute, parallel, signature
+    if parts:
+        key = (*key, *parts.items())
     kernel = _hand_written.get(key) or _made(key)
     kernel.entry(*arguments)
 
 
 def _made(key: Any) -> Kernel:
-    function, compute, parallel, kinds, *parts = key
+    function, compute, parallel, signature, *parts = key
     kernel = _hand_written[key] = compile_kernel(
         function.__name__,
         lambda: module_text(function, compute, dict(parts)),
-        [_argument_type(k) for k in kinds],
+        [_argument_type(k) for k in signature],
         facts_of(function, compute),
         parallel=parallel,
     )
@@ -70,29 +72,36 @@ def _made(key: Any) -> Kernel:
 
 def bound(
     function: Callable[..., None], compute: np.dtype, read: Callable[[Any], np.ndarray] | None, source: np.dtype,
-    given: Sequence[Any], outs: Sequence[tuple[int, np.dtype]], **parts: Callable[..., Any],
+    given: Sequence[Any], outs: Sequence[tuple[int, np.dtype]], work: int = 0, **parts: Callable[..., Any],
 ) -> Callable[..., Any]:
-    """What runs a hand-written kernel, on one thread, on what ``read`` gives of a tensor: a row of dtype ``source``.
+    """What runs a hand-written kernel on what ``read`` gives of a tensor: a row of dtype ``source``.
 
     Without ``read`` it takes the row itself.  Besides, the kernel gets the rows and numbers ``given``, where a dtype
-    stands for a row that comes with each call, and new rows of these sizes and dtypes, which are returned.
+    stands for a row that comes with each call, and new rows of these sizes and dtypes, which are returned.  It runs
+    on several threads if ``work`` elements are worth it, and not at all if there is nothing to write.
     """
-    kinds = source, *[value.dtype if value.__class__ is Row else _kind(value) for value in given]
-    kernel_of = kernel_for(function, compute, (*kinds, *[dtype for _, dtype in outs]), 0, **parts)
+    signature = source, *[value.dtype if value.__class__ is Row else _type_of(value) for value in given]
+    kernel_of = kernel_for(function, compute, (*signature, *[dtype for _, dtype in outs]), work, **parts)
     large = any(size * dtype.itemsize >= LARGE for size, dtype in outs)
-    bind = _binder(read is not None, tuple([isinstance(value, np.dtype) for value in given]), len(outs))
+    late = tuple([isinstance(value, np.dtype) for value in given])
+    bind = _binder(read is not None, late, len(outs), any(size for size, _ in outs), work >= PARALLEL_FROM)
     return bind(kernel_of, read, given, outs, empty_row if large else np.empty)
 
 
-def _kind(value: Any) -> Any:
+def _type_of(value: Any) -> Any:
     return value if isinstance(value, np.dtype) else value.__class__
 
 
 @functools.cache
-def _binder(reads: bool, given: tuple[bool, ...], outs: int) -> Callable[..., Callable[..., Any]]:
+def _binder(
+    reads: bool, given: tuple[bool, ...], outs: int, runs: bool, threads: bool
+) -> Callable[..., Callable[..., Any]]:
     """What binds a kernel to its arguments, some of which come with each call: to pass them one by one is quickest."""
     names, rows = [f"n{i}" for i in range(len(given))], [f"o{i}" for i in range(outs)]
     taken = [name for name, late in zip(names, given, strict=True) if late]
+    arguments = ", ".join(["read(x)" if reads else "x", *names, *rows])
+    serial = ["if kernel is None:", "    kernel = kernel_of()", f"kernel.entry({arguments})"]
+    run = [f"kernel_of().entry({arguments})"] if threads else serial
     text = [
         "def bind(kernel_of, read, given, outs, empty):",
         f"    {', '.join([*names, ''])}= given" if names else "",
@@ -100,10 +109,8 @@ def _binder(reads: bool, given: tuple[bool, ...], outs: int) -> Callable[..., Ca
         "    kernel = None",
         f"    def launch({', '.join(['x', *taken])}):",
         "        nonlocal kernel",
-        "        if kernel is None:",
-        "            kernel = kernel_of()",
         *[f"        {o} = empty(s{o}, d{o})" for o in rows],
-        f"        kernel.entry({', '.join(['read(x)' if reads else 'x', *names, *rows])})",
+        *[f"        {line}" for line in run if runs],
         f"        return {', '.join(rows)}",
         "    return launch",
     ]
@@ -112,16 +119,16 @@ def _binder(reads: bool, given: tuple[bool, ...], outs: int) -> Callable[..., Ca
     return namespace["bind"]
 
 
-def _argument_type(kind: Any) -> types.Type:
-    if isinstance(kind, np.dtype):
-        return types.Array(from_dtype(kind), 1, "C")
-    return {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}[kind]
+def _argument_type(given: Any) -> types.Type:
+    if isinstance(given, np.dtype):
+        return types.Array(from_dtype(given), 1, "C")
+    return {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}[given]
 
 
 def kernel_for(
-    function: Callable[..., None], compute: np.dtype, kinds: tuple[Any, ...], size: int, **parts: Callable[..., Any]
+    function: Callable[..., None], compute: np.dtype, signature: tuple[Any, ...], size: int, **parts: Callable[..., Any]
 ) -> Callable[[], Kernel]:
-    """What gives the kernel that ``launch`` would run on arguments of these kinds: dtypes of rows, classes of numbers.
+    """What gives the kernel that ``launch`` runs on arguments of this signature: dtypes of rows, classes of numbers.
 
     A row of another dtype whose elements are as long is taken, too: the kernel sees its bits.
     """
@@ -130,10 +137,10 @@ def kernel_for(
     def kernel() -> Kernel:
         nonlocal serial
         if size >= PARALLEL_FROM:
-            key = (function, compute, worth_threads(size), kinds, *parts.items())
+            key = (function, compute, worth_threads(size), signature, *parts.items())
             return _hand_written.get(key) or _made(key)
         if serial is None:
-            key = (function, compute, False, kinds, *parts.items())
+            key = (function, compute, False, signature, *parts.items())
             serial = _hand_written.get(key) or _made(key)
         return serial
 
@@ -155,31 +162,18 @@ def memory_launcher(layout: Layout, zeroed: bool) -> Callable[[], np.ndarray]:
 
 def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
     """Memory for a tensor, as one row, filled with a number."""
-    count, kind = numel(shape), type.numpy
+    count, dtype = numel(shape), type.numpy
     if count < PARALLEL_FROM:
-        return filled_row(count, value, kind)
+        return filled_row(count, value, dtype)
     row = empty(shape, type)
     if not worth_threads(count) or value.__class__ not in NUMBERS:
         row.fill(value)
         return row
     number: Any = value.__class__
-    pointwise_kernel(filler(number, kind), 1, True, True).entry(value, row)
+    pointwise_kernel(filler(number, dtype), 1, True, True).entry(value, row)
     return row
-
-
-def _same(value):
-    return value
-
-
-@functools.cache
-def filler(number: Any, dtype: np.dtype) -> Program:
-    """The program that fills a row with a number of a Python class, on whatever device."""
-    return Program("fill", dtype, (Operand("value", np.dtype(number), scalar=True),), (("out", dtype),), (_same,))
 
 
 def share_elements(left: Any, right: Any) -> bool:
     """Whether an element of one tensor is an element of the other, too; taken to be so where it is hard to tell."""
-    try:
-        return np.shares_memory(left._array(), right._array(), max_work=100_000)  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:
-        return True
+    return may_share_elements(left._array(), right._array())

@@ -12,6 +12,7 @@ import numpy as np
 
 from numgrad_kernels.cpu import likelihood
 
+from ..common import check_target_gradients, check_targets
 from ..memory import empty_row, no_row, zero_row
 from .indexing import check_report
 from .launching import kernel_for, launch
@@ -22,11 +23,6 @@ _INDICES, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
 #: What it costs to read an element at a target, in elements read one after the other.
 READING = 16
-
-
-def check_weights(weights: int | None, classes: int) -> None:
-    if weights not in (None, classes):
-        raise RuntimeError(f"shape mismatch: {weights} weights for {classes} classes")
 
 
 def improbable(flat: np.ndarray, message: str) -> bool:
@@ -50,18 +46,16 @@ def likelihood_launcher(
     Raises:
         RuntimeError: the sizes do not fit.
     """
-    kind = type.numpy
-    if size != count * classes:
-        raise RuntimeError(f"shape mismatch: {size} elements, not {count * classes}, for {count} targets")
-    check_weights(weights, classes)
+    dtype = type.numpy
+    check_targets(size, classes, count, weights)
     pieces = -(-count // likelihood.PIECE) or 1
-    each, mean, none = reduction == "none", reduction == "mean", no_row(kind)
-    kinds = (kind, int, int, _INDICES, kind, int, bool, kind, kind, kind, kind, _INDICES)
-    kernel = kernel_for(likelihood.negative_likelihood, kind, kinds, count * READING)
+    each, mean, none = reduction == "none", reduction == "mean", no_row(dtype)
+    signature = (dtype, int, int, _INDICES, dtype, int, bool, dtype, dtype, dtype, dtype, _INDICES)
+    kernel = kernel_for(likelihood.negative_likelihood, dtype, signature, count * READING)
 
     def launch(flat: Any, target: Any, weight: Any) -> tuple[np.ndarray, np.ndarray, int | None]:
-        losses, total_weight = empty_row(count, kind) if each else none, np.empty(1, kind)
-        parts, wrong, out = np.empty(2 * pieces, kind), np.empty(pieces, _INDICES), np.empty(1, kind)
+        losses, total_weight = empty_row(count, dtype) if each else none, np.empty(1, dtype)
+        parts, wrong, out = np.empty(2 * pieces, dtype), np.empty(pieces, _INDICES), np.empty(1, dtype)
         kernel().entry(
             flat, classes, inner, target, none if weight is None else weight, ignored, mean, losses, parts, out,
             total_weight, wrong,
@@ -86,18 +80,16 @@ def likelihood_gradient_launcher(
     Raises:
         RuntimeError: the sizes do not fit.
     """
-    kind = type.numpy
-    if size not in (1, count):
-        raise RuntimeError(f"shape mismatch: {size} gradients for {count} targets")
-    check_weights(weights, classes)
+    dtype = type.numpy
+    check_target_gradients(size, classes, count, weights)
     if not count:
-        return lambda *rows: zero_row(0, kind)
-    elements, none = count * classes, no_row(kind)
-    kinds = (kind, int, int, _INDICES, kind, int, kind, kind, _BOOL)
-    kernel = kernel_for(likelihood.put_negative, kind, kinds, elements)
+        return lambda *rows: zero_row(0, dtype)
+    elements, none = count * classes, no_row(dtype)
+    signature = (dtype, int, int, _INDICES, dtype, int, dtype, dtype, _BOOL)
+    kernel = kernel_for(likelihood.put_negative, dtype, signature, elements)
 
     def launch(grad: Any, target: Any, weight: Any, divisor: Any) -> np.ndarray:
-        out, report = empty_row(elements, kind), np.zeros(1, _BOOL)
+        out, report = empty_row(elements, dtype), np.zeros(1, _BOOL)
         kernel().entry(
             grad, classes, inner, target, none if weight is None else weight, ignored,
             none if divisor is None else divisor, out, report,

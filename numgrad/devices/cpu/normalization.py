@@ -33,13 +33,13 @@ def layer_norm_launcher(type: Any, size: int, length: int, count: int, eps: floa
     ``launch(flat, weight, bias)`` returns them, the mean of each row, and 1 by the square root of its variance and
     ``eps``.  ``flat`` has ``size`` elements; weight and bias may be None.
     """
-    kind, ones, nothing = type.numpy, _repeated(1, length, type.numpy), _repeated(0, length, type.numpy)
-    kinds = (kind, int, kind, kind, float, kind, kind, kind)
-    kernel = kernel_for(normalization.layer_norm_rows, kind, kinds, WEIGHT * size)
-    new = empty_row if size * kind.itemsize >= LARGE else np.empty
+    dtype, ones, nothing = type.numpy, _repeated(1, length, type.numpy), _repeated(0, length, type.numpy)
+    signature = (dtype, int, dtype, dtype, float, dtype, dtype, dtype)
+    kernel = kernel_for(normalization.layer_norm_rows, dtype, signature, WEIGHT * size)
+    new = empty_row if size * dtype.itemsize >= LARGE else np.empty
 
     def launch(flat: Any, weight: Any, bias: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        out, means, scales = new(size, kind), new(count, kind), new(count, kind)
+        out, means, scales = new(size, dtype), new(count, dtype), new(count, dtype)
         factors, terms = ones if weight is None else weight, nothing if bias is None else bias
         kernel().entry(flat, length, factors, terms, eps, out, means, scales)
         return out, means, scales
@@ -48,9 +48,9 @@ def layer_norm_launcher(type: Any, size: int, length: int, count: int, eps: floa
 
 
 @functools.lru_cache(maxsize=64)
-def _repeated(number: int, length: int, kind: np.dtype) -> np.ndarray:
+def _repeated(number: int, length: int, dtype: np.dtype) -> np.ndarray:
     """A row that stands for a weight or bias that is not there."""
-    return np.full(length, number, kind)
+    return np.full(length, number, dtype)
 
 
 def layer_norm_gradients_launcher(
@@ -60,17 +60,17 @@ def layer_norm_gradients_launcher(
 
     It is called as ``launch(grad, flat, means, scales, weight)``.
     """
-    kind, ones = type.numpy, _repeated(1, length, type.numpy)
+    dtype, ones = type.numpy, _repeated(1, length, type.numpy)
     rows = min(ROWS, max(-(-count // PIECES), PIECE // max(length, 1), LEAST))
     pieces = -(-count // rows)
-    kinds = (kind, kind, kind, kind, int, kind, int, kind, kind)
-    kernel = kernel_for(normalization.layer_norm_gradients, kind, kinds, WEIGHT * size)
-    summed = fold_axis(None, kind, 1, pieces, 2 * length, "sum", kind)
+    signature = (dtype, dtype, dtype, dtype, int, dtype, int, dtype, dtype)
+    kernel = kernel_for(normalization.layer_norm_gradients, dtype, signature, WEIGHT * size)
+    summed = fold_axis(None, dtype, 1, pieces, 2 * length, "sum", dtype)
 
     def launch(
         grad: Any, flat: Any, means: Any, scales: Any, weight: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        out, parts = empty_row(size, kind), empty_row(pieces * 2 * length, kind)
+        out, parts = empty_row(size, dtype), empty_row(pieces * 2 * length, dtype)
         if size:
             kernel().entry(grad, flat, means, scales, length, ones if weight is None else weight, rows, out, parts)
         sums = parts if pieces == 1 else summed(parts)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.pointwise import (
-    Operand,
     Program,
     argument_types,
     kernel_text,
@@ -25,11 +24,11 @@ from numgrad_kernels.pointwise import (
 from numgrad_kernels.store import Kernel
 
 from ...core.layout import Layout, loop_nest
-from ..compiling import compile_kernel
+from ..launches import compile_kernel
 from ..memory import LARGE, check_countable, empty_row, out_of_memory
 from .threads import PARALLEL_FROM, worth_threads
 
-__all__ = ["NUMBERS", "pointwise_kernels", "pointwise_launcher", "row_adder"]
+__all__ = ["pointwise_kernels", "pointwise_launcher"]
 
 #: What each pointwise kernel was made from: the program, the rank of its arrays and whether these are rows.
 pointwise_kernels: dict[Kernel, tuple[Program, int, bool]] = {}
@@ -158,18 +157,3 @@ def _form(
     namespace: dict[str, Any] = {"empty": np.empty, "new_row": _new_row}
     exec("\n".join(text), namespace)
     return namespace["bind"]
-
-
-#: The classes of numbers, which are passed to a kernel as they are.
-NUMBERS = frozenset({bool, int, float, complex})
-
-
-def _sum_of(total, row):
-    return total + row
-
-
-@functools.cache
-def row_adder(dtype: np.dtype) -> Program:
-    """The program that adds a row to another, on whatever device."""
-    operands = Operand("total", dtype), Operand("row", dtype)
-    return Program("add_rows", dtype, operands, (("out", dtype),), (_sum_of,))

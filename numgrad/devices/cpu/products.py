@@ -7,24 +7,20 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core import types
-from numba.np.numpy_support import from_dtype
 
 from numgrad_kernels.cpu.products import dots, products, vector_products
-from numgrad_kernels.facts import facts_of
-from numgrad_kernels.source import module_text
-from numgrad_kernels.store import Kernel
 
 from ...core.layout import Layout
 from .. import launches
-from ..compiling import compile_kernel
-from ..factors import factor, product_sizes
+from ..common import factor, product_sizes
 from ..memory import LARGE, no_row
 from .blas import MANY, MANY_FOR_VECTORS, blas_addresses, blas_name, one_thread, one_thread_for
-from .launching import empty
-from .threads import PARALLEL_FROM, worth_threads
+from .launching import empty, kernel_for
+from .threads import PARALLEL_FROM
 
 __all__ = ["blas_name", "product_launcher", "vector_product_launcher"]
+
+_INT64 = np.dtype(np.int64)
 
 #: A product of so many multiplications takes as long as a pointwise kernel over one element.
 _MULTIPLICATIONS = 8
@@ -60,19 +56,21 @@ def product_launcher(
 
     A factor whose rows or columns lie in one piece is given to BLAS as it lies, another is copied.
     """
-    kind = left.type.numpy
-    address = blas_addresses().get(kind)
+    dtype = left.type.numpy
+    address = blas_addresses().get(dtype)
     plan = _plan(left.shape, left.strides, right.shape, right.strides, turned)
     if address is None or not plan.work:
         return lambda x, y, bias=None: _by_numpy(x, y, turned, plan.shape, bias)
-    numbers, size, elements, none = plan.numbers, plan.size, plan.work // _MULTIPLICATIONS, no_row(kind)
+    rows = dtype, int, dtype, int, dtype, dtype
+    kernel_of = kernel_for(products, dtype, (int, _INT64, *rows), plan.work // _MULTIPLICATIONS)
+    numbers, size, elements, none = plan.numbers, plan.size, plan.work // _MULTIPLICATIONS, no_row(dtype)
     new, kernel = np.empty, None
 
     def launch(x: Any, y: Any, bias: np.ndarray = none) -> np.ndarray:
         nonlocal kernel
         if kernel is None:
-            kernel = _kernel(products, kind, False)
-        out = new(size, kind)
+            kernel = kernel_of()
+        out = new(size, dtype)
         kernel.entry(address, numbers, x._storage, x._offset, y._storage, y._offset, bias, out)
         return out
 
@@ -83,7 +81,7 @@ def product_launcher(
             row, start = np.ascontiguousarray(x._array()).reshape(-1), 0
         if plan.copies[1]:
             other, other_start = np.ascontiguousarray(y._array()).reshape(-1), 0
-        run = _kernel(products, kind, worth_threads(elements)).entry
+        run = kernel_of().entry
         arguments = address, numbers, row, start, other, other_start, bias, out
         if plan.one_thread:
             with one_thread():
@@ -92,17 +90,8 @@ def product_launcher(
             run(*arguments)
         return out
 
-    large = elements >= PARALLEL_FROM or plan.one_thread or size * kind.itemsize >= LARGE
+    large = elements >= PARALLEL_FROM or plan.one_thread or size * dtype.itemsize >= LARGE
     return launch_large if large or any(plan.copies) else launch
-
-
-@functools.cache
-def _kernel(function: Callable[..., None], kind: np.dtype, parallel: bool) -> Kernel:
-    row, plan = (types.Array(from_dtype(np.dtype(each)), 1, "C") for each in (kind, np.int64))
-    rows = (row, types.int64, row, types.int64, row) if function is products else (row, row)
-    arguments = types.int64, plan, *rows, row
-    facts = facts_of(function, kind)
-    return compile_kernel(function.__name__, lambda: module_text(function, kind), arguments, facts, parallel=parallel)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -162,23 +151,24 @@ def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., np.nda
     Small ones are given to BLAS as they lie.  NumPy has BLAS multiply others, or copies them first, if they lie with
     gaps or repeat an element.
     """
-    kind, shape, (count,), (step,) = left.type.numpy, left.shape[:-1], right.shape, right.strides
+    dtype, shape, (count,), (step,) = left.type.numpy, left.shape[:-1], right.shape, right.strides
     rows = shape[0] if shape else 1
     function, numbers, copied = (dots, [count, left.strides[-1], step], not left.strides[-1])
     if rows > 1:
         lies = factor(left.shape, left.strides, False)
         function, numbers, copied = vector_products, [rows, count, lies.step, lies.turned, step], lies.copied
-    address = blas_addresses("gemv" if rows > 1 else "dot").get(kind)
+    address = blas_addresses("gemv" if rows > 1 else "dot").get(dtype)
     if address is None or copied or not step or not 0 < rows * count <= MANY_FOR_VECTORS:
         return lambda x, y: _vectors_by_numpy(x, y, shape)
+    kernel_of = kernel_for(function, dtype, (int, _INT64, dtype, dtype, dtype), 0)
     plan, first, second = np.array(numbers, np.int64), _span(left), _span(right)
     new, kernel = np.empty, None
 
     def launch(x: Any, y: Any) -> np.ndarray:
         nonlocal kernel
         if kernel is None:
-            kernel = _kernel(function, kind, False)
-        out, row, other = new(rows, kind), x._storage, y._storage
+            kernel = kernel_of()
+        out, row, other = new(rows, dtype), x._storage, y._storage
         if row.size != first:
             row = row[x._offset : x._offset + first]
         if other.size != second:

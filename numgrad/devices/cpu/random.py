@@ -21,9 +21,9 @@ _DRAWS, _FLOAT64 = np.dtype(np.uint64), np.dtype(np.float64)
 def random_kernel(name: str, dtype: np.dtype) -> Kernel:
     """The kernel that makes "uniform" or "normal" random numbers of this dtype, or these as "normal_pairs"."""
     function = getattr(random, f"normal_{dtype.name}" if name == "normal" else name)
-    kinds = {"normal": (), "uniform": (_DRAWS, _DRAWS), "normal_pairs": (_DRAWS, _DRAWS, _FLOAT64)}[name]
+    signature = {"normal": (), "uniform": (_DRAWS, _DRAWS), "normal_pairs": (_DRAWS, _DRAWS, _FLOAT64)}[name]
     parts = {"convert": getattr(random, f"uniform_{dtype.name}")} if name == "uniform" else {}
-    return kernel_for(function, dtype, (*kinds, float, float, dtype), 0, **parts)()
+    return kernel_for(function, dtype, (*signature, float, float, dtype), 0, **parts)()
 
 
 def draw(state: np.ndarray, out: np.ndarray) -> None:

@@ -8,46 +8,24 @@ Without ``read`` it reduces rows.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from numgrad_kernels.cpu import extremes, reductions
 
+from ..common import FOLDS, nothing
 from ..memory import empty_row
 from . import launching
 from .launching import bound, launch
 from .threads import PARALLEL_FROM
 
-__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "norm_axis", "variance_axis"]
+__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool_launcher", "norm_axis", "variance_axis"]
 
-#: For each name the term and the fold of a reduction.
-FOLDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    "sum": (reductions.term, reductions.fold),
-    "nansum": (reductions.number_or_zero, reductions.fold),
-    "prod": (reductions.term, reductions.product),
-    "max": (reductions.term, reductions.larger),
-    "min": (reductions.term, reductions.smaller),
-    "any": (reductions.nonzero, reductions.larger),
-    "all": (reductions.nonzero, reductions.smaller),
-    "nonzero": (reductions.nonzero, reductions.fold),
-}
 
 _INDICES = np.dtype(np.int64)
 _TRUTHS = np.dtype(np.uint8)
-
-
-@functools.cache
-def nothing(name: str, kind: np.dtype) -> float:
-    """What a reduction of nothing gives."""
-    if name in ("prod", "all"):
-        return 1
-    if name not in ("max", "min"):
-        return 0
-    if kind.kind == "f":
-        return -np.inf if name == "max" else np.inf
-    return int(np.iinfo(kind).min if name == "max" else np.iinfo(kind).max)
 
 
 class Reduction(NamedTuple):
@@ -70,20 +48,20 @@ class Reduction(NamedTuple):
 
 
 @functools.cache
-def _parameter(value: float, kind: np.dtype) -> np.ndarray:
-    return np.full(1, value, kind)
+def _parameter(value: float, dtype: np.dtype) -> np.ndarray:
+    return np.full(1, value, dtype)
 
 
 def _fold(
-    flat: np.ndarray, outer: int, length: int, inner: int, kind: np.dtype, reduction: Reduction,
+    flat: np.ndarray, outer: int, length: int, inner: int, dtype: np.dtype, reduction: Reduction,
     parameters: np.ndarray | None = None,
 ) -> np.ndarray:
     """The reduction of a row, of dtype ``kind``."""
     _, _, initial, divisor, _, parameter = reduction
-    compute = _TRUTHS if kind.kind == "b" else kind
+    compute = _TRUTHS if dtype.kind == "b" else dtype
     if parameters is None:
         parameters = _parameter(parameter, compute)
-    size, out = flat.size, empty_row(outer * inner, kind)
+    size, out = flat.size, empty_row(outer * inner, dtype)
     blocks = -(-length // (reductions.ROWS * reductions.side_by_side(inner))) if inner > 1 else 1
     whole = reduction.parts("term", "fold", "finish")
     if not length and not divisor:
@@ -96,7 +74,7 @@ def _fold(
             reductions.fold_columns, compute, flat, length, inner, parameters, initial, 1.0, totals, size=size,
             **reduction.parts("term", "fold"),
         )
-        return _fold(totals, outer, blocks, inner, kind, reduction._replace(term=reductions.term), parameters)
+        return _fold(totals, outer, blocks, inner, dtype, reduction._replace(term=reductions.term), parameters)
     elif inner > 1:
         launch(
             reductions.fold_columns, compute, flat, length, inner, parameters, initial, divisor, out, size=size, **whole
@@ -121,20 +99,20 @@ def is_small(outer: int, length: int, inner: int) -> bool:
 
 
 def _folder(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, kind: np.dtype, reduction: Reduction,
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, dtype: np.dtype, reduction: Reduction,
     own_parameters: bool = False,
 ) -> Callable[..., Any]:
     """What computes ``_fold`` of a tensor, or without ``read`` of a row, and any parameters."""
     if not is_small(outer, length, inner):
         return lambda tensor, *parameters: _fold(
-            tensor if read is None else read(tensor), outer, length, inner, kind, reduction, *parameters
+            tensor if read is None else read(tensor), outer, length, inner, dtype, reduction, *parameters
         )
-    compute = _TRUTHS if kind.kind == "b" else kind
+    compute = _TRUTHS if dtype.kind == "b" else dtype
     parameters = compute if own_parameters else _parameter(reduction.parameter, compute)
     columns = inner > 1
     return bound(
         reductions.fold_columns if columns else reductions.fold_rows, compute, read, source,
-        (length, *[inner] * columns, parameters, reduction.initial, reduction.divisor), [(outer * inner, kind)],
+        (length, *[inner] * columns, parameters, reduction.initial, reduction.divisor), [(outer * inner, dtype)],
         **reduction.parts("term", "fold", "finish"),
     )
 
@@ -142,8 +120,8 @@ def _folder(
 # -- sums, products, extremes -----------------------------------------------------------------------------------------
 
 
-def _named(name: str, kind: np.dtype, divisor: float = 1.0) -> Reduction:
-    compute = _TRUTHS if kind.kind == "b" else kind
+def _named(name: str, dtype: np.dtype, divisor: float = 1.0) -> Reduction:
+    compute = _TRUTHS if dtype.kind == "b" else dtype
     return Reduction(*FOLDS[name], nothing(name, compute), divisor)
 
 
@@ -178,10 +156,10 @@ _LOGSUMEXP = (
 
 
 def _twice(
-    passes: tuple[Reduction, Reduction], read: Any, kind: np.dtype, outer: int, length: int, inner: int
+    passes: tuple[Reduction, Reduction], read: Any, dtype: np.dtype, outer: int, length: int, inner: int
 ) -> Callable[[Any], tuple[Any, Any]]:
-    first = _folder(None, kind, outer, length, inner, kind, passes[0])
-    second = _folder(None, kind, outer, length, inner, kind, passes[1], True)
+    first = _folder(None, dtype, outer, length, inner, dtype, passes[0])
+    second = _folder(None, dtype, outer, length, inner, dtype, passes[1], True)
 
     def launch(tensor: Any) -> tuple[Any, Any]:
         row = read(tensor)
@@ -230,29 +208,44 @@ def norm_axis(
     return _folder(read, source, outer, length, inner, dtype, _norm(order))
 
 
-# -- extremes and their places ----------------------------------------------------------------------------------------
+# -- extremes and their indices ---------------------------------------------------------------------------------------
 
 
 def extreme_axis(
     read: Any, source: np.dtype, outer: int, length: int, inner: int, largest: bool
 ) -> Callable[[Any], Any]:
-    """The largest (or smallest) elements over the middle axis, and their places."""
-    size, outs = outer * length * inner, [(outer * inner, source), (outer * inner, _INDICES)]
+    """The largest (or smallest) elements over the middle axis, and their indices."""
+    size, count = outer * length * inner, outer * inner
+    x = _TRUTHS if source.kind == "b" else source
     fold = reductions.larger if largest else reductions.smaller
     kernel, sizes = (extremes.extreme_columns, (length, inner)) if inner > 1 else (extremes.extreme_rows, (length,))
-    if source.kind != "b" and is_small(outer, length, inner):
-        return bound(kernel, source, read, source, sizes, outs, fold=fold)
+    outs = [(count, x), (count, _INDICES)]
+    in_pieces = inner == outer == 1 and size >= PARALLEL_FROM
+    if x is source and not in_pieces:
+        return bound(kernel, x, read, x, sizes, outs, size, fold=fold)
+    by_lines = bound(kernel, x, None, x, sizes, outs, size, fold=fold)
 
     def run(tensor: Any) -> tuple[np.ndarray, np.ndarray]:
-        flat = tensor if read is None else read(tensor)
-        out, indices = [empty_row(*each) for each in outs]
-        x, values = (flat.view(_TRUTHS), out.view(_TRUTHS)) if source.kind == "b" else (flat, out)
-        if inner == outer == 1 and launching.worth_threads(size):
-            places = empty_row(-(-length // extremes.LEAF), _INDICES)
-            launch(extremes.extreme_leaves, x.dtype, x, places, size=size, fold=fold)
-            launch(extremes.combine_extremes, x.dtype, x, places, values, indices, fold=fold)
-        elif out.size:
-            launch(kernel, x.dtype, x, *sizes, values, indices, size=size, fold=fold)
-        return out, indices
+        row = (tensor if read is None else read(tensor)).view(x)
+        if in_pieces and launching.worth_threads(size):
+            candidates = empty_row(-(-length // extremes.LEAF), _INDICES)
+            out, indices = empty_row(1, x), empty_row(1, _INDICES)
+            launch(extremes.extreme_leaves, x, row, candidates, size=size, fold=fold)
+            launch(extremes.combine_extremes, x, row, candidates, out, indices, fold=fold)
+        else:
+            out, indices = by_lines(row)
+        return out.view(source), indices
 
     return run
+
+
+def max_pool_launcher(type: Any, sizes: Sequence[int], work: int, count: int) -> Callable[[Any], tuple[Any, Any]]:
+    """What finds the largest elements of ``count`` windows, and their indices in the images: ``launch(row)``.
+
+    ``sizes`` are three numbers each, one for each dimension: of the images, the windows, their strides, paddings and
+    dilations, and how many windows there are.  ``work`` is how many elements all windows have.
+    """
+    dtype = type.numpy
+    lowest = nothing("max", dtype)
+    outs = [(count, dtype), (count, np.dtype(np.int64))]
+    return bound(extremes.max_pool, dtype, None, dtype, (*sizes, lowest), outs, work)

@@ -12,9 +12,9 @@ from numgrad_kernels.cpu import reductions, scans
 from ..memory import empty_row
 from . import launching
 from .launching import bound, launch
-from .reductions import is_small
+from .threads import PARALLEL_FROM
 
-__all__ = ["recurrence_axis", "shift_axis"]
+__all__ = ["extremes_so_far", "recurrence_axis", "scan_axis", "shift_axis"]
 
 
 def scan_axis(
@@ -24,17 +24,16 @@ def scan_axis(
     """The running "sum", "prod" or "logsumexp", in the dtype ``compute``, from the first element or from the last."""
     size = outer * length * inner
     function, sizes, parts = _scan(name, outer, length, inner)
-    if is_small(outer, length, inner):
-        return bound(function, compute, read, source, (*sizes, backwards), [(size, compute)], **parts)
+    by_lines = bound(function, compute, read, source, (*sizes, backwards), [(size, compute)], size, **parts)
+    if name != "sum" or inner > 1 or outer > 1 or size < PARALLEL_FROM:
+        return by_lines
 
     def run(tensor: Any) -> np.ndarray:
-        flat, out = read(tensor), empty_row(size, compute)
-        if name == "sum" and inner == outer == 1 and launching.worth_threads(size):
-            totals = empty_row(-(-length // scans.BLOCK), compute)
-            launch(scans.cumsum_blocks, compute, flat, backwards, totals, out, size=size)
-            launch(scans.join_blocks, compute, totals, backwards, out, size=size)
-        elif size:
-            launch(function, compute, flat, *sizes, backwards, out, size=size, **parts)
+        if not launching.worth_threads(size):
+            return by_lines(tensor)
+        out, totals = empty_row(size, compute), empty_row(-(-length // scans.BLOCK), compute)
+        launch(scans.cumsum_blocks, compute, read(tensor), backwards, totals, out, size=size)
+        launch(scans.join_blocks, compute, totals, backwards, out, size=size)
         return out
 
     return run
@@ -54,20 +53,11 @@ def _scan(name: str, outer: int, length: int, inner: int) -> tuple[Any, tuple[in
 def extremes_so_far(
     read: Any, source: np.dtype, outer: int, length: int, inner: int, largest: bool
 ) -> Callable[[Any], Any]:
-    """The largest (or smallest) elements up to each place, and the places of the last of them."""
+    """The largest (or smallest) elements so far, and the indices of the last of them."""
     size = outer * length * inner
     fold = scans.later_larger if largest else scans.later_smaller
     outs = [(size, source), (size, np.dtype(np.int64))]
-    if is_small(outer, length, inner):
-        return bound(scans.scan_extremes, source, read, source, (length, inner), outs, fold=fold)
-
-    def run(tensor: Any) -> tuple[np.ndarray, np.ndarray]:
-        out, indices = [empty_row(*each) for each in outs]
-        if size:
-            launch(scans.scan_extremes, source, read(tensor), length, inner, out, indices, size=size, fold=fold)
-        return out, indices
-
-    return run
+    return bound(scans.scan_extremes, source, read, source, (length, inner), outs, size, fold=fold)
 
 
 def recurrence_axis(flat: np.ndarray, factors: np.ndarray, length: int, inner: int, backwards: bool) -> np.ndarray:
@@ -79,13 +69,17 @@ def recurrence_axis(flat: np.ndarray, factors: np.ndarray, length: int, inner: i
 
 
 def shift_axis(
-    flat: np.ndarray, outer: int, length: int, inner: int, backwards: bool, fill: float
-) -> np.ndarray:
-    """The elements one place further on the middle axis (or one nearer), ``fill`` where there is none."""
-    out = empty_row(flat.size, flat.dtype)
-    source, target = flat.reshape(outer, length, inner), out.reshape(outer, length, inner)
-    if backwards:
-        target[:, :-1], target[:, -1:] = source[:, 1:], fill
-    else:
-        target[:, 1:], target[:, :1] = source[:, :-1], fill
-    return out
+    read: Any, source: np.dtype, outer: int, length: int, inner: int, backwards: bool, fill: float
+) -> Callable[[Any], Any]:
+    """The elements moved on by one along the middle axis (or back by one), ``fill`` where there is none."""
+
+    def run(tensor: Any) -> np.ndarray:
+        before, out = read(tensor).reshape(outer, length, inner), empty_row(outer * length * inner, source)
+        after = out.reshape(outer, length, inner)
+        if backwards:
+            after[:, :-1], after[:, -1:] = before[:, 1:], fill
+        else:
+            after[:, 1:], after[:, :1] = before[:, :-1], fill
+        return out
+
+    return run

@@ -9,9 +9,7 @@ import numpy as np
 
 from numgrad_kernels.cpu import softmax
 
-from ..memory import empty_row
-from .launching import bound, kernel_for
-from .threads import PARALLEL_FROM
+from .launching import bound
 
 __all__ = ["softmax_backward_launcher", "softmax_launcher"]
 
@@ -47,21 +45,9 @@ def softmax_backward_launcher(
 
 
 def _launcher(
-    function: Any, kind: np.dtype, size: int, length: int, inner: int, rows: int, numbers: tuple[float, ...],
+    function: Any, dtype: np.dtype, size: int, length: int, inner: int, rows: int, numbers: tuple[float, ...],
     **parts: Callable[..., Any],
 ) -> Callable[..., np.ndarray]:
     """What runs a kernel over rows, or columns, of as many operands as there are ``rows``."""
-    given = (length, *[inner] * (inner > 1), *numbers)
-    if 0 < WEIGHT * size < PARALLEL_FROM:
-        return bound(function, kind, None, kind, (*[kind] * (rows - 1), *given), [(size, kind)], **parts)
-    kernel = kernel_for(
-        function, kind, (*[kind] * rows, *[number.__class__ for number in given], kind), WEIGHT * size, **parts
-    )
-
-    def launch(*operands: np.ndarray) -> np.ndarray:
-        out = empty_row(size, kind)
-        if size:
-            kernel().entry(*operands, *given, out)
-        return out
-
-    return launch
+    given = (*[dtype] * (rows - 1), length, *[inner] * (inner > 1), *numbers)
+    return bound(function, dtype, None, dtype, given, [(size, dtype)], WEIGHT * size, **parts)

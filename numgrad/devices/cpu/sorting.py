@@ -13,10 +13,14 @@ import numpy as np
 from numgrad_kernels.cpu import sorting
 
 from ..launches import by_numpy
+from ..memory import check_countable, reports_memory
 from .launching import bound
 from .reductions import is_small
 
-__all__ = ["consecutive_rows", "kth_axis", "median_axis", "mode_axis", "unique_elements", "unique_rows"]
+__all__ = [
+    "bincount", "consecutive_rows", "histogram", "kth_axis", "median_axis", "mode_axis", "row_searcher",
+    "sort_axis", "unique_elements", "unique_rows", "value_range",
+]
 
 
 def _lines(flat: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
@@ -178,3 +182,42 @@ def _joined(slices: np.ndarray, outer: int, inner: int) -> np.ndarray:
     """Slices as the row that they are taken from."""
     count = len(slices)
     return np.ascontiguousarray(slices.reshape(count, outer, inner).swapaxes(0, 1)).reshape(-1)
+
+
+_INT64 = np.dtype(np.int64)
+
+
+def row_searcher(
+    rows: Any, values: Any, size: int, length: int, count: int, right: bool, compute: np.dtype
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """What says where ``size`` values, ``count`` to each sorted row of ``length``, belong, after equals if ``right``.
+
+    The rows and the values are of these types.
+    """
+    given = length, values.numpy, count, right
+    return bound(sorting.search_rows, compute, None, rows.numpy, given, [(size, _INT64)], size)
+
+
+def value_range(flat: np.ndarray) -> tuple[Any, Any]:
+    """The smallest and the largest element as Python numbers; NaN if there is one."""
+    return flat.min().item(), flat.max().item()
+
+
+@reports_memory
+def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np.ndarray | None:
+    """How often each number from 0 occurs, or the sum of the weights where it does; None if a number is negative."""
+    if (flat < 0).any():
+        return None
+    check_countable((max(int(flat.max(initial=0)) + 1, minlength),), _INT64)
+    counts = np.bincount(flat, weights, minlength)
+    return counts if weights is None or weights.dtype != np.float32 else counts.astype(np.float32)
+
+
+@reports_memory
+def histogram(flat: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
+    """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
+    check_countable((bins,), _INT64)
+    number = flat.dtype.type
+    kept = flat[(flat >= low) & (flat <= high)]
+    places = ((kept - number(low)) * number(bins) / number(high - low)).astype(np.int64)
+    return np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(flat.dtype)

@@ -47,26 +47,26 @@ def _run(function: Any, tiled: int, tensors: Sequence[Any], rows: Sequence[Any],
     """Run a kernel that has a block for each tile of the rows of ``tensors[tiled]``."""
     stacks, heads, queries, width = tensors[0]._layout.shape
     keys = tensors[1]._layout.shape[2]
-    kind = tensors[0]._layout.type.numpy
+    dtype = tensors[0]._layout.type.numpy
     arguments: list[Any] = []
     for tensor in tensors:
         strides = tensor._layout.strides
         if strides[3] != 1 and width > 1:
             raise ValueError(f"the rows of {list(tensor.shape)} do not lie in one piece each: strides {strides}")
         arguments += [tensor._storage[tensor._offset :], *strides[:3]]
-    parts = _parts(kind)
+    parts = _parts(dtype)
     tiles = -(-tensors[tiled]._layout.shape[2] // parts["TILE"])
     launch(
-        function, kind, *arguments, *rows, heads, queries, keys, width, int(causal), float(scale),
+        function, dtype, *arguments, *rows, heads, queries, keys, width, int(causal), float(scale),
         blocks=stacks * heads * tiles, threads=parts["SIDE"] ** 2, **parts,
     )  # fmt: skip
 
 
 @functools.cache
-def _parts(kind: np.dtype) -> dict[str, int]:
+def _parts(dtype: np.dtype) -> dict[str, int]:
     """The constants of kernels for a dtype: of a wider one, tiles must be smaller to fit into shared memory."""
     side = math.isqrt(THREADS)
-    if kind.itemsize > 4:
+    if dtype.itemsize > 4:
         side = max(side // 2, 2)
     tile = 4 * side
     pitch = tile + 4

@@ -19,16 +19,13 @@ import numpy as np
 
 from numgrad_kernels.cuda import adapter
 
-from ..factors import Factor
+from ..common import Factor
 from ..rows import DeviceRow
 from ..traffic import Traffic
 from . import runtime
-from .handles import StreamHandle
 from .launching import told
 from .memory import empty_row, note_uses
-from .streams import side_streams
-
-__all__ = ["Routines", "bindings", "routines", "told_of"]
+from .runtime import StreamHandle, side_streams
 
 #: Bytes of scratch memory for each stream: what cuBLAS's manual advises for Hopper, the most of all.
 WORKSPACE = 32 << 20
@@ -60,10 +57,10 @@ def bindings() -> Any:
 
 
 @functools.cache
-def routines(kind: np.dtype) -> Routines | None:
+def routines(dtype: np.dtype) -> Routines | None:
     """cuBLAS's routines for a dtype; None if it has none, or is not at hand."""
-    letter = _LETTERS.get(kind.name)
-    return None if letter is None or bindings() is None else Routines(letter, kind)
+    letter = _LETTERS.get(dtype.name)
+    return None if letter is None or bindings() is None else Routines(letter, dtype)
 
 
 class _Handle:
@@ -128,18 +125,18 @@ def _handle(stream: StreamHandle, left: DeviceRow, right: DeviceRow) -> int:
 class Routines:
     """cuBLAS's routines for one dtype, for matrices that lie row by row."""
 
-    def __init__(self, letter: str, kind: np.dtype):
+    def __init__(self, letter: str, dtype: np.dtype):
         library = bindings()
         self.letter = letter
-        self.itemsize = kind.itemsize
+        self.itemsize = dtype.itemsize
         self._gemm = getattr(library, f"{letter}gemm_64")
         self._gemm_batched = getattr(library, f"{letter}gemm_strided_batched_64")
         self._gemv = getattr(library, f"{letter}gemv_64")
-        self._dot = getattr(library, f"{letter}dot{'u' if kind.kind == 'c' else ''}_64")
+        self._dot = getattr(library, f"{letter}dot{'u' if dtype.kind == 'c' else ''}_64")
         self._set_pointer_mode = library.set_pointer_mode
-        self._factors = np.array([0, 1], kind)
+        self._factors = np.array([0, 1], dtype)
         self._zero = self._factors.ctypes.data
-        self._one = self._zero + kind.itemsize
+        self._one = self._zero + dtype.itemsize
 
     def gemm(
         self, stream: StreamHandle, count: int, m: int, n: int, k: int,

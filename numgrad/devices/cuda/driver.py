@@ -15,18 +15,10 @@ from cuda.bindings import driver as cu
 
 from numgrad_kernels.cuda.store import machine_code
 
-from ..compiling import tell_made
-from .handles import Properties, StreamHandle
+from ..launches import notify_made
 from .memory import note_uses
 from .packing import launcher
-from .streams import side_streams
-
-__all__ = [
-    "allocate", "allocate_pinned", "copy_to_device", "copy_to_host", "copy_within", "create_event", "create_stream",
-    "default_stream", "destroy_event", "device_count", "device_of", "device_properties", "driver_version",
-    "elapsed_time", "event_is_done", "external_stream", "fill_bytes", "free", "free_pinned", "load", "memory_info",
-    "record_event", "stream_is_done", "synchronize", "synchronize_device", "use", "wait_for_event", "wait_on_stream",
-]
+from .runtime import Properties, StreamHandle, side_streams
 
 #: What each property is called among the driver's attributes.
 _ATTRIBUTES = {
@@ -67,7 +59,8 @@ _contexts: dict[int, Any] = {}
 class _Active(threading.local):
     """The GPU that this thread's calls go to; -1 where that is not sure, for others may change it."""
 
-    device = -1
+    def __init__(self) -> None:
+        self.device = -1
 
 
 _active = _Active()
@@ -336,7 +329,7 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
                 entry, code = machine_code(name, text, arguments, _capability(device))
                 module = _value(cu.cuModuleLoadData(code))
                 functions[device] = _value(cu.cuModuleGetFunction(module, entry.encode()))
-                tell_made(name, begun)
+                notify_made(name, begun)
             return functions[device]
 
     def occupancy(device: int) -> tuple[int, int]:

@@ -19,7 +19,7 @@ import numpy as np
 from numgrad_kernels.cuda import indexing
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
-from ..cpu.indexing import Steps, check_sizes, check_values
+from ..common import Steps, check_sizes, check_values
 from ..rows import DeviceRow
 from .launching import THREADS, blocks_for, launch
 from .memory import empty_row

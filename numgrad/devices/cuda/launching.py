@@ -18,8 +18,8 @@ from .. import launches
 from ..rows import DeviceRow
 from ..traffic import Traffic, kernel_traffic
 from . import runtime
-from .handles import StreamHandle
 from .memory import stream
+from .runtime import StreamHandle
 
 __all__ = ["THREADS", "Kernel", "argument_type", "blocks_for", "compile_kernel", "launch", "told"]
 
@@ -82,7 +82,7 @@ def compile_kernel(name: str, text: str, arguments: tuple[Any, ...], facts: Fact
     kernel = kernels.get(key)
     if kernel is None:
         kernel = kernels[key] = Kernel(name, text, arguments, facts)
-        launches.made(kernel)
+        launches.kernel_made(kernel)
     return kernel
 
 
@@ -102,8 +102,8 @@ def told(
     finally:
         driver.destroy_event(start)
         driver.destroy_event(end)
-    place = f"{launches.GPU}:{stream.device}"
-    launches.tell(lambda: launches.Launch(kernel, name, begun, ended, traffic(), place), launches.GPU)
+    device = f"{launches.GPU}:{stream.device}"
+    launches.notify(lambda: launches.Launch(kernel, name, begun, ended, traffic(), device), launches.GPU)
 
 
 def _around_run(kernel: Kernel, bare: Any) -> Callable[..., None]:
@@ -117,14 +117,14 @@ def _around_run(kernel: Kernel, bare: Any) -> Callable[..., None]:
     return run
 
 
-launches.add_kind(Kernel, launches.Kind(launches.GPU, kernels.values, "run", _around_run))
+launches.add_kernel_class(Kernel, launches.KernelClass(launches.GPU, kernels.values, "run", _around_run))
 
 
-def argument_type(kind: Any) -> Any:
+def argument_type(given: Any) -> Any:
     """Numba's type for a row of a dtype, or for a number of a Python class."""
-    if isinstance(kind, np.dtype):
-        return adapter.pointer_type(from_dtype(kind))
-    return {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}[kind]
+    if isinstance(given, np.dtype):
+        return adapter.pointer_type(from_dtype(given))
+    return {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}[given]
 
 
 def blocks_for(size: int, threads: int = THREADS) -> int:
@@ -146,13 +146,13 @@ def launch(
     """
     if not blocks:
         return
-    kinds = tuple([a.dtype if a.__class__ is DeviceRow else a.__class__ for a in arguments])
-    key = (function, compute, threads, kinds, *parts.items())
+    signature = tuple([a.dtype if a.__class__ is DeviceRow else a.__class__ for a in arguments])
+    key = (function, compute, threads, signature, *parts.items())
     kernel = _hand_written.get(key)
     if kernel is None:
         text = module_text(function, compute, {**parts, "THREADS": threads})
         kernel = _hand_written[key] = compile_kernel(
-            function.__name__, text, tuple([argument_type(kind) for kind in kinds]), facts_of(function, compute)
+            function.__name__, text, tuple([argument_type(given) for given in signature]), facts_of(function, compute)
         )
     first = arguments[0]
     if first.__class__ is not DeviceRow:

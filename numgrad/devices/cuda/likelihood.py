@@ -12,7 +12,7 @@ import numpy as np
 
 from numgrad_kernels.cuda import likelihood
 
-from ..cpu.likelihood import check_weights
+from ..common import check_target_gradients, check_targets
 from ..rows import DeviceRow
 from .launching import MOST_BLOCKS, THREADS, blocks_for, launch
 from .memory import empty_row, no_row, zero_row
@@ -52,28 +52,26 @@ def likelihood_launcher(
     Raises:
         RuntimeError: the sizes do not fit.
     """
-    kind = type.numpy
-    if size != count * classes:
-        raise RuntimeError(f"shape mismatch: {size} elements, not {count * classes}, for {count} targets")
-    check_weights(weights, classes)
+    dtype = type.numpy
+    check_targets(size, classes, count, weights)
     pieces = min(-(-count // (TARGETS * THREADS)) or 1, MOST_BLOCKS)
-    stretch = -(-count // pieces)
-    kept, mean, none = reduction == "none", int(reduction == "mean"), no_row(kind)
+    piece_size = -(-count // pieces)
+    kept, mean, none = reduction == "none", int(reduction == "mean"), no_row(dtype)
 
     def launched(
         flat: DeviceRow, target: DeviceRow, weight: DeviceRow | None
     ) -> tuple[DeviceRow, DeviceRow, None]:
         device = flat.device
-        losses = empty_row(count, kind, device) if kept else none
-        parts: Any = none if pieces == 1 else empty_row(2 * pieces, kind, device)
-        out, total_weight = empty_row(1, kind, device), empty_row(1, kind, device)
+        losses = empty_row(count, dtype, device) if kept else none
+        parts: Any = none if pieces == 1 else empty_row(2 * pieces, dtype, device)
+        out, total_weight = empty_row(1, dtype, device), empty_row(1, dtype, device)
         launch(
-            likelihood.negative_likelihood, kind, flat, count, classes, inner, target, *_optional(weight, kind),
-            ignored, mean, stretch, int(kept), losses, parts, pieces, out, total_weight, report_row(device),
+            likelihood.negative_likelihood, dtype, flat, count, classes, inner, target, *_optional(weight, dtype),
+            ignored, mean, piece_size, int(kept), losses, parts, pieces, out, total_weight, report_row(device),
             blocks=pieces,
         )
         if pieces > 1:
-            launch(likelihood.likelihood_total, kind, parts, pieces, mean, out, total_weight, blocks=1)
+            launch(likelihood.likelihood_total, dtype, parts, pieces, mean, out, total_weight, blocks=1)
         return losses if kept else out, total_weight, None
 
     return launched
@@ -93,19 +91,17 @@ def likelihood_gradient_launcher(
     Raises:
         RuntimeError: the sizes do not fit.
     """
-    kind = type.numpy
-    if size not in (1, count):
-        raise RuntimeError(f"shape mismatch: {size} gradients for {count} targets")
-    check_weights(weights, classes)
+    dtype = type.numpy
+    check_target_gradients(size, classes, count, weights)
 
     def launched(
         grad: DeviceRow, target: DeviceRow, weight: DeviceRow | None, divisor: DeviceRow | None
     ) -> DeviceRow:
-        out = zero_row(count * classes, kind, grad.device)
+        out = zero_row(count * classes, dtype, grad.device)
         if count:
             launch(
-                likelihood.put_negative, kind, grad, int(size == count), count, classes, inner, target,
-                *_optional(weight, kind), ignored, *_optional(divisor, kind), out, report_row(grad.device),
+                likelihood.put_negative, dtype, grad, int(size == count), count, classes, inner, target,
+                *_optional(weight, dtype), ignored, *_optional(divisor, dtype), out, report_row(grad.device),
                 blocks=blocks_for(count),
             )
         return out

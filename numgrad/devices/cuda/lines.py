@@ -10,8 +10,6 @@ from numgrad_kernels.cuda import lines
 from ..rows import DeviceRow
 from .launching import MOST_BLOCKS, THREADS
 
-__all__ = ["Arrangement", "arranged", "packed", "power_of_two"]
-
 #: Elements of a line that a thread takes at least: two times four.
 SHARE = 8
 

@@ -13,8 +13,7 @@ from ...core.layout import Layout, numel
 from ..rows import DeviceRow
 from . import pinned, runtime
 from .caching import Allocator, Block
-from .handles import StreamHandle
-from .streams import side_streams, stream
+from .runtime import StreamHandle, side_streams, stream
 
 __all__ = [
     "allocator", "download", "empty", "empty_row", "memory_launcher", "no_row", "note_uses", "row_from", "stream",

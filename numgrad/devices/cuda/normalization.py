@@ -39,16 +39,16 @@ def layer_norm_launcher(
     ``launch(flat, weight, bias)`` returns them, the mean of each row, and 1 by the square root of its variance and
     ``eps``.
     """
-    kind = type.numpy
+    dtype = type.numpy
     columns, depth, shift, _, blocks, threads = arranged(count, length)
 
     def launched(
         flat: DeviceRow, weight: DeviceRow | None, bias: DeviceRow | None
     ) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
-        out, means, scales = [empty_row(number, kind, flat.device) for number in (size, count, count)]
+        out, means, scales = [empty_row(number, dtype, flat.device) for number in (size, count, count)]
         given = _optional(weight, bias, like=flat)
         launch(
-            normalization.layer_norm_rows, kind, flat, count, length, *given, float(eps), columns, depth, shift, out,
+            normalization.layer_norm_rows, dtype, flat, count, length, *given, float(eps), columns, depth, shift, out,
             means, scales, blocks=blocks, threads=threads, **packed(length, flat, out, given[0], given[2]),
         )  # fmt: skip
         return out, means, scales
@@ -83,7 +83,7 @@ def layer_norm_gradients_launcher(
 
     It is called like that of :func:`layer_norm_backward_launcher`.
     """
-    kind = type.numpy
+    dtype = type.numpy
     pieces = min(PIECES, -(-count // LEAST))
     rows = -(-count // pieces) if pieces else 0
     pieces = -(-count // rows) if pieces else 0
@@ -92,13 +92,13 @@ def layer_norm_gradients_launcher(
     def launched(
         grad: DeviceRow, flat: DeviceRow, means: DeviceRow, scales: DeviceRow, weight: DeviceRow | None
     ) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
-        parts = empty_row(pieces * 2 * length, kind, flat.device)
-        if SHORTEST <= length <= LONGEST // kind.itemsize and count:
-            out = empty_row(size, kind, flat.device)
+        parts = empty_row(pieces * 2 * length, dtype, flat.device)
+        if SHORTEST <= length <= LONGEST // dtype.itemsize and count:
+            out = empty_row(size, dtype, flat.device)
             given = _optional(weight, like=flat)
             threads = min(THREADS, max(power_of_two(-(-length // 4)), 32))
             launch(
-                normalization.layer_norm_gradients, kind, grad, flat, means, scales, count, length, *given, rows, out,
+                normalization.layer_norm_gradients, dtype, grad, flat, means, scales, count, length, *given, rows, out,
                 parts, blocks=pieces, threads=threads, KEPT=max(power_of_two(length), 4 * threads),
                 **packed(length, grad, flat, out, given[0]),
             )  # fmt: skip
@@ -107,10 +107,10 @@ def layer_norm_gradients_launcher(
             columns = min(power_of_two(length), THREADS)
             strips = -(-length // columns)
             launch(
-                normalization.layer_norm_columns, kind, grad, flat, means, scales, count, length, rows, strips,
+                normalization.layer_norm_columns, dtype, grad, flat, means, scales, count, length, rows, strips,
                 THREADS // columns, columns.bit_length() - 1, parts, blocks=pieces * strips,
             )  # fmt: skip
-        sums = parts if pieces == 1 else fold_axis(parts, 1, pieces, 2 * length, "sum", kind)
+        sums = parts if pieces == 1 else fold_axis(parts, 1, pieces, 2 * length, "sum", dtype)
         return out, sums[:length], sums[length:]
 
     return launched

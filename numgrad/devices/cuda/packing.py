@@ -16,8 +16,6 @@ from typing import Any
 
 from numba.core import types as numba_types
 
-__all__ = ["launcher"]
-
 types: Any = numba_types  # what it says of itself for type checkers is not all that it has
 
 _TEXT = """
@@ -64,36 +62,37 @@ def launcher(
             which is told of rows used on a stream while there are any.
     """
     formats, values = [], []
-    for place, kind in enumerate(arguments):
-        for form, part in _slots(kind):
+    for number, type_ in enumerate(arguments):
+        for form, part in _slots(type_):
             formats.append(form)
-            values.append(f"a{place}{part}")
+            values.append(f"a{number}{part}")
     packed = struct.Struct("=" + "".join(formats))
     namespace = {
         **driver, "functions": functions, "find": find, "pack": packed.pack_into, "pack_error": struct.error,
         "spare": [], "three": _three, "new_slots": lambda: _new_slots(len(formats)),
     }
-    names = [f"a{place}" for place in range(len(arguments))]
-    rows = "".join(f"{name}, " for name, kind in zip(names, arguments, strict=True) if isinstance(kind, types.CPointer))
+    names = [f"a{number}" for number in range(len(arguments))]
+    pairs = zip(names, arguments, strict=True)
+    rows = "".join(f"{name}, " for name, type_ in pairs if isinstance(type_, types.CPointer))
     exec(_TEXT.format(names=", ".join(names), values=", ".join(values), rows=rows), namespace)
     return namespace["launch"]
 
 
-def _slots(kind: Any) -> list[tuple[str, str]]:
+def _slots(type_: Any) -> list[tuple[str, str]]:
     """The 8 bytes, or twice 8, of an argument: their format for ``struct``, and what of the argument goes there."""
-    if isinstance(kind, types.CPointer):
+    if isinstance(type_, types.CPointer):
         return [("Q", ".address")]
-    if isinstance(kind, types.Boolean):
+    if isinstance(type_, types.Boolean):
         return [("?7x", "")]
-    if isinstance(kind, types.Integer):
-        letter, size = {8: "b", 16: "h", 32: "i", 64: "q"}[kind.bitwidth], kind.bitwidth // 8
-        return [((letter if kind.signed else letter.upper()) + "x" * (8 - size), "")]
-    if isinstance(kind, types.Float):
-        return [("d" if kind.bitwidth == 64 else "f4x", "")]
-    if isinstance(kind, types.Complex):
-        form = "d" if kind.bitwidth == 128 else "f4x"
+    if isinstance(type_, types.Integer):
+        letter, size = {8: "b", 16: "h", 32: "i", 64: "q"}[type_.bitwidth], type_.bitwidth // 8
+        return [((letter if type_.signed else letter.upper()) + "x" * (8 - size), "")]
+    if isinstance(type_, types.Float):
+        return [("d" if type_.bitwidth == 64 else "f4x", "")]
+    if isinstance(type_, types.Complex):
+        form = "d" if type_.bitwidth == 128 else "f4x"
         return [(form, ".real"), (form, ".imag")]
-    raise TypeError(f"kernels for GPUs take no arguments of type {kind}")
+    raise TypeError(f"kernels for GPUs take no arguments of type {type_}")
 
 
 def _new_slots(count: int) -> tuple[bytearray, int, Any]:

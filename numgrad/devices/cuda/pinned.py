@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import runtime
-from .handles import StreamHandle
-
-__all__ = ["copied_on", "is_pinned", "pinned_row", "stage"]
+from .runtime import StreamHandle
 
 #: The smallest block.
 SMALLEST = 512

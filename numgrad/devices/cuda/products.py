@@ -6,15 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from numgrad_kernels.cuda import adapter
 from numgrad_kernels.cuda.products import SIDE, TILE, first, products, repeat_row, row_products
-from numgrad_kernels.pointwise import Operand, Program
 
 from ...core.layout import Layout, layout_of, numel
 from .. import launches
-from ..factors import Factor, factor, product_sizes
+from ..common import Factor, factor, factor_copier, product_sizes
 from ..rows import DeviceRow
 from . import cublas
 from .launching import THREADS, blocks_for, launch
@@ -67,18 +64,18 @@ def product_launcher(
     steps = *_steps(left.shape, left.strides, turned[0]), *_steps(right.shape, right.strides, turned[1])
     matrices, m, n, k = product_sizes(left.shape, right.shape, turned)
     plan = _Plan(matrices, m, n, k, *lies, steps)
-    kind, device, size = left.type.numpy, left.type.device.index, matrices * m * n
+    dtype, device, size = left.type.numpy, left.type.device.index, matrices * m * n
 
     def multiply(x: Any, y: Any, bias: DeviceRow | None = None) -> DeviceRow:
-        out = empty_row(size, kind, device)
+        out = empty_row(size, dtype, device)
         if not size:
             return out
-        library = cublas.routines(kind) if k else None
+        library = cublas.routines(dtype) if k else None
         if library is None:
             _by_kernel(plan, _first_of(x), _first_of(y), bias, out)
             return out
         if bias is not None:
-            launch(repeat_row, kind, bias, n, size, out, blocks=blocks_for(size))
+            launch(repeat_row, dtype, bias, n, size, out, blocks=blocks_for(size))
         x, y = _for_cublas(x, plan.left), _for_cublas(y, plan.right)
         _listened(library.gemm)(stream(out.device), matrices, m, n, k, x, plan.left, y, plan.right,
                      out.address, bias is not None)  # fmt: skip
@@ -113,32 +110,23 @@ def _for_cublas(tensor: Any, lies: Factor) -> DeviceRow:
     return _first_of(tensor)
 
 
-def _same(value):
-    return value
-
-
 @functools.lru_cache(maxsize=1024)
 def _copier(layout: Layout) -> Any:
     """What copies tensors of this layout into rows."""
-    return pointwise_launcher(_copy_program(layout.type.numpy), [layout], [layout_of(layout.type, layout.shape)])
-
-
-@functools.cache
-def _copy_program(kind: np.dtype) -> Program:
-    return Program("copy_factor", kind, (Operand("value", kind),), (("out", kind),), (_same,))
+    return pointwise_launcher(factor_copier(layout.type.numpy), [layout], [layout_of(layout.type, layout.shape)])
 
 
 def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., DeviceRow]:
     """What multiplies a matrix, or a vector, and a vector of these layouts: ``launch(left, right)``, a row."""
-    kind, device, matrix = left.type.numpy, left.type.device.index, len(left.shape) > 1
+    dtype, device, matrix = left.type.numpy, left.type.device.index, len(left.shape) > 1
     rows, k, along, step = numel(left.shape[:-1]), right.shape[0], left.strides[-1], right.strides[0]
     lies = factor(left.shape, left.strides, False) if matrix else _ANY
 
     def multiply(x: Any, y: Any) -> DeviceRow:
-        out = empty_row(rows, kind, device)
+        out = empty_row(rows, dtype, device)
         if not rows:
             return out
-        library = cublas.routines(kind) if k and step and (matrix or along) else None
+        library = cublas.routines(dtype) if k and step and (matrix or along) else None
         if library is None:
             _row_by_row(x, y, step, rows, k, out)
         elif matrix:
@@ -159,14 +147,14 @@ def _row_by_row(left: Any, right: Any, step: int, rows: int, k: int, out: Device
             _Plan(1, rows, 1, k, _ANY, _ANY, (0, down, along, 0, step, 0)), _first_of(left), _first_of(right), None, out
         )
         return
-    kind, parts = out.dtype, min(_PARTS, max(1, -(-k // (_LENGTH * rows))))
-    sums = out if parts == 1 else empty_row(rows * parts, kind, out.device)
+    dtype, parts = out.dtype, min(_PARTS, max(1, -(-k // (_LENGTH * rows))))
+    sums = out if parts == 1 else empty_row(rows * parts, dtype, out.device)
     launch(
-        row_products, kind, _first_of(left), down, along, _first_of(right), step, k, parts, -(-k // parts), sums,
+        row_products, dtype, _first_of(left), down, along, _first_of(right), step, k, parts, -(-k // parts), sums,
         blocks=rows * parts,
     )  # fmt: skip
     if parts > 1:
-        launch(row_products, kind, sums, parts, 1, sums, 0, parts, 1, parts, out, blocks=rows, multiplied=first)
+        launch(row_products, dtype, sums, parts, 1, sums, 0, parts, 1, parts, out, blocks=rows, multiplied=first)
 
 
 #: What cuBLAS would want to know, and the kernels do not.

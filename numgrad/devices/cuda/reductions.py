@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ from numgrad_kernels.cuda import adapter, extremes, reductions
 
 from ..cpu.reductions import FOLDS, nothing
 from ..rows import DeviceRow
-from .launching import THREADS, launch
+from .launching import THREADS, blocks_for, launch
 from .lines import power_of_two
 from .memory import empty_row, no_row
 
-__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "norm_axis", "variance_axis"]
+__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool_launcher", "norm_axis", "variance_axis"]
+
 
 #: Elements that a thread folds at least before a column is shared among blocks, or a row among more threads.
 _LEAST = 16
@@ -37,7 +38,7 @@ _TRUTHS = np.dtype(np.uint8)
 
 @functools.lru_cache(maxsize=4096)
 def shared_out(columns: int, length: int, inner: int) -> tuple[int, int, int, int, int]:
-    """How threads share columns: blocks, then ``shift``, ``depth``, ``pieces`` and ``stretch`` of the kernels."""
+    """How threads share columns: blocks, then ``shift``, ``depth``, ``pieces`` and ``piece_size`` of the kernels."""
     enough = power_of_two(length)
     if inner == 1:
         depth = min(THREADS, max(min(_WARP, enough // 8), enough // _LEAST, 1))
@@ -45,10 +46,10 @@ def shared_out(columns: int, length: int, inner: int) -> tuple[int, int, int, in
         depth = min(THREADS // min(_WARP, power_of_two(inner)), max(enough // _LEAST, 1))
     groups = -(-columns // (THREADS // depth))
     pieces = max(1, min(_BLOCKS // groups, length // (depth * _LEAST)))
-    stretch = -(-length // (pieces * 4 * depth)) * 4 * depth  # whole lots of four elements for each thread
-    pieces = max(1, -(-length // max(stretch, 1)))
+    piece_size = -(-length // (pieces * 4 * depth)) * 4 * depth  # whole lots of four elements for each thread
+    pieces = max(1, -(-length // max(piece_size, 1)))
     near = depth if inner == 1 else THREADS // depth
-    return groups * pieces, near.bit_length() - 1, depth, pieces, stretch
+    return groups * pieces, near.bit_length() - 1, depth, pieces, piece_size
 
 
 #: What takes the place of parts of kernels that read four elements at once.
@@ -72,8 +73,8 @@ def _fold(
     columns = outer * inner
     if columns == 0:
         return out
-    kind: Any = float if compute.kind in "fc" else int
-    numbers = kind(number), kind(initial), kind(divisor)
+    as_number: Any = float if compute.kind in "fc" else int
+    numbers = as_number(number), as_number(initial), as_number(divisor)
     given = reductions.given if parameters is None else reductions.own_parameter
     parameters = no_row(compute) if parameters is None else parameters
     blocks, *shares = shared_out(columns, length, inner)
@@ -125,34 +126,34 @@ def variance_axis(
 
     The variance is the sum of the squared distances from the mean, divided by ``length - correction``.
     """
-    kind, columns = flat.dtype, outer * inner
-    means, out = [empty_row(columns, kind, flat.device) for _ in range(2)]
+    dtype, columns = flat.dtype, outer * inner
+    means, out = [empty_row(columns, dtype, flat.device) for _ in range(2)]
     if columns == 0:
         return out, means
-    blocks, shift, depth, pieces, stretch = shared_out(columns, length, inner)
+    blocks, shift, depth, pieces, piece_size = shared_out(columns, length, inner)
     finish = reductions.root_of_share if root else reductions.share
     freedom = float(max(length - correction, 0))
-    found = out if pieces == 1 else empty_row(columns * pieces * 3, kind, flat.device)
+    found = out if pieces == 1 else empty_row(columns * pieces * 3, dtype, flat.device)
     launch(
-        reductions.moments_axis, kind, flat, columns, length, inner, shift, depth, pieces, stretch, freedom, found,
+        reductions.moments_axis, dtype, flat, columns, length, inner, shift, depth, pieces, piece_size, freedom, found,
         means, blocks=blocks, finish=finish, WHOLE=int(pieces == 1), **packed(flat, columns, length, inner),
     )
     if pieces > 1:
         _, shift, depth, *_ = shared_out(columns, pieces, 1)
         launch(
-            reductions.join_moments, kind, found, columns, length, pieces, stretch, shift, depth, freedom, out, means,
-            blocks=-(-columns // (THREADS // depth)), finish=finish,
+            reductions.join_moments, dtype, found, columns, length, pieces, piece_size, shift, depth, freedom, out,
+            means, blocks=-(-columns // (THREADS // depth)), finish=finish,
         )
     return out, means
 
 
 def logsumexp_axis(flat: DeviceRow, outer: int, length: int, inner: int) -> DeviceRow:
     """The logarithm of the sum of the exponentials over the middle axis."""
-    kind, sizes = flat.dtype, (outer, length, inner)
-    largest, out = [empty_row(outer * inner, kind, flat.device) for _ in range(2)]
-    _fold(flat, sizes, largest, kind, -np.inf, terms.term, terms.larger, finish=reductions.finite)
+    dtype, sizes = flat.dtype, (outer, length, inner)
+    largest, out = [empty_row(outer * inner, dtype, flat.device) for _ in range(2)]
+    _fold(flat, sizes, largest, dtype, -np.inf, terms.term, terms.larger, finish=reductions.finite)
     return _fold(
-        flat, sizes, out, kind, 0, terms.exponential, terms.fold, parameters=largest, finish=reductions.logarithm
+        flat, sizes, out, dtype, 0, terms.exponential, terms.fold, parameters=largest, finish=reductions.logarithm
     )
 
 
@@ -177,7 +178,7 @@ def norm_axis(flat: DeviceRow, outer: int, length: int, inner: int, order: float
 def extreme_axis(
     flat: DeviceRow, outer: int, length: int, inner: int, largest: bool
 ) -> tuple[DeviceRow, DeviceRow]:
-    """The largest (or smallest) elements over the middle axis, and their places."""
+    """The largest (or smallest) elements over the middle axis, and their indices."""
     columns = outer * inner
     out = empty_row(columns, flat.dtype, flat.device)
     indices = empty_row(columns, _INDICES, flat.device)
@@ -189,12 +190,12 @@ def extreme_axis(
     pieces = shares[2]
     found = no_row(_INDICES)
     if pieces > 1:
-        bests, places = [empty_row(columns * pieces, kind, flat.device) for kind in (x.dtype, _INDICES)]
+        bests, candidates = [empty_row(columns * pieces, dtype, flat.device) for dtype in (x.dtype, _INDICES)]
         launch(
-            extremes.extreme_axis, x.dtype, x, found, columns, length, inner, *shares, bests, places, blocks=blocks,
+            extremes.extreme_axis, x.dtype, x, found, columns, length, inner, *shares, bests, candidates, blocks=blocks,
             fold=fold, index_of=extremes.index_of, **packed(x, columns, length, inner),
         )
-        x, found, length, inner = bests, places, pieces, 1
+        x, found, length, inner = bests, candidates, pieces, 1
         _, shift, depth, *_ = shared_out(columns, length, 1)
         blocks, shares = -(-columns // (THREADS // depth)), [shift, depth, 1, length]
     launch(
@@ -203,3 +204,24 @@ def extreme_axis(
         **packed(x, columns, length, inner),
     )
     return out, indices
+
+
+def max_pool_launcher(
+    type: Any, sizes: Sequence[int], work: int, count: int
+) -> Callable[[DeviceRow], tuple[DeviceRow, DeviceRow]]:
+    """What finds the largest elements of ``count`` windows, and their indices in the images: ``launch(row)``.
+
+    ``sizes`` are those of the CPU's.
+    """
+    dtype = type.numpy
+
+    def run(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
+        out, indices = [empty_row(count, own, flat.device) for own in (dtype, np.dtype(np.int64))]
+        if count:
+            launch(
+                extremes.max_pool, dtype, flat, *sizes, nothing("max", dtype), count, out, indices,
+                blocks=blocks_for(count),
+            )
+        return out, indices
+
+    return run

@@ -21,8 +21,6 @@ from .. import rows
 from ..rows import DeviceRow
 from . import runtime
 
-__all__ = ["message_number", "report_row"]
-
 #: The numbers of a report: 0 if there is none, 1 for an index, or that of a message; the index, and the bounds, low and
 #: high, that it is not in.
 LENGTH = 4
@@ -79,9 +77,9 @@ def raise_reported() -> None:
         RuntimeError: one has met a value that its operation refuses.
     """
     if _report[0]:
-        kind, index, low, high = _report
+        number, index, low, high = _report
         _report[0] = 0
-        if kind >= _FIRST_MESSAGE:
-            raise RuntimeError(f"{_messages[kind - _FIRST_MESSAGE]} {_FOUND}")
+        if number >= _FIRST_MESSAGE:
+            raise RuntimeError(f"{_messages[number - _FIRST_MESSAGE]} {_FOUND}")
         bounds = "" if low in (0, -high) else f", where the lowest is {low}"
         raise IndexError(f"index {index} is out of bounds for dimension with size {high}{bounds} {_FOUND}")

@@ -53,13 +53,13 @@ def _parts(items: int) -> dict[str, int]:
 def _in_pieces(columns: int, length: int, inner: int) -> tuple[int, int]:
     """How many pieces a column is scanned in, and how many elements a piece has."""
     if inner > 1:
-        least, room = _LEAST * max(1, _NARROW // columns), _BLOCKS * THREADS // columns
+        least, most = _LEAST * max(1, _NARROW // columns), _BLOCKS * THREADS // columns
     else:
         lanes = _lanes(length, scans.ITEMS)
-        least, room = 2 * lanes * scans.ITEMS, _BLOCKS // -(-columns * lanes // THREADS)
-    pieces = max(1, min(room, length // least))
-    stretch = -(-length // (4 * pieces)) * 4
-    return -(-length // stretch), stretch
+        least, most = 2 * lanes * scans.ITEMS, _BLOCKS // -(-columns * lanes // THREADS)
+    pieces = max(1, min(most, length // least))
+    piece_size = -(-length // (4 * pieces)) * 4
+    return -(-length // piece_size), piece_size
 
 
 def _scan(
@@ -68,35 +68,35 @@ def _scan(
 ) -> None:
     """Scan into ``out``, in its dtype."""
     compute = out.dtype
-    pieces, stretch = _in_pieces(columns, length, inner)
+    pieces, piece_size = _in_pieces(columns, length, inner)
     starts = no_row(compute)
     if pieces > 1:
         totals, starts = [empty_row(columns * pieces, compute, flat.device) for _ in range(2)]
-        _fold_pieces(flat, columns, length, inner, pieces, stretch, initial, fold, totals)
+        _fold_pieces(flat, columns, length, inner, pieces, piece_size, initial, fold, totals)
         _scan(totals, columns, pieces, 1, backwards, starts, initial, fold)
     if inner > 1:
         launch(
-            scans.scan_columns, compute, flat, columns, length, inner, pieces, stretch, backwards, initial, starts, out,
-            blocks=-(-columns * pieces // THREADS), fold=fold,
+            scans.scan_columns, compute, flat, columns, length, inner, pieces, piece_size, backwards, initial, starts,
+            out, blocks=-(-columns * pieces // THREADS), fold=fold,
         )
         return
     lanes = _lanes(length, scans.ITEMS)
     launch(
-        scans.scan_rows, compute, flat, columns, length, lanes.bit_length() - 1, pieces, stretch, backwards, initial,
+        scans.scan_rows, compute, flat, columns, length, lanes.bit_length() - 1, pieces, piece_size, backwards, initial,
         starts, out, blocks=-(-columns * lanes // THREADS) * pieces, fold=fold, **_parts(scans.ITEMS),
     )
 
 
 def _fold_pieces(
-    flat: DeviceRow, columns: int, length: int, inner: int, pieces: int, stretch: int, initial: float,
+    flat: DeviceRow, columns: int, length: int, inner: int, pieces: int, piece_size: int, initial: float,
     fold: Callable[..., Any], totals: DeviceRow,
 ) -> None:
     """What each piece folds to."""
     compute = totals.dtype
-    blocks, shift, depth, few, _ = shared_out(columns, stretch, inner)
+    blocks, shift, depth, few, _ = shared_out(columns, piece_size, inner)
     nothing = initial.__class__(0)
     launch(
-        reductions.fold_axis, compute, flat, columns, length, inner, shift, depth, pieces, stretch, no_row(compute),
+        reductions.fold_axis, compute, flat, columns, length, inner, shift, depth, pieces, piece_size, no_row(compute),
         nothing, initial, nothing, totals, blocks=blocks // few * pieces, term=terms.term, fold=fold,
         given=reductions.given, finish=reductions.finish, **packed(flat, columns, length, inner),
     )
@@ -109,15 +109,15 @@ def scan_axis(
     out = empty_row(flat.size, dtype, flat.device)
     if flat.size:
         fold, initial = _FOLDS[name]
-        kind: Any = float if dtype.kind in "fc" else int
-        _scan(as_numbers(flat), outer * inner, length, inner, backwards, out, kind(initial), fold)
+        number: Any = float if dtype.kind in "fc" else int
+        _scan(as_numbers(flat), outer * inner, length, inner, backwards, out, number(initial), fold)
     return out
 
 
 def extremes_so_far(
     flat: DeviceRow, outer: int, length: int, inner: int, largest: bool
 ) -> tuple[DeviceRow, DeviceRow]:
-    """The largest (or smallest) elements up to each place, and the places of the last of them."""
+    """The largest (or smallest) elements so far, and the indices of the last of them."""
     out = empty_row(flat.size, flat.dtype, flat.device)
     indices = empty_row(flat.size, _INDICES, flat.device)
     if flat.size == 0:
@@ -142,21 +142,21 @@ def recurrence_axis(
     flat: DeviceRow, factors: DeviceRow, length: int, inner: int, backwards: bool
 ) -> DeviceRow:
     """``out[i] = flat[i] + factors[i] * out[i - 1]`` along the middle axis, or of ``i + 1`` if backwards."""
-    kind = flat.dtype
-    out = empty_row(flat.size, kind, flat.device)
+    dtype = flat.dtype
+    out = empty_row(flat.size, dtype, flat.device)
     if flat.size == 0:
         return out
     columns = flat.size // length
     if inner > 1:
         launch(
-            running.recurrence_columns, kind, flat, factors, columns, length, inner, backwards, out,
+            running.recurrence_columns, dtype, flat, factors, columns, length, inner, backwards, out,
             blocks=-(-columns // THREADS),
         )
     else:
         lanes = min(_lanes(length, running.ITEMS), max(16, power_of_two(_BLOCKS * THREADS // columns)))
         lanes = min(lanes, THREADS)
         launch(
-            running.recurrence_rows, kind, flat, factors, columns, length, lanes.bit_length() - 1, backwards, out,
+            running.recurrence_rows, dtype, flat, factors, columns, length, lanes.bit_length() - 1, backwards, out,
             blocks=-(-columns * lanes // THREADS), TILE=running.ITEMS * THREADS,
         )
     return out
@@ -165,7 +165,7 @@ def recurrence_axis(
 def shift_axis(
     flat: DeviceRow, outer: int, length: int, inner: int, backwards: bool, fill: float
 ) -> DeviceRow:
-    """The elements one place further on the middle axis (or one nearer), ``fill`` where there is none."""
+    """The elements moved on by one along the middle axis (or back by one), ``fill`` where there is none."""
     out = empty_row(flat.size, flat.dtype, flat.device)
     if flat.size == 0:
         return out

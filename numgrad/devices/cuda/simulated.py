@@ -16,18 +16,10 @@ import numpy as np
 
 from numgrad_kernels.cuda import adapter
 
-from ..compiling import tell_made
+from ..launches import notify_made
 from ..rows import DeviceRow
-from .handles import Properties, StreamHandle
 from .memory import note_uses
-from .streams import side_streams
-
-__all__ = [
-    "allocate", "allocate_pinned", "copy_to_device", "copy_to_host", "copy_within", "create_event", "create_stream",
-    "default_stream", "destroy_event", "device_count", "device_of", "device_properties", "driver_version",
-    "elapsed_time", "event_is_done", "external_stream", "fill_bytes", "free", "free_pinned", "load", "memory_info",
-    "record_event", "stream_is_done", "synchronize", "synchronize_device", "use", "wait_for_event", "wait_on_stream",
-]
+from .runtime import Properties, StreamHandle, side_streams
 
 #: Bytes of memory that the GPU claims to have.
 TOTAL_MEMORY = 1 << 36
@@ -215,7 +207,7 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
     """
     begun = time.perf_counter_ns()
     run = adapter.simulated_kernel(name, text)
-    tell_made(name, begun)
+    notify_made(name, begun)
 
     def launch(blocks: Any, threads: Any, stream: StreamHandle, *values: Any) -> None:
         if side_streams:
@@ -230,8 +222,8 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
 
 
 def _number(value: Any) -> Any:
-    kind = _NUMBERS.get(value.__class__)
-    return value if kind is None else kind(value)
+    number = _NUMBERS.get(value.__class__)
+    return value if number is None else number(value)
 
 
 def _array(row: DeviceRow) -> np.ndarray:

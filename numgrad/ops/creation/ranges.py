@@ -120,5 +120,5 @@ def logspace(
     """
     start, end, type = _spaced("logspace", start, end, steps, dtype, device)
     wide = np.dtype(np.complex128 if type.dtype.is_complex else np.float64)
-    row = np.power(wide.type(base), devices.cpu.evenly_spaced(start, end, steps, wide)).astype(type.numpy)
+    row = np.power(wide.type(base), devices.evenly_spaced(start, end, steps, wide)).astype(type.numpy)
     return finished(from_row(row, (steps,), type), requires_grad)

@@ -22,7 +22,7 @@ from typing import Any
 from ...autograd.node import Node
 from ...autograd.operations import operations
 from ...core.tensor import Tensor
-from ...devices.host import HostFunction
+from ...devices.host_functions import HostFunction
 from .arguments import check_arguments, checked, wrong_kind
 from .entries import forget_calls
 from .recording import OpNode, show_saved

@@ -29,7 +29,7 @@ from ...autograd.grad_mode import TRANSFORMED, state
 from ...core.layout import Layout
 from ...core.tensor import Tensor, check_in_place
 from ...devices import NUMBERS
-from ...devices.host import HostFunction
+from ...devices.host_functions import HostFunction
 from .arguments import declared_arguments, defaults
 from .dispatch import change, perform, result_of
 from .entries import Entries, Entry

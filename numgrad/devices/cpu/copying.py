@@ -11,10 +11,13 @@ import numpy as np
 from numgrad_kernels.cpu import copying
 
 from ...core.layout import Layout, loop_nest, matrix_steps, numel
+from ..common import evenly_spaced
+from ..memory import NO_MEMORY, out_of_memory
 from .launching import kernel_for, launch
 from .pointwise import pointwise_launcher
 
-__all__ = ["copy_launcher", "joiner", "roller", "triangle_writer"]
+__all__ = ["copy_launcher", "counted", "joiner", "roller", "spread", "triangle_writer"]
+
 
 #: Elements from which a copy is worth finding out how it can be made in stretches.
 STRETCHES_FROM = 4096
@@ -25,12 +28,12 @@ _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 def copy_launcher(program: Any, source: Layout, target: Layout) -> Callable[[Any, Any], None]:
     """What overwrites a tensor, the second argument, with another, broadcast; ``program`` copies one element."""
-    kind, size, stretches = target.type.numpy, target.size, None
-    if size >= STRETCHES_FROM and source.type.numpy is kind and kind.itemsize in _WORDS:
+    dtype, size, stretches = target.type.numpy, target.size, None
+    if size >= STRETCHES_FROM and source.type.numpy is dtype and dtype.itemsize in _WORDS:
         stretches = _stretches(source, target)
     if stretches is None:
         return pointwise_launcher(program, [source], [target], into=True)
-    word = _WORDS[kind.itemsize]
+    word = _WORDS[dtype.itemsize]
     steps, wanted, sizes = stretches
     return lambda given, written: launch(
         copying.copy_runs, word, given._storage.view(word), given._offset, *steps, written._storage.view(word),
@@ -57,8 +60,8 @@ def joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., np
 
     They are of one dtype and contiguous.  The work is one thread's.
     """
-    size, kind = out.size, out.type.numpy
-    word = _WORDS.get(kind.itemsize, kind)
+    size, dtype = out.size, out.type.numpy
+    word = _WORDS.get(dtype.itemsize, dtype)
     outer = numel(out.shape[:dim])
     widths = [layout.size // outer if outer else 0 for layout in tensors]
     stride = sum(widths)
@@ -67,7 +70,7 @@ def joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., np
         width, other = widths
 
         def join_two(x: Any, y: Any) -> np.ndarray:
-            row = np.empty(size, kind)
+            row = np.empty(size, dtype)
             kernel_of().entry(
                 x._storage, x._offset, width, width, y._storage, y._offset, other, other, outer, stride, 0, row
             )
@@ -82,7 +85,7 @@ def joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., np
         steps.append((first, width, second, pairs[second][1] if second > first else 0, start))
 
     def launch(*given: Any) -> np.ndarray:
-        row = np.empty(size, kind)
+        row = np.empty(size, dtype)
         join = kernel_of().entry
         for first, width, second, other, start in steps:
             x, y = given[first], given[second]
@@ -97,13 +100,13 @@ def roller(layout: Layout, dim: int, shift: int) -> Callable[[Any], np.ndarray]:
 
     The work is one thread's.
     """
-    size, kind = layout.size, layout.type.numpy
+    size, dtype = layout.size, layout.type.numpy
     outer, inner = numel(layout.shape[:dim]), numel(layout.shape[dim + 1 :])
     width, front = layout.shape[dim] * inner, shift * inner
-    kernel_of = _row_joiner(_WORDS.get(kind.itemsize, kind))
+    kernel_of = _row_joiner(_WORDS.get(dtype.itemsize, dtype))
 
     def launch(tensor: Any) -> np.ndarray:
-        row, x, start = np.empty(size, kind), tensor._storage, tensor._offset
+        row, x, start = np.empty(size, dtype), tensor._storage, tensor._offset
         kernel_of().entry(
             x, start + width - front, width, front, x, start, width, width - front, outer, width, 0, row
         )
@@ -122,12 +125,12 @@ def triangle_writer(source: Layout, target: Layout, diagonal: int, above: bool) 
     It is given the memory and the first element of a tensor of the layout ``source``, then those of one of the layout
     ``target``, which is overwritten, and may be the same.
     """
-    kind = source.type.numpy
-    word = _WORDS.get(kind.itemsize, kind)
+    dtype = source.type.numpy
+    word = _WORDS.get(dtype.itemsize, dtype)
     starts, steps, count = matrix_steps(source, target)
     numbers = (count, *source.shape[-2:], diagonal, above)
-    kinds = (word, int, int, int, int) * 2 + (int, int, int, int, bool)
-    kernel_of = kernel_for(copying.keep_triangle, word, kinds, source.size)
+    signature = (word, int, int, int, int) * 2 + (int, int, int, int, bool)
+    kernel_of = kernel_for(copying.keep_triangle, word, signature, source.size)
 
     (x_step, x_row, x_column), (out_step, out_row, out_column) = steps
 
@@ -138,3 +141,18 @@ def triangle_writer(source: Layout, target: Layout, diagonal: int, above: bool) 
             )
 
     return launch
+
+
+def counted(start: float, step: float, count: int, type: Any) -> np.ndarray:
+    """A row of ``count`` numbers from ``start``, ``step`` apart."""
+    try:
+        if type.numpy == np.int64 and abs(start) + abs(count * step) < 2**62:
+            return np.arange(start, start + count * step, step)
+        return (start + np.arange(count) * step).astype(type.numpy)
+    except NO_MEMORY:
+        raise out_of_memory((count,), type.numpy) from None
+
+
+def spread(start: Any, end: Any, count: int, type: Any) -> np.ndarray:
+    """A row of ``count`` numbers from ``start`` to ``end``."""
+    return evenly_spaced(start, end, count, type.numpy).astype(type.numpy)

@@ -1,0 +1,269 @@
+"""What the launchers of both devices share: sizes and steps that kernels are told, programs, checks of arguments."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numgrad_kernels.cpu import reductions
+from numgrad_kernels.pointwise import Operand, Program
+from numgrad_kernels.updates import BLOCK, UPDATES
+
+from ..core.layout import contiguous_strides
+from .memory import NO_MEMORY, out_of_memory
+
+# -- pointwise programs -----------------------------------------------------------------------------------------------
+
+#: The classes of numbers, which are passed to a kernel as they are.
+NUMBERS = frozenset({bool, int, float, complex})
+
+
+def _same(value):
+    return value
+
+
+def _sum_of(total, row):
+    return total + row
+
+
+@functools.cache
+def filler(number: Any, dtype: np.dtype) -> Program:
+    """The program that fills a row with a number of a Python class."""
+    return Program("fill", dtype, (Operand("value", np.dtype(number), scalar=True),), (("out", dtype),), (_same,))
+
+
+@functools.cache
+def row_adder(dtype: np.dtype) -> Program:
+    """The program that adds a row to another."""
+    operands = Operand("total", dtype), Operand("row", dtype)
+    return Program("add_rows", dtype, operands, (("out", dtype),), (_sum_of,))
+
+
+@functools.cache
+def factor_copier(dtype: np.dtype) -> Program:
+    """The program that copies a factor of a matrix product."""
+    return Program("copy_factor", dtype, (Operand("value", dtype),), (("out", dtype),), (_same,))
+
+
+# -- reductions -------------------------------------------------------------------------------------------------------
+
+#: For each name the term and the fold of a reduction.
+FOLDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "sum": (reductions.term, reductions.fold),
+    "nansum": (reductions.number_or_zero, reductions.fold),
+    "prod": (reductions.term, reductions.product),
+    "max": (reductions.term, reductions.larger),
+    "min": (reductions.term, reductions.smaller),
+    "any": (reductions.nonzero, reductions.larger),
+    "all": (reductions.nonzero, reductions.smaller),
+    "nonzero": (reductions.nonzero, reductions.fold),
+}
+
+
+@functools.cache
+def nothing(name: str, dtype: np.dtype) -> float:
+    """What a reduction of nothing gives."""
+    if name in ("prod", "all"):
+        return 1
+    if name not in ("max", "min"):
+        return 0
+    if dtype.kind == "f":
+        return -np.inf if name == "max" else np.inf
+    return int(np.iinfo(dtype).min if name == "max" else np.iinfo(dtype).max)
+
+
+# -- elements at indices ----------------------------------------------------------------------------------------------
+
+
+class Steps(NamedTuple):
+    """How the elements at indices lie in a storage, as (outer, indices, inner); see the kernels."""
+
+    outer_step: int
+    step: int
+    size: int
+    inner_step: int
+    outer: int
+    inner: int
+
+
+class OutOfBoundsError(IndexError):
+    """An index leads outside of a dimension."""
+
+    def __init__(self, index: Any, size: int):
+        super().__init__(f"index {index} is out of bounds for dimension with size {size}")
+        self.index = index
+        self.size = size
+
+
+def check_sizes(count: int, indices: int, size: int, length: int, width: int) -> None:
+    """Raise unless ``count`` values go with indices of (outer, width, inner) to a row of (outer, length, inner).
+
+    Raises:
+        RuntimeError: there are more or fewer of them.
+    """
+    if indices and (indices * length != size * width or count not in (1, indices)):
+        raise RuntimeError(
+            f"shape mismatch: {indices} indices, {width} along the dimension, of {size} elements, {length} along it, "
+            f"and {count} values"
+        )
+
+
+def check_values(available: int, value_steps: tuple[int, int, int], steps: Any, count: int) -> None:
+    """Raise unless there are as many values as are read in ``value_steps`` for ``count`` indices.
+
+    Raises:
+        RuntimeError: there are too few.
+    """
+    outer, inner = steps.outer, steps.inner
+    size = outer * count * inner
+    last = (outer - 1) * value_steps[0] + (count - 1) * value_steps[1] + (inner - 1) * value_steps[2]
+    if size and last >= available:
+        raise RuntimeError(f"shape mismatch: {available} values for {size} elements at {count} indices")
+
+
+def check_targets(size: int, classes: int, count: int, weights: int | None) -> None:
+    """Raise unless a row of ``size`` elements has ``classes`` for each of ``count`` targets, each with a weight if any.
+
+    Raises:
+        RuntimeError: the sizes do not fit.
+    """
+    if size != count * classes:
+        raise RuntimeError(f"shape mismatch: {size} elements, not {count * classes}, for {count} targets")
+    check_weights(weights, classes)
+
+
+def check_target_gradients(size: int, classes: int, count: int, weights: int | None) -> None:
+    """Raise unless ``size`` gradients are one for all of ``count`` targets, or one for each.
+
+    Raises:
+        RuntimeError: the sizes do not fit.
+    """
+    if size not in (1, count):
+        raise RuntimeError(f"shape mismatch: {size} gradients for {count} targets")
+    check_weights(weights, classes)
+
+
+def check_weights(weights: int | None, classes: int) -> None:
+    if weights not in (None, classes):
+        raise RuntimeError(f"shape mismatch: {weights} weights for {classes} classes")
+
+
+def may_share_elements(left: np.ndarray, right: np.ndarray) -> bool:
+    """Whether an element of one array is an element of the other; taken to be so where it is hard to tell."""
+    try:
+        return np.shares_memory(left, right, max_work=100_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
+# -- numbers at equal distances ---------------------------------------------------------------------------------------
+
+
+def evenly_spaced(start: Any, end: Any, steps: int, dtype: np.dtype) -> np.ndarray:
+    """``steps`` numbers from start to end; each half is counted from its own end, so that both ends are exact."""
+    if steps == 1:
+        return np.array([start], dtype)
+    compute = dtype if dtype.kind in "fc" else np.dtype(np.float64)
+    first, last = compute.type(start), compute.type(end)
+    step = (last - first) / compute.type(steps - 1)
+    try:
+        numbers = np.arange(steps)
+        upward = first + step * numbers.astype(compute)
+        downward = last - step * numbers[::-1].astype(compute)
+        return np.where(numbers < steps // 2, upward, downward)
+    except NO_MEMORY:
+        raise out_of_memory((steps,), dtype) from None
+
+
+# -- matrix products --------------------------------------------------------------------------------------------------
+
+
+class Factor(NamedTuple):
+    """Matrices as BLAS takes them: rows, or if ``turned`` columns, that lie in one piece, one after another."""
+
+    step: int  # elements from one row, or column, to the next
+    batch: int  # elements from one matrix of a stack to the next
+    turned: bool  # whether the columns lie in one piece
+    copied: bool  # whether neither did: this is how a contiguous copy lies
+
+
+def factor(shape: tuple[int, ...], strides: tuple[int, ...] | None, turned: bool) -> Factor:
+    """How a matrix or a stack of matrices lies, which if ``turned`` is to be transposed."""
+    steps = contiguous_strides(shape) if strides is None else strides
+    step = _step(shape, steps)
+    copied = step is None
+    if step is None:
+        steps = contiguous_strides(shape)
+        step = _step(shape, steps) or (1, False)
+    return Factor(step[0], steps[0] if len(shape) == 3 else 0, step[1] != turned, copied)
+
+
+def _step(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, bool] | None:
+    """The step between a matrix's rows, or, with True, between its columns; None if neither lies in one piece."""
+    (rows, columns), (down, right) = shape[-2:], strides[-2:]
+    if (right == 1 or columns == 1) and (rows == 1 or down >= columns):
+        return max(columns if rows == 1 else down, 1), False
+    if (down == 1 or rows == 1) and (columns == 1 or right >= rows):
+        return max(rows if columns == 1 else right, 1), True
+    return None
+
+
+def product_sizes(
+    left: tuple[int, ...], right: tuple[int, ...], turned: tuple[bool, bool]
+) -> tuple[int, int, int, int]:
+    """How many matrices there are, and m, n and k, in the product of (m, k) and (k, n) matrices."""
+    count = left[0] if len(left) == 3 else 1
+    m, k = left[:-3:-1] if turned[0] else left[-2:]
+    return count, m, right[-2] if turned[1] else right[-1], k
+
+
+# -- optimizers -------------------------------------------------------------------------------------------------------
+
+
+class UpdateTable:
+    """The operands and numbers of all parameters of a dtype on a device, a line for each parameter.
+
+    Kept from step to step, since little more than the gradients changes between two steps.  Addresses and numbers lie
+    side by side in one row of memory.
+
+    Args:
+        kernel: of the update.
+        name: the update: see ``numgrad_kernels.updates``.
+        type: the dtype and device of the parameters.
+        sizes: how many elements each has.
+
+    Attributes:
+        numbers: those of the update, (parameters, numbers), float64.
+    """
+
+    def __init__(self, kernel: Callable[..., None], name: str, type: Any, sizes: Sequence[int]):
+        update, count = UPDATES[name], len(sizes)
+        self._kernel = kernel
+        self._compute = type.numpy.type(0).real.dtype  # a complex number is two real ones
+        parts = type.numpy.itemsize // self._compute.itemsize
+        self._size = sum(sizes) * parts
+        self._blocks = _blocks_of(np.array(sizes, np.int64) * parts)
+        self._split = count * len(update.operands)
+        self._memory = np.zeros(self._split + count * len(update.numbers), np.int64)
+        self._addresses = self._memory[: self._split].reshape(count, -1)
+        self.numbers = self._memory[self._split :].view(np.float64).reshape(count, -1)
+
+    def set_operand(self, operand: int, rows: Sequence[Any]) -> None:
+        """Set the rows of one operand of every parameter (None: it has none).  The caller keeps the rows alive."""
+        raise NotImplementedError
+
+    def run(self) -> None:
+        """Update the parameters."""
+        raise NotImplementedError
+
+
+def _blocks_of(sizes: np.ndarray) -> np.ndarray:
+    """Which row, from which element and how many, for each block of rows of these sizes."""
+    counts = -(-sizes // BLOCK)
+    which = np.repeat(np.arange(sizes.size), counts)
+    first = np.repeat(counts.cumsum() - counts, counts)
+    start = (np.arange(which.size) - first) * BLOCK
+    return np.stack([which, start, np.minimum(sizes[which] - start, BLOCK)], axis=1).ravel()
