@@ -33,7 +33,7 @@ def gpu_driver() -> str:
 
 
 def gpu_driver_version() -> str:
-    """The version of CUDA that NVIDIA's driver is for, or the name of what stands in its place."""
+    """The version of CUDA that NVIDIA's driver is for, or the name of what is used instead."""
     return begin_cuda().runtime.driver.driver_version()
 
 
@@ -84,7 +84,7 @@ def cuda_text(kernel: Kernel) -> str:
     if kernel not in pointwise_kernels:
         raise NotImplementedError(
             f"{kernel.name} is written by hand for the CPU: only pointwise kernels are made from one text for both; "
-            "call the operation on tensors on 'cuda' to see what a GPU runs in its place"
+            "call the operation on tensors on 'cuda' to see what a GPU runs instead"
         )
     return row_text(pointwise_kernels[kernel][0])
 

@@ -1,13 +1,13 @@
 """Host functions: what NumPy, SciPy or LAPACK does where there is no kernel, for tensors on any device.
 
-A host function has the parameters of the operation that names it (``planned(host=...)``), and is given arrays in the
-place of tensors, of their shapes and strides: on the CPU the tensors' own memory, which it only reads, for a GPU a
+A host function has the parameters of the operation that names it (``planned(host=...)``), and is given arrays
+instead of tensors, of their shapes and strides: on the CPU the tensors' own memory, which it only reads, for a GPU a
 copy.  It returns a new array, or a tuple of them.  On the CPU that becomes the memory of the result, unless the
 operation lays its result out in another way; then, and for a GPU, it is copied.
 
 Where the package ``cpu`` or ``cuda`` has a function of the same name, that is used on this device, and the operation
-knows nothing of it.  It is called with the layout of the result and the arguments of the operation, layouts in the
-place of tensors, and returns the launcher.
+knows nothing of it.  It is called with the layout of the result and the arguments of the operation, layouts
+instead of tensors, and returns the launcher.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ __all__ = ["HostFunction", "LinAlgError", "fft_c2c", "fft_c2r", "fft_r2c", "host
 
 
 class HostFunction:
-    """A function of arrays in the place of a kernel.
+    """A function of arrays instead of a kernel.
 
     Attributes:
-        name: what a kernel in its place is called, in the package of a device.
+        name: what a kernel instead of it is called, in the package of a device.
         library: the library's function that does the work, such as "numpy.sort": listeners are told of it.
     """
 
@@ -41,7 +41,7 @@ class HostFunction:
     def launcher(self, out: Any, arguments: Sequence[Any], positions: Sequence[int]) -> Callable[..., Any]:
         """What gives the memory of results of the layouts ``out``: ``launch(*operands)``.
 
-        ``arguments`` are those of the operation, layouts in the place of tensors; the operands stand at ``positions``.
+        ``arguments`` are those of the operation, layouts instead of tensors; the operands stand at ``positions``.
         """
         own = getattr((out[0] if out.__class__ is tuple else out).type.backend, self.name, None)
         if own is not None:

@@ -9,8 +9,8 @@ import pytest
 import numgrad
 from numgrad.devices import cpu
 
-#: (start, outer step, row, step, size, inner step, outer, inner), as ``cuda.indexing.Places`` has it.
-Places = namedtuple("Places", "start outer_step row step size inner_step outer inner")
+#: (start, outer step, indices, step, size, inner step, outer, inner), as ``cuda.indexing.Indexed`` has it.
+Indexed = namedtuple("Indexed", "start outer_step indices step size inner_step outer inner")
 
 DTYPES = ["float32", "float64", "int64", "int32", "int16", "uint8", "bool", "complex64", "complex128"]
 
@@ -54,21 +54,21 @@ def scatter_on_cpu(values, indices, x, length, width, inner, mode):
     cpu.axis_scatterer(type, indices.size, x.size, length, width, inner, mode, False)(values, indices, x)
 
 
-def places_on(memory, given):
-    return given._replace(row=memory.row_from(given.row))
+def elements_on(memory, given):
+    return given._replace(indices=memory.row_from(given.indices))
 
 
 def read(function, memory, x, given, out):
     """What the CPU's and the GPU's function make of the same rows."""
     mine = memory.row_from(out)
     function[0](x, given, out)
-    function[1](memory.row_from(x), places_on(memory, given), mine)
+    function[1](memory.row_from(x), elements_on(memory, given), mine)
     return out, mine.host()
 
 
 # -- rows ----------------------------------------------------------------------------------------------------------
 
-#: (start, outer step, step, size, inner step, outer, inner) of places in a row of 240 elements.
+#: (start, outer step, step, size, inner step, outer, inner) of elements of a row of 240 elements.
 WALKS = {
     "rows": (0, 0, 12, 20, 1, 1, 12),
     "rows of a part": (3, 0, 12, 19, 1, 1, 7),
@@ -80,16 +80,16 @@ WALKS = {
 }
 
 
-def places_of(walk, generator, count, distinct=False):
+def elements_of(walk, generator, count, distinct=False):
     start, outer_step, step, size, inner_step, outer, inner = walk
     row = generator.permutation(size)[:count] if distinct else generator.integers(-size, size, count)
-    return Places(start, outer_step, row.astype(np.int64), step, size, inner_step, outer, inner)
+    return Indexed(start, outer_step, row.astype(np.int64), step, size, inner_step, outer, inner)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("walk", ["rows", "columns", "a transposed matrix"])
 def test_take_rows(cuda, generator, dtype, walk):
-    given = places_of(WALKS[walk], generator, 7)
+    given = elements_of(WALKS[walk], generator, 7)
     x = numbers(generator, 240, dtype)
     out = np.empty(given.outer * 7 * given.inner, dtype)
     expected, found = read((take_on_cpu, cuda.take_rows), cuda.memory, x, given, out)
@@ -98,7 +98,7 @@ def test_take_rows(cuda, generator, dtype, walk):
 
 @pytest.mark.parametrize("walk", WALKS)
 def test_take_rows_of_all_layouts(cuda, generator, walk):
-    given = places_of(WALKS[walk], generator, 5)
+    given = elements_of(WALKS[walk], generator, 5)
     x = generator.random(240, np.float32)
     out = np.empty(given.outer * 5 * given.inner, np.float32)
     expected, found = read((take_on_cpu, cuda.take_rows), cuda.memory, x, given, out)
@@ -108,14 +108,14 @@ def test_take_rows_of_all_layouts(cuda, generator, walk):
 def put(cuda, function, values, steps, given, x, *rest):
     mine = cuda.memory.row_from(x)
     put_on_cpu(values, steps, given, x, *rest)
-    cuda.put_rows(cuda.memory.row_from(values), steps, places_on(cuda.memory, given), mine, *rest)
+    cuda.put_rows(cuda.memory.row_from(values), steps, elements_on(cuda.memory, given), mine, *rest)
     return x, mine.host()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("walk", ["rows", "columns"])
 def test_put_rows_adds_what_has_the_same_place(cuda, generator, deterministic, dtype, walk):
-    given = places_of(WALKS[walk], generator, 9)
+    given = elements_of(WALKS[walk], generator, 9)
     values = numbers(generator, given.outer * 9 * given.inner, dtype)
     steps = 9 * given.inner, given.inner, 1
     expected, found = put(cuda, None, values, steps, given, numbers(generator, 240, dtype), True, False)
@@ -124,8 +124,8 @@ def test_put_rows_adds_what_has_the_same_place(cuda, generator, deterministic, d
 
 @pytest.mark.parametrize("walk", WALKS)
 @pytest.mark.parametrize("accumulate", [False, True])
-def test_put_rows_at_distinct_places(cuda, generator, walk, accumulate):
-    given = places_of(WALKS[walk], generator, 6, distinct=True)
+def test_put_rows_at_distinct_indices(cuda, generator, walk, accumulate):
+    given = elements_of(WALKS[walk], generator, 6, distinct=True)
     values = generator.random(given.outer * 6 * given.inner, np.float32)
     steps = 6 * given.inner, given.inner, 1
     expected, found = put(cuda, None, values, steps, given, generator.random(240, np.float32), accumulate, True)
@@ -134,7 +134,7 @@ def test_put_rows_at_distinct_places(cuda, generator, walk, accumulate):
 
 @pytest.mark.parametrize("steps", [(0, 0, 0), (0, 0, 1)])
 def test_put_rows_repeats_values(cuda, generator, steps):
-    given = places_of(WALKS["middle"], generator, 6)
+    given = elements_of(WALKS["middle"], generator, 6)
     values = generator.random(6, np.float32)
     expected, found = put(cuda, None, values, steps, given, np.zeros(240, np.float32), False, False)
     np.testing.assert_array_equal(found, expected)
@@ -142,7 +142,7 @@ def test_put_rows_repeats_values(cuda, generator, steps):
 
 def test_sums_of_many_values_in_one_row(cuda, generator, size, deterministic):
     count = size(200, 200_000)
-    given = Places(0, 0, generator.integers(0, 3, count), 2, 3, 1, 1, 2)
+    given = Indexed(0, 0, generator.integers(0, 3, count), 2, 3, 1, 1, 2)
     values = numbers(generator, 2 * count, "float32")
     expected, found = put(cuda, None, values, (0, 2, 1), given, np.zeros(6, np.float32), True, False)
     np.testing.assert_array_equal(found, expected)
@@ -206,8 +206,8 @@ def test_the_last_of_several_values_counts(cuda, deterministic):
     out, row = cuda.memory.row_from(np.zeros(3)), cuda.memory.row_from
     cuda.scatter_axis(row(np.arange(1.0, 6)), row(np.array([1, 0, 1, 1, 0])), out, 3, 5, 1, "set")
     assert out.host().tolist() == [5, 4, 0]
-    places = Places(0, 0, row(np.array([2, -1, 2])), 1, 3, 1, 1, 1)
-    cuda.put_rows(row(np.arange(1.0, 4)), (0, 1, 0), places, out, False, False)
+    elements = Indexed(0, 0, row(np.array([2, -1, 2])), 1, 3, 1, 1, 1)
+    cuda.put_rows(row(np.arange(1.0, 4)), (0, 1, 0), elements, out, False, False)
     assert out.host().tolist() == [5, 4, 3]
 
 
@@ -235,16 +235,20 @@ def test_a_bad_index_is_raised_at_the_next_wait(cuda):
 
 
 BAD = {
-    "take_rows": lambda cuda, row, x, places: cuda.take_rows(x, places, row(np.ones(2))),
-    "put_rows": lambda cuda, row, x, places: cuda.put_rows(row(np.ones(2)), (0, 1, 0), places, x, False, True),
-    "put_rows adding": lambda cuda, row, x, places: cuda.put_rows(row(np.ones(2)), (0, 1, 0), places, x, True, False),
-    "gather_axis": lambda cuda, row, x, places: cuda.gather_axis(x, places.row, 3, 2, 1),
-    "scatter_axis": lambda cuda, row, x, places: cuda.scatter_axis(row(np.ones(2)), places.row, x, 3, 2, 1, "add"),
-    "scatter_axis multiplying": lambda cuda, row, x, places: cuda.scatter_axis(
-        row(np.ones(2)), places.row, x, 3, 2, 1, "multiply"
+    "take_rows": lambda cuda, row, x, elements: cuda.take_rows(x, elements, row(np.ones(2))),
+    "put_rows": lambda cuda, row, x, elements: cuda.put_rows(row(np.ones(2)), (0, 1, 0), elements, x, False, True),
+    "put_rows adding": lambda cuda, row, x, elements: cuda.put_rows(
+        row(np.ones(2)), (0, 1, 0), elements, x, True, False
     ),
-    "counts": lambda cuda, row, x, places: cuda.counts(places.row, 3),
-    "offsets": lambda cuda, row, x, places: cuda.offsets(places.row, (2,), (3,), (1,), (0,)),
+    "gather_axis": lambda cuda, row, x, elements: cuda.gather_axis(x, elements.indices, 3, 2, 1),
+    "scatter_axis": lambda cuda, row, x, elements: cuda.scatter_axis(
+        row(np.ones(2)), elements.indices, x, 3, 2, 1, "add"
+    ),
+    "scatter_axis multiplying": lambda cuda, row, x, elements: cuda.scatter_axis(
+        row(np.ones(2)), elements.indices, x, 3, 2, 1, "multiply"
+    ),
+    "counts": lambda cuda, row, x, elements: cuda.counts(elements.indices, 3),
+    "offsets": lambda cuda, row, x, elements: cuda.offsets(elements.indices, (2,), (3,), (1,), (0,)),
 }
 
 
@@ -252,9 +256,9 @@ BAD = {
 def test_an_index_that_leads_outside_is_not_followed(cuda, name):
     row = cuda.memory.row_from
     x = row(np.full(3, 5.0))
-    places = Places(0, 0, row(np.array([1, 9])), 1, 3, 1, 1, 1)
+    elements = Indexed(0, 0, row(np.array([1, 9])), 1, 3, 1, 1, 1)
     with pytest.raises(IndexError, match="index 9 is out of bounds for dimension with size 3"):  # noqa: PT012
-        BAD[name](cuda, row, x, places)
+        BAD[name](cuda, row, x, elements)
         wait(cuda)
     assert x.host()[[0, 2]].tolist() == [5, 5]
 
@@ -262,7 +266,7 @@ def test_an_index_that_leads_outside_is_not_followed(cuda, name):
 def test_what_is_read_outside_is_zero(cuda):
     row = cuda.memory.row_from
     out = row(np.ones(2))
-    cuda.take_rows(row(np.full(3, 5.0)), Places(0, 0, row(np.array([9, 1])), 1, 3, 1, 1, 1), out)
+    cuda.take_rows(row(np.full(3, 5.0)), Indexed(0, 0, row(np.array([9, 1])), 1, 3, 1, 1, 1), out)
     with pytest.raises(IndexError):
         wait(cuda)
     assert out.host().tolist() == [0, 5]
@@ -271,4 +275,4 @@ def test_what_is_read_outside_is_zero(cuda):
 def test_nothing_can_be_read_from_a_dimension_of_size_0(cuda):
     row = cuda.memory.row_from
     with pytest.raises(IndexError, match="index 4 is out of bounds for dimension with size 0"):
-        cuda.take_rows(row(np.ones(0)), Places(0, 0, row(np.array([4])), 1, 0, 1, 1, 1), row(np.ones(1)))
+        cuda.take_rows(row(np.ones(0)), Indexed(0, 0, row(np.array([4])), 1, 0, 1, 1, 1), row(np.ones(1)))

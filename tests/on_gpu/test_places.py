@@ -1,4 +1,4 @@
-"""Places on a GPU: counted over dimensions, taken apart, found where something is."""
+"""Indexed on a GPU: counted over dimensions, taken apart, found where something is."""
 
 import numpy as np
 import pytest
@@ -16,18 +16,18 @@ def generator():
 def test_nonzero_places(cuda, generator, size, dtype, share):
     count = size(100, 100_000)
     x = (generator.random(count) < share).astype(dtype)
-    np.testing.assert_array_equal(cuda.nonzero_places(cuda.memory.row_from(x)).host(), np.flatnonzero(x))
+    np.testing.assert_array_equal(cuda.flatnonzero(cuda.memory.row_from(x)).host(), np.flatnonzero(x))
 
 
 @pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 257])
 def test_nonzero_places_of_any_number_of_elements(cuda, count):
     x = np.ones(count, np.float32)
-    assert cuda.nonzero_places(cuda.memory.row_from(x)).host().tolist() == list(range(count))
+    assert cuda.flatnonzero(cuda.memory.row_from(x)).host().tolist() == list(range(count))
 
 
 def test_nan_and_negative_zero(cuda):
     x = np.array([np.nan, -0.0, 0.0, 1e-40], np.float32)
-    assert cuda.nonzero_places(cuda.memory.row_from(x)).host().tolist() == [0, 3]
+    assert cuda.flatnonzero(cuda.memory.row_from(x)).host().tolist() == [0, 3]
 
 
 @pytest.mark.parametrize("shape", [(4, 5, 6), (120,), (), (0, 3)])
@@ -61,11 +61,11 @@ def test_counts(cuda, generator):
 @pytest.mark.parametrize("counts", [[2, 0, 3, 1], [0, 0], [], [1] * 50, [70, 0, 1]])
 def test_repeated_places(cuda, counts):
     row = np.array(counts, np.int32)
-    assert cuda.repeated_places(cuda.memory.row_from(row)).host().tolist() == cpu.repeated_places(row).tolist()
+    assert cuda.repeated_indices(cuda.memory.row_from(row)).host().tolist() == cpu.repeated_places(row).tolist()
 
 
 def test_negative_counts(cuda):
-    assert cuda.repeated_places(cuda.memory.row_from(np.array([1, -1, 2]))) is None
+    assert cuda.repeated_indices(cuda.memory.row_from(np.array([1, -1, 2]))) is None
 
 
 @pytest.mark.parametrize("upper", [True, False])

@@ -1,4 +1,4 @@
-"""Elements put in their places: copied to another layout, joined, copied where they are on one side of a diagonal."""
+"""Elements copied to another layout, joined, rolled, copied on one side of a diagonal; numbers at equal distances."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .pointwise import pointwise_launcher
 __all__ = ["copy_launcher", "counted", "joiner", "roller", "spread", "triangle_writer"]
 
 
-#: Elements from which a copy is worth finding out how it can be made in stretches.
-STRETCHES_FROM = 4096
+#: Elements from which a copy is worth finding out how it can be made in runs.
+RUNS_FROM = 4096
 
 #: A copy does not look at the elements: all that have one size are copied by one kernel.
 _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
@@ -28,23 +28,23 @@ _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 def copy_launcher(program: Any, source: Layout, target: Layout) -> Callable[[Any, Any], None]:
     """What overwrites a tensor, the second argument, with another, broadcast; ``program`` copies one element."""
-    dtype, size, stretches = target.type.numpy, target.size, None
-    if size >= STRETCHES_FROM and source.type.numpy is dtype and dtype.itemsize in _WORDS:
-        stretches = _stretches(source, target)
-    if stretches is None:
+    dtype, size, runs = target.type.numpy, target.size, None
+    if size >= RUNS_FROM and source.type.numpy is dtype and dtype.itemsize in _WORDS:
+        runs = _runs(source, target)
+    if runs is None:
         return pointwise_launcher(program, [source], [target], into=True)
     word = _WORDS[dtype.itemsize]
-    steps, wanted, sizes = stretches
+    steps, wanted, sizes = runs
     return lambda given, written: launch(
         copying.copy_runs, word, given._storage.view(word), given._offset, *steps, written._storage.view(word),
         written._offset, *wanted, *sizes, size=size,
     )
 
 
-def _stretches(
+def _runs(
     source: Layout, target: Layout
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
-    """The steps through a source and a target, and the sizes, for ``copy_stretches``; None if that cannot do it."""
+    """The steps through a source and a target, and the sizes, for ``copy_runs``; None if that cannot do it."""
     if source.contiguous and target.contiguous and source.shape == target.shape:
         return (0, 0, 0, 1), (0, 0, 0), (1, 1, 1, target.size)
     geometry = (target.shape, target.strides), (source.shape, source.strides)
@@ -134,10 +134,10 @@ def triangle_writer(source: Layout, target: Layout, diagonal: int, above: bool) 
 
     (x_step, x_row, x_column), (out_step, out_row, out_column) = steps
 
-    def launch(x: np.ndarray, first: int, out: np.ndarray, place: int) -> None:
+    def launch(x: np.ndarray, first: int, out: np.ndarray, offset: int) -> None:
         for start, goal in starts:
             kernel_of().entry(
-                x, first + start, x_step, x_row, x_column, out, place + goal, out_step, out_row, out_column, *numbers
+                x, first + start, x_step, x_row, x_column, out, offset + goal, out_step, out_row, out_column, *numbers
             )
 
     return launch

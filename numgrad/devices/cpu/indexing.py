@@ -1,4 +1,4 @@
-"""Reading and writing at places given by indices.
+"""Reading and writing the elements at given indices.
 
 The kernels follow no index that leads outside, but report it, and OutOfBoundsError is raised here: nothing need look
 at the indices before, and those that are saved for a gradient may be changed.
@@ -21,8 +21,8 @@ from ..memory import LARGE, check_countable, empty_row, reports_memory
 from .launching import empty, kernel_for, launch
 
 __all__ = [
-    "axis_gatherer", "axis_scatterer", "check_inside", "check_report", "coordinates", "counts", "distinct_places",
-    "index_folder", "nonzero_places", "nonzero_rows", "offsets", "outside", "repeated_places", "row_putter",
+    "axis_gatherer", "axis_scatterer", "check_inside", "check_report", "coordinates", "counts", "distinct_indices",
+    "flatnonzero", "index_folder", "nonzero_rows", "offsets", "outside", "repeated_indices", "row_putter",
     "row_taker", "triangle_rows",
 ]
 
@@ -86,7 +86,7 @@ def outside(indices: np.ndarray, low: int, high: int, again: bool = False) -> in
 
 
 def index_folder(count: int, sizes: tuple[int, ...], dims: tuple[int, ...], type: Any) -> Callable[..., np.ndarray]:
-    """What makes of rows of ``count`` indices, one for each of several dimensions, places over dimensions of ``sizes``.
+    """What makes flat indices over dimensions of ``sizes`` of rows of ``count`` indices, one for each dimension.
 
     It raises IndexError if one is out of bounds; ``dims`` are the numbers of the dimensions.
     """
@@ -95,10 +95,10 @@ def index_folder(count: int, sizes: tuple[int, ...], dims: tuple[int, ...], type
 
     def fold(*rows: np.ndarray) -> np.ndarray:
         report = _report.two
-        places = rows[0]
+        flat = rows[0]
         for number, total, size in rest:
-            first, places = places, new()
-            kernel().entry(first, total, rows[number], size, places, report)
+            first, flat = flat, new()
+            kernel().entry(first, total, rows[number], size, flat, report)
         if True in report.tolist():
             report.fill(False)
             for row, size, dim in zip(rows, sizes, dims, strict=True):
@@ -106,7 +106,7 @@ def index_folder(count: int, sizes: tuple[int, ...], dims: tuple[int, ...], type
                 if wrong is not None:
                     raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
             raise OutOfBoundsError("that has changed meanwhile", sizes[0])
-        return places
+        return flat
 
     return fold
 
@@ -116,22 +116,22 @@ def _new(count: int, dtype: np.dtype = INT64) -> Callable[[], np.ndarray]:
     return functools.partial(empty_row if count * dtype.itemsize >= LARGE else np.empty, count, dtype)
 
 
-def coordinates(places: np.ndarray, shape: tuple[int, ...]) -> list[np.ndarray]:
-    """The index in each dimension of places counted over a tensor of ``shape``, one contiguous array for each."""
-    if not places.size or not shape:
-        return [places] * len(shape)
-    return [np.ascontiguousarray(indices) for indices in np.unravel_index(places, shape)]
+def coordinates(flat: np.ndarray, shape: tuple[int, ...]) -> list[np.ndarray]:
+    """The index in each dimension of flat indices of a tensor of ``shape``, one contiguous array for each."""
+    if not flat.size or not shape:
+        return [flat] * len(shape)
+    return [np.ascontiguousarray(indices) for indices in np.unravel_index(flat, shape)]
 
 
 @reports_memory
-def nonzero_places(array: np.ndarray) -> np.ndarray:
-    """The places of the elements that are not zero, counted in row-major order."""
+def flatnonzero(array: np.ndarray) -> np.ndarray:
+    """The flat indices of the elements that are not zero, in order."""
     return array.nonzero()[0].astype(INT64, copy=False)
 
 
 @reports_memory
-def repeated_places(counts: np.ndarray) -> np.ndarray | None:
-    """The place of each count as often as it says; None if one is negative."""
+def repeated_indices(counts: np.ndarray) -> np.ndarray | None:
+    """The index of each count as often as that; None if one is negative."""
     if (counts < 0).any():
         return None
     check_countable((int(counts.sum()),), INT64)
@@ -165,37 +165,37 @@ def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) 
     return out, count
 
 
-def distinct_places(places: np.ndarray, size: int) -> np.ndarray:
-    """The places without repetitions, counted from the front."""
-    return np.unique(np.where(places < 0, places + size, places))
+def distinct_indices(indices: np.ndarray, size: int) -> np.ndarray:
+    """The indices without repetitions, counted from the front."""
+    return np.unique(np.where(indices < 0, indices + size, indices))
 
 
-def counts(places: np.ndarray, size: int) -> np.ndarray:
-    """How often each of ``size`` places is named, 1 for one that is not.
+def counts(indices: np.ndarray, size: int) -> np.ndarray:
+    """How often each index below ``size`` occurs, 1 for one that does not.
 
     Raises:
-        IndexError: a place is not in [0, size).
+        IndexError: an index is not in [0, size).
     """
-    check_inside(places, 0, size)
-    return np.maximum(np.bincount(places, minlength=size), 1)
+    check_inside(indices, 0, size)
+    return np.maximum(np.bincount(indices, minlength=size), 1)
 
 
 def offsets(
-    places: np.ndarray, shape: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...],
+    flat: np.ndarray, shape: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...],
     dims: tuple[int | tuple[int, int], ...],
 ) -> np.ndarray:  # fmt: skip
-    """Offsets of places of ``shape`` counted over dimensions of ``sizes``, which are stepped through by ``steps``.
+    """Offsets of flat indices, of ``shape``, over dimensions of ``sizes`` that are stepped through by ``steps``.
 
-    ``dims`` are the dimensions of the result, a row: dimensions of the places, by number, and others (extent, step).
+    ``dims`` are the dimensions of the result, a row: dimensions of the indices, by number, and others (extent, step).
 
     Raises:
-        IndexError: a place is out of bounds.
+        IndexError: an index is out of bounds.
     """
     count = int(np.prod(sizes))
-    check_inside(places, -count, count)
-    places = np.where(places < 0, places + count, places)
+    check_inside(flat, -count, count)
+    flat = np.where(flat < 0, flat + count, flat)
     total = np.zeros(shape, INT64)
-    for index, step in zip(coordinates(places, sizes), steps, strict=True):
+    for index, step in zip(coordinates(flat, sizes), steps, strict=True):
         total += index.reshape(shape) * step
     total = total.transpose([dim for dim in dims if isinstance(dim, int)])
     for axis, dim in enumerate(dims):
@@ -221,9 +221,9 @@ def _columns(inner: int, itemsize: int) -> int:
 
 
 def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., np.ndarray]:
-    """What reads a storage at ``count`` places, which lie so from ``start`` on, into a new row.
+    """What reads a storage at ``count`` indices, with these steps from ``start`` on, into a new row.
 
-    Called as ``take(storage, start, places)``, it raises OutOfBoundsError if a place is not in [low, size).
+    Called as ``take(storage, start, indices)``, it raises OutOfBoundsError if an index is not in [low, size).
     """
     dtype, word = type.numpy, _word(type.numpy)
     outer_step, step, size, inner_step, outer, inner = steps
@@ -233,17 +233,17 @@ def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., np
         indexing.take_rows, word, (word, int, int, INT64, int, int, int, int, int, int, int, word, _BOOL), total
     )
 
-    def take(storage: np.ndarray, start: int, places: np.ndarray) -> np.ndarray:
+    def take(storage: np.ndarray, start: int, indices: np.ndarray) -> np.ndarray:
         out = new()
         if not total:
-            check_inside(places, low, size)
+            check_inside(indices, low, size)
             return out
         report = _report.one
         kernel().entry(
-            storage, start, outer_step, places, step, low, size, inner_step, outer, inner, chunk, out, report
+            storage, start, outer_step, indices, step, low, size, inner_step, outer, inner, chunk, out, report
         )
         if report.item():
-            check_report(report, places, low, size)
+            check_report(report, indices, low, size)
         return out
 
     return take
@@ -252,10 +252,10 @@ def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., np
 def row_putter(
     type: Any, steps: Steps, count: int, low: int, value_steps: tuple[int, int, int], accumulate: bool, distinct: bool
 ) -> Callable[..., None]:
-    """What writes values, a row read in ``value_steps``, into a storage at ``count`` places, or adds them there.
+    """What writes values, a row read in ``value_steps``, into a storage at ``count`` indices, or adds them.
 
-    Called as ``put(values, storage, start, places)``, it raises OutOfBoundsError if a place is not in [low, size),
-    before anything is written.  Unless the places are ``distinct``, those that are the same are written to in order.
+    Called as ``put(values, storage, start, indices)``, it raises OutOfBoundsError if an index is not in [low, size),
+    before anything is written.  Unless the indices are ``distinct``, those that are the same are written to in order.
     """
     dtype = type.numpy
     outer_step, step, size, inner_step, outer, inner = steps
@@ -265,17 +265,17 @@ def row_putter(
     signature = (dtype, *[int] * 5, INT64, *[int] * 8, bool, dtype, _BOOL)
     kernel = kernel_for(indexing.put_rows, dtype, signature, total if shared else 0)
 
-    def put(values: np.ndarray, storage: np.ndarray, start: int, places: np.ndarray) -> None:
+    def put(values: np.ndarray, storage: np.ndarray, start: int, indices: np.ndarray) -> None:
         if not total:
-            check_inside(places, low, size)
+            check_inside(indices, low, size)
             return
         report = _report.one
         kernel().entry(
-            values, *value_steps, start, outer_step, places, step, low, size, inner_step, outer, inner, chunk, columns,
+            values, *value_steps, start, outer_step, indices, step, low, size, inner_step, outer, inner, chunk, columns,
             accumulate, storage, report,
         )
         if report.item():
-            check_report(report, places, low, size)
+            check_report(report, indices, low, size)
 
     return put
 

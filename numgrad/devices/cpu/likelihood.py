@@ -60,8 +60,8 @@ def likelihood_launcher(
             flat, classes, inner, target, none if weight is None else weight, ignored, mean, losses, parts, out,
             total_weight, wrong,
         )
-        place = wrong.item(0)
-        return losses if each else out, total_weight, None if place < 0 else target.item(place)
+        first = wrong.item(0)
+        return losses if each else out, total_weight, None if first < 0 else target.item(first)
 
     return launch
 

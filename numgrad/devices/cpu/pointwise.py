@@ -56,7 +56,7 @@ def pointwise_launcher(
     """A function that runs ``program`` on tensors of these layouts, and on numbers, for which anything else stands.
 
     It returns the memory of new outputs of the layouts ``outs``, in a tuple if there are several.  With ``into`` it
-    takes after the operands the tensors to write to, and returns nothing.  A tensor in the place of a scalar of the
+    takes after the operands the tensors to write to, and returns nothing.  A tensor for a scalar of the
     program repeats one value, which is read.
     """
     size, shape = outs[0].size, outs[0].shape

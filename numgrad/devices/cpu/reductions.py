@@ -56,7 +56,7 @@ def _fold(
     flat: np.ndarray, outer: int, length: int, inner: int, dtype: np.dtype, reduction: Reduction,
     parameters: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The reduction of a row, of dtype ``kind``."""
+    """The reduction of a row, of this dtype."""
     _, _, initial, divisor, _, parameter = reduction
     compute = _TRUTHS if dtype.kind == "b" else dtype
     if parameters is None:

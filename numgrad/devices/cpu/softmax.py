@@ -16,7 +16,7 @@ __all__ = ["softmax_backward_launcher", "softmax_launcher"]
 #: How much work an element is, in additions: see Note [When threads pay].
 WEIGHT = 4
 
-#: What takes the place of softmax's own functions in the kernels of its logarithm.
+#: What is put for softmax's own functions in the kernels of its logarithm.
 _LOGARITHM: dict[str, Callable[..., Any]] = {
     "factor": softmax.logarithm, "share": softmax.logarithm_of_share, "summed": softmax.summed_of_logarithm,
     "gradient": softmax.gradient_of_logarithm,

@@ -29,7 +29,7 @@ def _lines(flat: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
 
 
 def _row(lines: np.ndarray) -> np.ndarray:
-    """The elements with the axis last as one row with it in its place."""
+    """The elements with the axis last as one row with it in the middle again."""
     return np.ascontiguousarray(lines.swapaxes(1, 2)).reshape(-1)
 
 
@@ -40,9 +40,9 @@ def _order(lines: np.ndarray, descending: bool) -> np.ndarray:
     return lines.shape[-1] - 1 - backwards
 
 
-def _picked(lines: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The elements at places of (outer, inner, count), and the places, as rows."""
-    return _row(np.take_along_axis(lines, places, -1)), _row(places)
+def _picked(lines: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The elements at indices of (outer, inner, count), and the indices, as rows."""
+    return _row(np.take_along_axis(lines, indices, -1)), _row(indices)
 
 
 #: Elements of a line in order up to which it is quicker to put each one in among them.
@@ -72,7 +72,7 @@ def sorted_row(
     return _picked(lines, _order(lines, descending)[..., :count])
 
 
-def _first_places(lines: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _first_indices(lines: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Where the value of each line stands first."""
     equal = (lines == values) | ((values != values) & (lines != lines))
     return equal.argmax(-1, keepdims=True)
@@ -114,7 +114,7 @@ def mode_axis(read: Any, source: np.dtype, outer: int, length: int, inner: int) 
 
 @by_numpy("numpy.partition")
 def _kth(lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    return _picked(lines, _first_places(lines, np.partition(lines, k, -1)[..., k : k + 1]))
+    return _picked(lines, _first_indices(lines, np.partition(lines, k, -1)[..., k : k + 1]))
 
 
 @by_numpy("numpy.sort")
@@ -124,17 +124,17 @@ def _median(lines: np.ndarray, past_nan: bool) -> tuple[np.ndarray, np.ndarray]:
     middle = np.maximum((numbers - 1) // 2, 0)
     if not past_nan:
         middle = np.where(numbers < length, length - 1, middle)
-    return _picked(lines, _first_places(lines, np.take_along_axis(values, middle, -1)))
+    return _picked(lines, _first_indices(lines, np.take_along_axis(values, middle, -1)))
 
 
 @by_numpy("numpy.argsort")
 def _modes(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = _order(lines, False)
     values = np.take_along_axis(lines, order, -1)
-    places = np.arange(lines.shape[-1])
+    positions = np.arange(lines.shape[-1])
     starts = np.ones(values.shape, bool)
     starts[..., 1:] = values[..., 1:] != values[..., :-1]
-    run = places - np.maximum.accumulate(np.where(starts, places, 0), -1)  # equal ones before it
+    run = positions - np.maximum.accumulate(np.where(starts, positions, 0), -1)  # equal ones before it
     return _picked(lines, np.take_along_axis(order, run.argmax(-1, keepdims=True), -1))
 
 
@@ -155,9 +155,9 @@ def unique_rows(
     """The same for the slices along the middle axis, sorted by their elements in turn."""
     slices = flat.reshape(outer, length, inner).swapaxes(0, 1).reshape(length, outer * inner)
     order = np.lexsort(slices.T[::-1]) if slices.shape[1] else np.arange(length)
-    keep, place, counts = _runs(slices[order])
+    keep, number, counts = _runs(slices[order])
     inverse = np.empty(length, np.int64)
-    inverse[order] = place
+    inverse[order] = number
     return _joined(slices[order][keep], outer, inner), inverse, counts
 
 
@@ -166,16 +166,16 @@ def consecutive_rows(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The slices along the middle axis that differ from the one before; for each slice which; how many in a row."""
     slices = flat.reshape(outer, length, inner).swapaxes(0, 1).reshape(length, outer * inner)
-    keep, place, counts = _runs(slices)
-    return _joined(slices[keep], outer, inner), place, counts
+    keep, number, counts = _runs(slices)
+    return _joined(slices[keep], outer, inner), number, counts
 
 
 def _runs(slices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Which rows differ from the one before, the number of each one's run, and the runs' lengths."""
     keep = np.ones(len(slices), bool)
     keep[1:] = (slices[1:] != slices[:-1]).any(1)
-    place = np.cumsum(keep) - 1
-    return keep, place, np.bincount(place, minlength=0)
+    number = np.cumsum(keep) - 1
+    return keep, number, np.bincount(number, minlength=0)
 
 
 def _joined(slices: np.ndarray, outer: int, inner: int) -> np.ndarray:
@@ -219,5 +219,5 @@ def histogram(flat: np.ndarray, bins: int, low: float, high: float) -> np.ndarra
     check_countable((bins,), _INT64)
     number = flat.dtype.type
     kept = flat[(flat >= low) & (flat <= high)]
-    places = ((kept - number(low)) * number(bins) / number(high - low)).astype(np.int64)
-    return np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(flat.dtype)
+    found = ((kept - number(low)) * number(bins) / number(high - low)).astype(np.int64)
+    return np.bincount(np.minimum(found, bins - 1), minlength=bins).astype(flat.dtype)

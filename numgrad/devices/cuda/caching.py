@@ -96,10 +96,10 @@ class Pool:
 
     def best_fit(self, size: int) -> Piece | None:
         """The smallest piece that is large enough, free or kept whole, cut to size unless little would be left over."""
-        place = bisect_left(self.free, (size,))
+        index = bisect_left(self.free, (size,))
         kept = min([own for own, bin in self.bins.items() if bin and own >= size], default=None)
-        if place < len(self.free) and (kept is None or self.free[place][0] < kept):
-            _, _, piece = self.free.pop(place)
+        if index < len(self.free) and (kept is None or self.free[index][0] < kept):
+            _, _, piece = self.free.pop(index)
             piece.free = False
         elif kept is not None:
             piece = self.bins[kept].pop()

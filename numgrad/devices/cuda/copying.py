@@ -1,4 +1,4 @@
-"""Elements put in their places on a GPU: joined, copied."""
+"""Elements joined, or copied on one side of a diagonal, and numbers at equal distances, on a GPU."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def triangle_writer(source: Layout, target: Layout, diagonal: int, above: bool) 
     starts, steps, matrices = matrix_steps(source, target)
     count = matrices * numel(sizes)
 
-    def launch_all(x: DeviceRow, first: int, out: DeviceRow, place: int) -> None:
+    def launch_all(x: DeviceRow, first: int, out: DeviceRow, offset: int) -> None:
         for start, goal in starts:
             launch(
-                copying.keep_triangle, dtype, x, first + start, *steps[0], out, place + goal, *steps[1], *sizes, count,
+                copying.keep_triangle, dtype, x, first + start, *steps[0], out, offset + goal, *steps[1], *sizes, count,
                 diagonal, above, blocks=blocks_for(count), **narrow(count),
             )
 

@@ -202,7 +202,7 @@ def copy_to_host(target: int, source: int, size: int, stream: StreamHandle) -> N
 
 
 def copy_within(target: int, source: int, size: int, stream: StreamHandle) -> None:
-    """Copy ``size`` bytes from one place in the memory of GPUs to another."""
+    """Copy ``size`` bytes within the memory of GPUs."""
     use(stream.device)
     _value(cu.cuMemcpyDtoDAsync(target, source, size, stream.own))
 

@@ -1,4 +1,5 @@
-"""Places on a GPU: counted over several dimensions, taken apart into indices, and found where elements are not zero."""
+"""Flat indices on a GPU: made of indices of several dimensions, taken apart into these, found where elements are not 0.
+"""
 
 from __future__ import annotations
 
@@ -15,55 +16,55 @@ from .memory import empty_row, zero_row
 from .reports import LENGTH, report_row
 
 __all__ = [
-    "coordinates", "counts", "index_folder", "nonzero_places", "nonzero_rows", "offsets", "repeated_places",
+    "coordinates", "counts", "flatnonzero", "index_folder", "nonzero_rows", "offsets", "repeated_indices",
     "triangle_rows",
 ]
 
 
 def _each(function: Any, count: int, *arguments: Any) -> None:
-    """Run a kernel over ``count`` places."""
+    """Run a kernel over ``count`` indices."""
     launch(function, INT64, *arguments, blocks=blocks_for(count) if count else 0, **narrow(count))
 
 
 def index_folder(count: int, sizes: tuple[int, ...], dims: tuple[int, ...], type: Any) -> Callable[..., DeviceRow]:
-    """What makes of rows of ``count`` indices, one for each of several dimensions, places over dimensions of ``sizes``.
+    """What makes flat indices over dimensions of ``sizes`` of rows of ``count`` indices, one for each dimension.
 
     An index that is out of bounds is reported.
     """
 
     def fold(*rows: DeviceRow) -> DeviceRow:
-        places = zero_row(count, INT64, rows[0].device)
+        flat = zero_row(count, INT64, rows[0].device)
         for row, size in zip(rows, sizes, strict=True):
             check_inside(row, -size, size)
-            launch(kernels.fold_indices, INT64, row, count, size, places, blocks=blocks_for(count) if count else 0)
-        return places
+            launch(kernels.fold_indices, INT64, row, count, size, flat, blocks=blocks_for(count) if count else 0)
+        return flat
 
     return fold
 
 
-def coordinates(places: DeviceRow, shape: tuple[int, ...]) -> list[DeviceRow]:
-    """The index in each dimension of places counted over a tensor of ``shape``, one row for each."""
-    count, rest = places.size, numel(shape)
-    rows = _taken_apart(places, shape)
-    return [rows[dim * count : (dim + 1) * count] for dim in range(len(shape))] if rest else [places] * len(shape)
+def coordinates(flat: DeviceRow, shape: tuple[int, ...]) -> list[DeviceRow]:
+    """The index in each dimension of flat indices of a tensor of ``shape``, one row for each."""
+    count, rest = flat.size, numel(shape)
+    rows = _taken_apart(flat, shape)
+    return [rows[dim * count : (dim + 1) * count] for dim in range(len(shape))] if rest else [flat] * len(shape)
 
 
-def _taken_apart(places: DeviceRow, shape: tuple[int, ...]) -> DeviceRow:
+def _taken_apart(flat: DeviceRow, shape: tuple[int, ...]) -> DeviceRow:
     """The same as one row."""
-    count, step = places.size, numel(shape)
-    rows = empty_row(len(shape) * count, INT64, places.device)
+    count, step = flat.size, numel(shape)
+    rows = empty_row(len(shape) * count, INT64, flat.device)
     if count:
         for dim, size in enumerate(shape):
             step //= size
             launch(
-                kernels.coordinates, INT64, places, count, step, size, rows[dim * count : (dim + 1) * count],
+                kernels.coordinates, INT64, flat, count, step, size, rows[dim * count : (dim + 1) * count],
                 blocks=blocks_for(count), **narrow(numel(shape)),
             )
     return rows
 
 
-def _weighted(x: DeviceRow, parts: dict[str, Any]) -> DeviceRow:
-    """The place of each element as often as its weight says."""
+def _weighted_indices(x: DeviceRow, parts: dict[str, Any]) -> DeviceRow:
+    """The index of each element as often as its weight."""
     tile = THREADS * kernels.ITEMS
     blocks = -(-x.size // tile)
     if not blocks:
@@ -77,23 +78,23 @@ def _weighted(x: DeviceRow, parts: dict[str, Any]) -> DeviceRow:
     return out
 
 
-def nonzero_places(array: DeviceRow) -> DeviceRow:
-    """The places of the elements that are not zero, counted in row-major order; waits for the GPU to count them."""
-    return _weighted(array, {})
+def flatnonzero(array: DeviceRow) -> DeviceRow:
+    """The flat indices of the elements that are not zero, in order; waits for the GPU to count them."""
+    return _weighted_indices(array, {})
 
 
-def repeated_places(counts: DeviceRow) -> DeviceRow | None:
-    """The place of each count as often as it says, or None if one is negative; waits for the GPU to add them."""
+def repeated_indices(counts: DeviceRow) -> DeviceRow | None:
+    """The index of each count as often as that, or None if one is negative; waits for the GPU to add them."""
     report = zero_row(LENGTH, INT64, counts.device)
     if counts.size:
         find_outside(counts, 0, 1 << 62, report)
-    return None if report.item(0) else _weighted(counts, {"weight": kernels.own_number})
+    return None if report.item(0) else _weighted_indices(counts, {"weight": kernels.own_number})
 
 
 def nonzero_rows(row: DeviceRow, shape: tuple[int, ...]) -> tuple[DeviceRow, int]:
     """For each dimension the indices of the elements that are not zero, one after the other, and how many there are."""
-    places = nonzero_places(row)
-    return _taken_apart(places, shape), places.size
+    flat = flatnonzero(row)
+    return _taken_apart(flat, shape), flat.size
 
 
 def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) -> tuple[DeviceRow, int]:
@@ -107,39 +108,39 @@ def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) 
     return out, kept
 
 
-def counts(places: DeviceRow, size: int) -> DeviceRow:
-    """How often each of ``size`` places is named, 1 for one that is not; places not in [0, size) are reported."""
-    out = zero_row(size, INT64, places.device)
-    _each(kernels.count_indices, places.size, places, places.size, size, out, report_row(places.device))
+def counts(indices: DeviceRow, size: int) -> DeviceRow:
+    """How often each index below ``size`` occurs, 1 for one that does not; indices not in [0, size) are reported."""
+    out = zero_row(size, INT64, indices.device)
+    _each(kernels.count_indices, indices.size, indices, indices.size, size, out, report_row(indices.device))
     _each(kernels.at_least, size, out, size, 1)
     return out
 
 
 def offsets(
-    places: DeviceRow, shape: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...],
+    flat: DeviceRow, shape: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...],
     dims: tuple[int | tuple[int, int], ...],
 ) -> DeviceRow:  # fmt: skip
-    """Offsets of places of ``shape`` counted over dimensions of ``sizes``, which are stepped through by ``steps``.
+    """Offsets of flat indices, of ``shape``, over dimensions of ``sizes`` that are stepped through by ``steps``.
 
-    ``dims`` are the dimensions of the result, a row: dimensions of the places, by number, and others (extent, step).
-    A place that is out of bounds is reported, and counts as 0.
+    ``dims`` are the dimensions of the result, a row: dimensions of the indices, by number, and others (extent, step).
+    An index that is out of bounds is reported, and counts as 0.
     """
     total = numel(sizes)
-    if places.size and not total:
-        raise IndexError(f"index {places.item(0)} is out of bounds for dimension with size 0")
-    own = zero_row(places.size, INT64, places.device)
-    below, report = total, report_row(places.device)
+    if flat.size and not total:
+        raise IndexError(f"index {flat.item(0)} is out of bounds for dimension with size 0")
+    own = zero_row(flat.size, INT64, flat.device)
+    below, report = total, report_row(flat.device)
     for size, step in zip(sizes, steps, strict=True):
         below //= max(size, 1)
         launch(
-            kernels.add_offsets, INT64, places, places.size, total, below, size, step, own, report,
-            blocks=blocks_for(places.size) if places.size else 0, **narrow(total),
+            kernels.add_offsets, INT64, flat, flat.size, total, below, size, step, own, report,
+            blocks=blocks_for(flat.size) if flat.size else 0, **narrow(total),
         )
     if dims == tuple(range(len(shape))):
         return own
     extents = [shape[dim] if isinstance(dim, int) else dim[0] for dim in dims]
     count = numel(tuple(extents))
-    out, sources = zero_row(count, INT64, places.device), zero_row(count, INT64, places.device)
+    out, sources = zero_row(count, INT64, flat.device), zero_row(count, INT64, flat.device)
     below = count
     for dim, extent in zip(dims, extents, strict=True):
         below //= max(extent, 1)

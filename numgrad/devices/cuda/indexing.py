@@ -1,4 +1,4 @@
-"""Reading and writing at places given by indices, on a GPU.
+"""Reading and writing the elements at given indices, on a GPU.
 
 The kernels follow no index that leads outside, but report it: see Note [Reports] in ``reports.py``.
 
@@ -27,8 +27,8 @@ from .reports import report_row
 from .sorting import sort_axis
 
 __all__ = [
-    "axis_gatherer", "axis_scatterer", "check_inside", "gather_axis", "outside", "put_rows", "row_putter", "row_taker",
-    "scatter_axis", "take_rows",
+    "axis_gatherer", "axis_scatterer", "check_inside", "gather_axis", "outside", "put_rows", "row_putter",
+    "row_taker", "scatter_axis", "take_rows",
 ]
 
 INT64 = np.dtype(np.int64)
@@ -47,12 +47,12 @@ _TOGETHER = {
 }
 
 
-class Places(NamedTuple):
-    """Where the elements at given places lie in a storage, as (outer, places, inner)."""
+class Indexed(NamedTuple):
+    """The elements of a storage at given indices, as (outer, indices, inner)."""
 
     start: int
     outer_step: int
-    row: DeviceRow
+    indices: DeviceRow
     step: int
     size: int
     inner_step: int
@@ -84,16 +84,16 @@ def find_outside(indices: DeviceRow, low: int, high: int, report: DeviceRow) -> 
 
 
 def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., DeviceRow]:
-    """What reads a storage at ``count`` places, which lie so from ``start`` on, into a new row.
+    """What reads a storage at ``count`` indices, with these steps from ``start`` on, into a new row.
 
-    Called as ``take(storage, start, places)``, it has places that are not in [low, size) reported.
+    Called as ``take(storage, start, indices)``, it has indices that are not in [low, size) reported.
     """
 
-    def take(storage: DeviceRow, start: int, places: DeviceRow) -> DeviceRow:
+    def take(storage: DeviceRow, start: int, indices: DeviceRow) -> DeviceRow:
         out = empty_row(steps.outer * count * steps.inner, type.numpy, type.device.index)
         if not low or not out.size:
-            check_inside(places, low, steps.size)
-        take_rows(storage, Places(start, steps.outer_step, places, *steps[1:]), out)
+            check_inside(indices, low, steps.size)
+        take_rows(storage, Indexed(start, steps.outer_step, indices, *steps[1:]), out)
         return out
 
     return take
@@ -102,17 +102,17 @@ def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., De
 def row_putter(
     type: Any, steps: Steps, count: int, low: int, value_steps: tuple[int, int, int], accumulate: bool, distinct: bool
 ) -> Callable[..., None]:
-    """What writes values, a row read in ``value_steps``, into a storage at ``count`` places, or adds them there.
+    """What writes values, a row read in ``value_steps``, into a storage at ``count`` indices, or adds them.
 
-    Called as ``put(values, storage, start, places)``; places that are not in [low, size) are reported.  See Note
-    [Several values for one element] for places that are not ``distinct``.
+    Called as ``put(values, storage, start, indices)``; indices that are not in [low, size) are reported.  See Note
+    [Several values for one element] for indices that are not ``distinct``.
     """
 
-    def put(values: DeviceRow, storage: DeviceRow, start: int, places: DeviceRow) -> None:
+    def put(values: DeviceRow, storage: DeviceRow, start: int, indices: DeviceRow) -> None:
         if not low:
-            check_inside(places, low, steps.size)
+            check_inside(indices, low, steps.size)
         put_rows(
-            values, value_steps, Places(start, steps.outer_step, places, *steps[1:]), storage, accumulate, distinct
+            values, value_steps, Indexed(start, steps.outer_step, indices, *steps[1:]), storage, accumulate, distinct
         )
 
     return put
@@ -169,53 +169,53 @@ class _Words:
         return elements * self.parts // self.times
 
 
-def take_rows(x: DeviceRow, places: Places, out: DeviceRow) -> None:
-    """Read a storage at ``places`` into the row ``out``; 0 where a place is not in [-size, size), which is reported."""
+def take_rows(x: DeviceRow, elements: Indexed, out: DeviceRow) -> None:
+    """Read elements of a storage into the row ``out``; 0 where an index is not in [-size, size), which is reported."""
     if not out.size:
         return
-    _check_indices(places.row, places.size)
-    inner_step = places.inner_step if places.inner > 1 else 1
+    _check_indices(elements.indices, elements.size)
+    inner_step = elements.inner_step if elements.inner > 1 else 1
     words = _Words(
-        (x, out), (places.start, places.outer_step, places.step, places.inner), (inner_step,)
+        (x, out), (elements.start, elements.outer_step, elements.step, elements.inner), (inner_step,)
     )
-    rows, inner = places.outer * places.row.size, words.count(places.inner)
+    rows, inner = elements.outer * elements.indices.size, words.count(elements.inner)
     shift, how = _work(rows, inner)
     launch(
-        indexing.take_rows, words.dtype, x.view(words.dtype), words.count(places.start),
-        words.count(places.outer_step), places.row, words.count(places.step), places.size, inner_step, rows,
-        places.row.size, inner, shift, out.view(words.dtype), report_row(out.device), **how,
+        indexing.take_rows, words.dtype, x.view(words.dtype), words.count(elements.start),
+        words.count(elements.outer_step), elements.indices, words.count(elements.step), elements.size, inner_step, rows,
+        elements.indices.size, inner, shift, out.view(words.dtype), report_row(out.device), **how,
     )
 
 
 def put_rows(
-    values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow, accumulate: bool,
+    values: DeviceRow, value_steps: tuple[int, int, int], elements: Indexed, out: DeviceRow, accumulate: bool,
     distinct: bool,
 ) -> None:  # fmt: skip
-    """Write ``values``, which are read in ``value_steps``, into a storage at ``places``, or add them.
+    """Write ``values``, which are read in ``value_steps``, to ``elements`` of a storage, or add them.
 
-    Places that are not in [-size, size) are reported.  See Note [Several values for one element] for places that are
+    Indices that are not in [-size, size) are reported.  See Note [Several values for one element] for indices that are
     not ``distinct``.
 
     Raises:
         RuntimeError: there are too few values.
     """
-    if not places.outer * places.row.size * places.inner:
+    if not elements.outer * elements.indices.size * elements.inner:
         return
-    _check_indices(places.row, places.size)
-    check_values(values.size, value_steps, places, places.row.size)
+    _check_indices(elements.indices, elements.size)
+    check_values(values.size, value_steps, elements, elements.indices.size)
     if accumulate and not distinct:
         in_order = are_deterministic_algorithms_enabled()
         target, parts = (None, {}) if in_order else _shared(out, indexing.together)
         if target is None:
-            _put_in_order(values, value_steps, places, out, indexing.together)
+            _put_in_order(values, value_steps, elements, out, indexing.together)
         else:
-            _put(values, value_steps, places, target, out.dtype, **parts)
+            _put(values, value_steps, elements, target, out.dtype, **parts)
     elif accumulate:
-        _put(values, value_steps, places, out, out.dtype, put=indexing.add)
+        _put(values, value_steps, elements, out, out.dtype, put=indexing.add)
     elif not distinct and value_steps != (0, 0, 0) and are_deterministic_algorithms_enabled():
-        _put_in_order(values, value_steps, places, out, indexing.later)
+        _put_in_order(values, value_steps, elements, out, indexing.later)
     else:
-        _overwrite(values, value_steps, places, out)
+        _overwrite(values, value_steps, elements, out)
 
 
 def _shared(out: DeviceRow, together: Any) -> tuple[DeviceRow | None, dict[str, Any]]:
@@ -230,60 +230,61 @@ def _shared(out: DeviceRow, together: Any) -> tuple[DeviceRow | None, dict[str, 
     return out.view(WORDS[out.itemsize]), {"put": indexing.fold_together, "together": together}
 
 
-def _overwrite(values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow) -> None:
-    """Write values at places, as long words if they are of the storage's dtype."""
+def _overwrite(values: DeviceRow, value_steps: tuple[int, int, int], elements: Indexed, out: DeviceRow) -> None:
+    """Write values to elements, as long words if they are of the storage's dtype."""
     if values.dtype != out.dtype:
-        _put(values, value_steps, places, out, out.dtype, put=indexing.put)
+        _put(values, value_steps, elements, out, out.dtype, put=indexing.put)
         return
-    inner_steps = (places.inner_step, value_steps[2]) if places.inner > 1 else (1, 1)
+    inner_steps = (elements.inner_step, value_steps[2]) if elements.inner > 1 else (1, 1)
     words = _Words(
         (values, out),
-        (places.start, places.outer_step, places.step, places.inner, *value_steps[:2]), inner_steps,
+        (elements.start, elements.outer_step, elements.step, elements.inner, *value_steps[:2]), inner_steps,
     )
-    changed = places._replace(
-        start=words.count(places.start), outer_step=words.count(places.outer_step), step=words.count(places.step),
-        inner_step=inner_steps[0], inner=words.count(places.inner),
+    changed = elements._replace(
+        start=words.count(elements.start), outer_step=words.count(elements.outer_step), step=words.count(elements.step),
+        inner_step=inner_steps[0], inner=words.count(elements.inner),
     )
     steps = words.count(value_steps[0]), words.count(value_steps[1]), inner_steps[1]
     _put(values.view(words.dtype), steps, changed, out.view(words.dtype), words.dtype, put=indexing.put)
 
 
 def _put(
-    values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow, compute: np.dtype,
+    values: DeviceRow, value_steps: tuple[int, int, int], elements: Indexed, out: DeviceRow, compute: np.dtype,
     **parts: Any,
 ) -> None:  # fmt: skip
-    rows = places.outer * places.row.size
-    shift, how = _work(rows, places.inner)
+    rows = elements.outer * elements.indices.size
+    shift, how = _work(rows, elements.inner)
     launch(
-        indexing.put_rows, compute, values, *value_steps, places.start, places.outer_step, places.row, places.step,
-        places.size, places.inner_step, rows, places.row.size, places.inner, shift, out, report_row(out.device),
-        **how, **parts,
+        indexing.put_rows, compute, values, *value_steps, elements.start, elements.outer_step, elements.indices,
+        elements.step, elements.size, elements.inner_step, rows, elements.indices.size, elements.inner, shift, out,
+        report_row(out.device), **how, **parts,
     )
 
 
 def _put_in_order(
-    values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow, together: Any
+    values: DeviceRow, value_steps: tuple[int, int, int], elements: Indexed, out: DeviceRow, together: Any
 ) -> None:
-    """Write values to places that may be the same in the order of the places."""
-    count = places.row.size
+    """Write values to elements at indices that may be the same in the order of the indices."""
+    count = elements.indices.size
     row = empty_row(count, INT64, out.device)
     launch(
-        indexing.wrap_indices, INT64, places.row, count, places.size, row, report_row(out.device),
+        indexing.wrap_indices, INT64, elements.indices, count, elements.size, row, report_row(out.device),
         blocks=blocks_for(count),
     )
-    _in_order(values, value_steps, places._replace(row=row), out, together)
+    _in_order(values, value_steps, elements._replace(indices=row), out, together)
 
 
 def _in_order(
-    values: DeviceRow, value_steps: tuple[int, int, int], places: Places, out: DeviceRow, together: Any
+    values: DeviceRow, value_steps: tuple[int, int, int], elements: Indexed, out: DeviceRow, together: Any
 ) -> None:
-    count = places.row.size
-    rows = places.outer * count
-    found, order = sort_axis(places.row, 1, count, 1, False)
-    shift, how = _work(rows, places.inner)
+    count = elements.indices.size
+    rows = elements.outer * count
+    found, order = sort_axis(elements.indices, 1, count, 1, False)
+    shift, how = _work(rows, elements.inner)
     launch(
-        indexing.put_in_order, out.dtype, values, *value_steps, places.start, places.outer_step, found, order,
-        places.step, places.size, places.inner_step, rows, count, places.inner, shift, out, **how, together=together,
+        indexing.put_in_order, out.dtype, values, *value_steps, elements.start, elements.outer_step, found, order,
+        elements.step, elements.size, elements.inner_step, rows, count, elements.inner, shift, out, **how,
+        together=together,
     )
 
 
@@ -338,6 +339,6 @@ def scatter_axis(
             indexing.scatter_axis, out.dtype, values, step, indices, count, *sizes, target, report, **how, **parts
         )
         return
-    places = empty_row(count, INT64, out.device)
-    launch(indexing.scatter_offsets, INT64, indices, count, *sizes, out.size, places, report, **how)
-    _in_order(values, (0, step, 0), Places(0, 0, places, 1, out.size, 1, 1, 1), out, together)
+    offsets = empty_row(count, INT64, out.device)
+    launch(indexing.scatter_offsets, INT64, indices, count, *sizes, out.size, offsets, report, **how)
+    _in_order(values, (0, step, 0), Indexed(0, 0, offsets, 1, out.size, 1, 1, 1), out, together)

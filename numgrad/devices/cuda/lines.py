@@ -39,7 +39,7 @@ class Arrangement(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def arranged(lines: int, length: int, inner: int = 1) -> Arrangement:
-    """The threads for a number of lines of a length, whose elements lie ``inner`` places apart."""
+    """The threads for a number of lines of a length, whose elements are ``inner`` elements apart."""
     if inner < NARROWEST:
         depth = min(power_of_two(-(-length // SHARE)), WIDEST if lines < ENOUGH else THREADS)
         columns, shift = max(THREADS // depth, 1), depth.bit_length() - 1

@@ -125,8 +125,8 @@ def _block_of(array: np.ndarray) -> _Block | None:
     """The block that an array lies in, if it lies in one."""
     address = array.ctypes.data
     with _lock:
-        place = bisect_right(_starts, address)
-        block = _blocks[_starts[place - 1]] if place else None
+        index = bisect_right(_starts, address)
+        block = _blocks[_starts[index - 1]] if index else None
     return block if block is not None and address + array.nbytes <= block.address + block.size else None
 
 

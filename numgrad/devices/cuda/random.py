@@ -21,7 +21,7 @@ _WIDE_RANGE = 1 << 28
 
 
 def fill_random(out: DeviceRow, distribution: str, seed: int, offset: int, first: Any, second: Any) -> DeviceRow:
-    """Fill a row of any dtype with random numbers, of which each depends on the seed, the offset and its place alone.
+    """Fill a row of any dtype with random numbers, of which each depends on the seed, the offset and its index alone.
 
     Args:
         out: the row, which is returned.
@@ -55,7 +55,7 @@ def _signed(number: int) -> int:
 
 
 def true_where_below(draws: DeviceRow, probabilities: DeviceRow, out: DeviceRow) -> DeviceRow:
-    """Write whether each draw is below the probability in its place; returns ``out``, a row of any dtype."""
+    """Write whether each draw is below the probability at the same index; returns ``out``, a row of any dtype."""
     target = as_numbers(out)
     launch(random.below, draws.dtype, target, out.size, draws, probabilities, blocks=blocks_for(out.size))
     return out

@@ -52,7 +52,7 @@ def shared_out(columns: int, length: int, inner: int) -> tuple[int, int, int, in
     return groups * pieces, near.bit_length() - 1, depth, pieces, piece_size
 
 
-#: What takes the place of parts of kernels that read four elements at once.
+#: What is put for parts of kernels that read four elements at once.
 _PACKED: dict[str, Any] = {"read4": reductions.read4_packed, "PACKED": 1}
 
 

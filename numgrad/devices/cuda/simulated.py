@@ -53,7 +53,7 @@ def device_properties(device: int) -> Properties:
 
 
 def driver_version() -> str:
-    """What there is in the place of a driver."""
+    """What there is instead of a driver."""
     return "Numba's CUDA simulator"
 
 
@@ -111,7 +111,7 @@ def copy_to_host(target: int, source: int, size: int, stream: StreamHandle) -> N
 
 
 def copy_within(target: int, source: int, size: int, stream: StreamHandle) -> None:
-    """Copy ``size`` bytes from one place in the memory of GPUs to another."""
+    """Copy ``size`` bytes within the memory of GPUs."""
     ctypes.memmove(target, source, size)
 
 

@@ -17,7 +17,7 @@ from .memory import empty_row
 
 __all__ = ["softmax_backward_launcher", "softmax_launcher"]
 
-#: What takes the place of softmax's own functions in the kernels of its logarithm.
+#: What is put for softmax's own functions in the kernels of its logarithm.
 _LOGARITHM: dict[str, Callable[..., Any]] = {
     "factor": logarithm, "share": softmax.logarithm_of_share, "summed": summed_of_logarithm,
     "gradient": gradient_of_logarithm,

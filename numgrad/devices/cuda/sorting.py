@@ -35,7 +35,7 @@ PARTS = 256
 
 
 def _empty_pair(size: int, flat: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
-    """Rows for elements like those of another row, and for their places."""
+    """Rows for elements like those of another row, and for where they stood."""
     return empty_row(size, flat.dtype, flat.device), empty_row(size, _INT64, flat.device)
 
 
@@ -49,33 +49,33 @@ def _sorted_lines(
     """
     lines = outer * inner
     order: dict[str, Any] = {"before": sorting.descending if descending else sorting.before}
-    values, places, own = flat, no_row(_INT64), sorting.own_origin
+    values, origins, own = flat, no_row(_INT64), sorting.own_origin
     while True:
         chunk = min(length, TILE)
         chunks = -(-length // chunk)
         keep = chunk if count is None or (count > chunk // 2 and chunks > 1) else min(count, chunk)
         kept = (chunks - 1) * keep + min(keep, length - (chunks - 1) * chunk)
         shift = (chunk - 1).bit_length()
-        out, out_places = _empty_pair(lines * kept, flat)
+        out, out_origins = _empty_pair(lines * kept, flat)
         launch(
-            sorting.sort_tiles, flat.dtype, values, places, lines, length, inner, chunk, shift, keep, kept, out,
-            out_places, blocks=-(-lines * chunks // (TILE >> shift)), TILE=TILE, TWO_TILES=2 * TILE, own_origin=own,
+            sorting.sort_tiles, flat.dtype, values, origins, lines, length, inner, chunk, shift, keep, kept, out,
+            out_origins, blocks=-(-lines * chunks // (TILE >> shift)), TILE=TILE, TWO_TILES=2 * TILE, own_origin=own,
             **order,
         )
-        values, places, length, inner, own = out, out_places, kept, 1, sorting.given_origin
+        values, origins, length, inner, own = out, out_origins, kept, 1, sorting.given_origin
         if chunks == 1:
-            return values, places, length
+            return values, origins, length
         if keep == chunk:
             break
     width = chunk
     while width < length:
-        out, out_places = _empty_pair(values.size, flat)
+        out, out_origins = _empty_pair(values.size, flat)
         launch(
-            sorting.merge_runs, flat.dtype, values, places, values.size, length, width, out, out_places,
+            sorting.merge_runs, flat.dtype, values, origins, values.size, length, width, out, out_origins,
             blocks=blocks_for(values.size), **order,
         )
-        values, places, width = out, out_places, 2 * width
-    return values, places, length
+        values, origins, width = out, out_origins, 2 * width
+    return values, origins, length
 
 
 def sort_axis(
@@ -86,15 +86,15 @@ def sort_axis(
     size = outer * count * inner
     if not size:
         return _empty_pair(0, flat)
-    values, places, kept = _sorted_lines(as_numbers(flat), outer, length, inner, descending, count)
+    values, origins, kept = _sorted_lines(as_numbers(flat), outer, length, inner, descending, count)
     if inner > 1 or kept > count:
         out, indices = _empty_pair(size, values)
         launch(
-            sorting.take_first, values.dtype, values, places, size, kept, count, inner, out, indices,
+            sorting.take_first, values.dtype, values, origins, size, kept, count, inner, out, indices,
             blocks=blocks_for(size),
         )
-        values, places = out, indices
-    return values.view(flat.dtype), places
+        values, origins = out, indices
+    return values.view(flat.dtype), origins
 
 
 def kth_axis(flat: DeviceRow, outer: int, length: int, inner: int, k: int) -> tuple[DeviceRow, DeviceRow]:
@@ -102,9 +102,9 @@ def kth_axis(flat: DeviceRow, outer: int, length: int, inner: int, k: int) -> tu
     lines = outer * inner
     out, indices = _empty_pair(lines, flat)
     if lines:
-        values, places, kept = _sorted_lines(as_numbers(flat), outer, length, inner, count=int(k) + 1)
+        values, origins, kept = _sorted_lines(as_numbers(flat), outer, length, inner, count=int(k) + 1)
         launch(
-            sorting.take_kth, values.dtype, values, places, lines, kept, int(k), as_numbers(out), indices,
+            sorting.take_kth, values.dtype, values, origins, lines, kept, int(k), as_numbers(out), indices,
             blocks=blocks_for(lines),
         )
     return out, indices
@@ -122,9 +122,9 @@ def median_axis(
     lines = outer * inner
     out, indices = _empty_pair(lines, flat)
     if lines:
-        values, places, _ = _sorted_lines(flat, outer, length, inner)
+        values, origins, _ = _sorted_lines(flat, outer, length, inner)
         launch(
-            sorting.take_median, flat.dtype, values, places, lines, length, past_nan, out, indices,
+            sorting.take_median, flat.dtype, values, origins, lines, length, past_nan, out, indices,
             blocks=blocks_for(lines),
         )
     return out, indices
@@ -135,13 +135,13 @@ def mode_axis(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[Dev
     lines = outer * inner
     out, indices = _empty_pair(lines, flat)
     if lines:
-        values, places, _ = _sorted_lines(as_numbers(flat), outer, length, inner)
+        values, origins, _ = _sorted_lines(as_numbers(flat), outer, length, inner)
         parts = min(-(-length // TILE), PARTS)
         runs, ends = (empty_row(lines * parts, _INT64, flat.device) for _ in range(2))
         launch(sorting.longest_runs, values.dtype, values, length, parts, runs, ends, blocks=lines * parts)
         launch(
-            sorting.take_mode, values.dtype, values, places, lines, length, parts, runs, ends, as_numbers(out), indices,
-            blocks=blocks_for(lines),
+            sorting.take_mode, values.dtype, values, origins, lines, length, parts, runs, ends, as_numbers(out),
+            indices, blocks=blocks_for(lines),
         )
     return out, indices
 
@@ -154,8 +154,8 @@ def unique_elements(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
     size = flat.size
     if not size:
         return _no_runs(flat)
-    values, places, _ = _sorted_lines(as_numbers(flat), 1, size, 1)
-    found, inverse, counts = _runs(values, 1, size, 1, _numbers(size, flat.device), places)
+    values, origins, _ = _sorted_lines(as_numbers(flat), 1, size, 1)
+    found, inverse, counts = _runs(values, 1, size, 1, _numbers(size, flat.device), origins)
     return found.view(flat.dtype), inverse, counts
 
 
@@ -189,9 +189,9 @@ def _no_runs(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
     return empty_row(0, flat.dtype, flat.device), *_empty_pair(0, empty_row(0, _INT64, flat.device))
 
 
-def _numbers(count: int, place: int) -> DeviceRow:
+def _numbers(count: int, device: int) -> DeviceRow:
     """The numbers from 0."""
-    out = empty_row(count, _INT64, place)
+    out = empty_row(count, _INT64, device)
     launch(unique.count_up, _INT64, out, count, blocks=blocks_for(count))
     return out
 
@@ -203,16 +203,16 @@ def _runs(
 
     Reads back how many there are.
     """
-    blocks, place = blocks_for(length), x.device
-    changes, inverse, first, begins = (empty_row(length, _INT64, place) for _ in range(4))
+    blocks, device = blocks_for(length), x.device
+    changes, inverse, first, begins = (empty_row(length, _INT64, device) for _ in range(4))
     launch(unique.mark_changes, x.dtype, x, order, outer, length, inner, changes, blocks=blocks)
     numbers = scan_axis(changes, 1, length, 1, "sum", _INT64)
     launch(unique.list_runs, _INT64, numbers, order, origin, length, first, begins, inverse, blocks=blocks)
     runs = numbers.item(length - 1) + 1
-    counts = empty_row(runs, _INT64, place)
+    counts = empty_row(runs, _INT64, device)
     launch(unique.count_runs, _INT64, begins, runs, length, counts, blocks=blocks_for(runs))
     size = outer * runs * inner
-    out = empty_row(size, x.dtype, place)
+    out = empty_row(size, x.dtype, device)
     if size:
         launch(
             unique.take_slices, x.dtype, x, first, size, length, runs, inner, out, blocks=blocks_for(size)
@@ -255,8 +255,8 @@ def bincount(flat: DeviceRow, weights: DeviceRow | None, minlength: int) -> Devi
     if weights is None:
         _count(flat, bins, (0.0, 0.0), out)
     elif size and are_deterministic_algorithms_enabled():
-        numbers, places = sort_axis(flat, 1, size, 1, False)
-        launch(sorting.add_weights_in_order, weights.dtype, numbers, places, weights, size, out, blocks=bins)
+        numbers, origins = sort_axis(flat, 1, size, 1, False)
+        launch(sorting.add_weights_in_order, weights.dtype, numbers, origins, weights, size, out, blocks=bins)
     else:
         launch(sorting.add_weights, weights.dtype, flat, weights, size, out, blocks=blocks_for(size))
     return out

@@ -145,7 +145,7 @@ def finder(mask: Layout) -> Callable[[Tensor], Tensor]:
     read, type = row_reader(mask), tensor_type(int64, mask.type.device)
 
     def find(mask: Tensor) -> Tensor:
-        row = type.backend.nonzero_places(read(mask))
+        row = type.backend.flatnonzero(read(mask))
         return tensor_of(layout_of(type, (row.size,)), row)
 
     return find

@@ -186,7 +186,7 @@ def _(grad, index, dim):
     if is_mapped(index) or layout.type.device is not CPU:  # a GPU would have to be waited for to say how many there are
         filled = index_fill_number(zeros_of(grad._layout.shape, grad._layout.type), index, dim, 1)
         return public_functions["sum"](choose(ne(filled, 0), grad, 0))
-    row = devices.cpu.distinct_places(row_of(index), _extent(grad._layout, dim))
+    row = devices.cpu.distinct_indices(row_of(index), _extent(grad._layout, dim))
     distinct = fresh(row, (row.size,), layout.type)
     grad = grad if grad._layout.shape else reshape(grad, (1,))
     return public_functions["sum"](index_select_op(grad, distinct, dim))

@@ -278,7 +278,7 @@ def _checked_repeats(repeats: Any) -> Tensor:
 def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
     """Each index as often as the counts say."""
     counts = same_for_all(_checked_repeats(repeats), "repeat_interleave").detach()
-    row = counts._layout.type.backend.repeated_places(row_of(counts))
+    row = counts._layout.type.backend.repeated_indices(row_of(counts))
     if row is None:
         raise RuntimeError(f"repeats can not be negative (shape {list(repeats.shape)})")
     if output_size not in (None, row.size):
