@@ -1,9 +1,9 @@
 """Host memory for large tensors: freed blocks are kept, because fresh ones cost more than the work done in them.
 
 The operating system hands out memory page by page as it is first touched, and a C library gives large blocks back to
-it at once; touching 8 MB of new pages takes several times as long as adding two tensors of that size.  Here a block
-is an array of bytes that the pool holds.  Tensors get views of it, which hold it, too, so a block that only the pool
-holds is free.
+it at once; touching 8 MB of new pages takes several times as long as adding two tensors of that size.  Here the pool
+holds the blocks, and makes one array of a block at a time.  Whatever uses the memory keeps that array, as the base of
+its own, so the block is free when the array is gone, which the pool knows by a weak reference.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import functools
 import math
 import os
-import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,24 +41,17 @@ ALIGNMENT = 64
 NO_MEMORY = (MemoryError, ValueError, OverflowError)
 
 
-@dataclass(eq=False)  # a block is itself; comparing arrays would compare elements
+@dataclass(eq=False)  # a block is itself
 class _Block:
-    memory: np.ndarray
-    start: int  # of the first aligned byte
+    memory: memoryview
     used: int  # when the pool last gave it out, on its own clock
-
-
-def _references(block: _Block) -> int:
-    return sys.getrefcount(block.memory)
+    row: Callable[[], np.ndarray | None] = lambda: None  # the array that was made of it last, while that lives
 
 
 def _new_block(size: int, clock: int) -> _Block:
     memory = np.empty(size + ALIGNMENT, np.uint8)
-    return _Block(memory, -memory.ctypes.data % ALIGNMENT, clock)
-
-
-#: The references to a block's memory that nobody uses (interpreters count their own differently).
-_UNUSED = _references(_new_block(1, 0))
+    start = -memory.ctypes.data % ALIGNMENT
+    return _Block(memoryview(memory)[start : start + size], clock)  # type: ignore[arg-type]
 
 
 class Pool:
@@ -81,7 +74,7 @@ class Pool:
         with self._lock:
             self._clock += 1
             for block in self._blocks.get(size, ()):
-                if _references(block) == _UNUSED:
+                if block.row() is None:
                     break
             else:
                 self._release_idle(self.idle_limit - size)
@@ -96,9 +89,11 @@ class Pool:
                 self._held += size
                 self._blocks.setdefault(size, []).append(block)
             block.used = self._clock
+            row = np.frombuffer(block.memory, dtype, count)
+            block.row = weakref.ref(row)
             if self._held > self.idle_limit:
                 self._release_idle(self.idle_limit)
-            return block.memory[block.start : block.start + count * dtype.itemsize].view(dtype)
+            return row
 
     def idle_sizes(self) -> list[int]:
         """The sizes in bytes of the blocks that nothing uses."""
@@ -115,9 +110,7 @@ class Pool:
             self._release_idle(0)
 
     def _idle_blocks(self) -> list[tuple[int, _Block]]:
-        return [
-            (size, block) for size, blocks in self._blocks.items() for block in blocks if _references(block) == _UNUSED
-        ]
+        return [(size, block) for size, blocks in self._blocks.items() for block in blocks if block.row() is None]
 
     def _release_idle(self, limit: int) -> None:
         """Drop idle blocks, those unused for longest first, until no more than ``limit`` bytes are idle."""

@@ -36,7 +36,10 @@ def test_tensors_of_nearly_one_size_share_blocks():
     assert again.dtype == np.int32
 
 
-@pytest.mark.parametrize("derive", [lambda row: row[3:5], lambda row: row.reshape(2, -1).T, lambda row: row.view("i4")])
+@pytest.mark.parametrize("derive", [
+    lambda row: row[3:5], lambda row: row.reshape(2, -1).T, lambda row: row.view("i4"), memoryview,
+    lambda row: np.frombuffer(row, "i4")[1:], lambda row: row[2:].view(np.recarray)[1:],
+])  # fmt: skip
 def test_a_block_is_not_used_again_while_a_view_of_it_lives(derive):
     pool = Pool()
     row = pool.take(COUNT, FLOAT32)

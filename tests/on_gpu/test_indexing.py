@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import numgrad
-from numgrad.devices import cpu
+from numgrad.devices import Steps, cpu
 
 #: (start, outer step, indices, step, size, inner step, outer, inner), as ``cuda.indexing.Indexed`` has it.
 Indexed = namedtuple("Indexed", "start outer_step indices step size inner_step outer inner")
@@ -36,13 +36,13 @@ def numbers(generator, count, dtype):
 
 def take_on_cpu(x, given, out):
     start, outer_step, row, *steps = given
-    steps = cpu.Steps(outer_step, *steps)
+    steps = Steps(outer_step, *steps)
     out[:] = cpu.row_taker(SimpleNamespace(numpy=x.dtype), steps, row.size, -steps.size)(x, start, row)
 
 
 def put_on_cpu(values, value_steps, given, x, accumulate, distinct):
     start, outer_step, row, *steps = given
-    steps = cpu.Steps(outer_step, *steps)
+    steps = Steps(outer_step, *steps)
     write = cpu.row_putter(
         SimpleNamespace(numpy=x.dtype), steps, row.size, -steps.size, value_steps, accumulate, distinct
     )
