@@ -1,4 +1,4 @@
-"""Indexed on a GPU: counted over dimensions, taken apart, found where something is."""
+"""Flat indices on a GPU: counted over dimensions, taken apart, found where something is."""
 
 import numpy as np
 import pytest
@@ -13,14 +13,14 @@ def generator():
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32", "complex64"])
 @pytest.mark.parametrize("share", [0, 0.3, 1])
-def test_nonzero_places(cuda, generator, size, dtype, share):
+def test_flatnonzero(cuda, generator, size, dtype, share):
     count = size(100, 100_000)
     x = (generator.random(count) < share).astype(dtype)
     np.testing.assert_array_equal(cuda.flatnonzero(cuda.memory.row_from(x)).host(), np.flatnonzero(x))
 
 
 @pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 257])
-def test_nonzero_places_of_any_number_of_elements(cuda, count):
+def test_flatnonzero_of_any_number_of_elements(cuda, count):
     x = np.ones(count, np.float32)
     assert cuda.flatnonzero(cuda.memory.row_from(x)).host().tolist() == list(range(count))
 
@@ -59,9 +59,9 @@ def test_counts(cuda, generator):
 
 
 @pytest.mark.parametrize("counts", [[2, 0, 3, 1], [0, 0], [], [1] * 50, [70, 0, 1]])
-def test_repeated_places(cuda, counts):
+def test_repeated_indices(cuda, counts):
     row = np.array(counts, np.int32)
-    assert cuda.repeated_indices(cuda.memory.row_from(row)).host().tolist() == cpu.repeated_places(row).tolist()
+    assert cuda.repeated_indices(cuda.memory.row_from(row)).host().tolist() == cpu.repeated_indices(row).tolist()
 
 
 def test_negative_counts(cuda):
