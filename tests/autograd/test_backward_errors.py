@@ -1,13 +1,21 @@
-"""What ``backward`` and ``autograd.grad`` refuse, in PyTorch's words, leaving everything as it was."""
+"""Backward passes that cannot be run: PyTorch's exceptions, messages with the shapes, and nothing changed."""
 
 import traceback
+import warnings
 
 import pytest
-from snapshots import refused
+from snapshots import Scene, refused, unchanged
 
 import numgrad
-from numgrad import ones, tensor, zeros
+from numgrad import arange, autograd, ones, tensor, zeros
 from numgrad.autograd import Function, backward, grad
+
+
+@pytest.fixture
+def scene():
+    scene = Scene()
+    yield scene
+    scene.check_backward()
 
 
 @pytest.fixture
@@ -15,55 +23,86 @@ def x():
     return tensor([1.0, 2.0], requires_grad=True)
 
 
-def test_other_than_one_element_needs_a_gradient(x):
-    message = "grad can be implicitly created only for scalar outputs"
-    for output in (x * 2, zeros(0, requires_grad=True), x.expand(3, 2)):
-        with refused(RuntimeError, [x], message):
-            output.backward()
-        with refused(RuntimeError, [x], message):
-            grad([output], [x])
-    (x[:1] * 2).expand(1, 1).backward()  # one element, whatever the rank
+def check(scene, action, error, words):
+    with refused(error, scene.all, *words):
+        action(scene)
+
+
+# --- arguments --------------------------------------------------------------------------
+
+
+def test_a_scalar_is_needed_where_no_gradient_is_given(scene):
+    words = ["grad can be implicitly created only for scalar outputs"]
+    for call in (
+        lambda s: s.root.backward(),
+        lambda s: autograd.backward(s.root),
+        lambda s: autograd.backward([s.loss, s.root]),
+        lambda s: autograd.grad(s.root, s.leaf),
+        lambda s: autograd.backward([s.loss, s.root], [None, None]),
+    ):
+        check(scene, call, RuntimeError, words)
+    for output in (zeros(0, requires_grad=True), scene.leaf.expand(3, 2, 3)):
+        check(scene, lambda s, output=output: output.backward(), RuntimeError, words)
+
+
+def test_a_missing_gradient_tells_the_shape(x):
+    with pytest.raises(RuntimeError) as caught:
+        (x * 2).backward()
+    assert str(caught.value) == "grad can be implicitly created only for scalar outputs"
+    assert "[2]" in caught.value.__notes__[0]
+
+
+def test_one_element_needs_no_gradient_whatever_the_rank(x):
+    (x[:1] * 2).expand(1, 1).backward()
     assert x.grad.tolist() == [2.0, 0.0]
 
 
-@pytest.mark.parametrize("call", [lambda x: x.backward(), lambda x: grad(x, tensor(1.0, requires_grad=True))])
-def test_what_was_not_recorded_has_no_backward(call):
-    x = tensor(2.0)
-    with refused(RuntimeError, [x], "element 0 of tensors does not require grad and does not have a grad_fn"):
-        call(x * 2)
+def test_what_needs_no_gradient_has_no_backward(scene):
+    words = ["element 0 of tensors does not require grad and does not have a grad_fn"]
+    for call in (
+        lambda s: s.plain.sum().backward(),
+        lambda s: autograd.backward(s.plain, ones(2, 3)),
+        lambda s: autograd.grad(s.plain.sum(), s.leaf),
+        lambda s: s.loss.detach().backward(),
+    ):
+        check(scene, call, RuntimeError, words)
+
+
+def test_unused_inputs_are_an_error_unless_allowed(scene):
+    other = ones(4, requires_grad=True)
+    with unchanged(other):
+        check(
+            scene,
+            lambda s: autograd.grad(s.loss, [s.leaf, other], retain_graph=True),
+            RuntimeError,
+            ["appears to not have been used in the graph", "allow_unused=True", "[4]"],
+        )
+    with unchanged(*scene.all, other):
+        _, unused = autograd.grad(scene.loss, [scene.leaf, other], retain_graph=True, allow_unused=True)
+        assert unused is None
 
 
 def test_inputs_must_require_a_gradient(x):
     plain = tensor([1.0, 2.0])
     message = "One of the differentiated Tensors does not require grad"
-    with refused(RuntimeError, [x, plain], message):
+    with refused(RuntimeError, [x, plain], message, "input 1, of shape [2]"):
         grad((x * plain).sum(), [x, plain], allow_unused=True)
     with refused(RuntimeError, [x, plain], message):
         (x * plain).sum().backward(inputs=[plain])
-    with refused(RuntimeError, [x], "inputs", "cannot be empty"):
-        (x * plain).sum().backward(inputs=[])
-
-
-@pytest.mark.parametrize("shape", [(3,), (1,), (2, 1), (1, 2), ()])
-def test_gradients_have_the_shape_of_their_output(x, shape):
-    words = "Mismatch in shape", f"torch.Size({list(shape)})", "torch.Size([2])"
-    with refused(RuntimeError, [x], *words):
-        grad(x * 2, x, ones(shape))
-    with refused(RuntimeError, [x], *words):
-        backward(x * 2, ones(shape))
-
-
-def test_one_gradient_for_each_output(x):
-    with refused(RuntimeError, [x], "got 2 tensors and 1 gradients"):
-        grad([x * 2, x * 3], x, [ones(2)])
-    with refused(RuntimeError, [x], "got 1 tensors and 2 gradients"):
-        backward([x * 2], [ones(2), ones(2)])
+    for call in (lambda: (x * plain).sum().backward(inputs=[]), lambda: grad((x * plain).sum(), [])):
+        with refused(RuntimeError, [x], "`inputs`", "cannot be empty"):
+            call()
 
 
 @pytest.mark.parametrize("wrong", [3.0, [1.0, 1.0], "ones"])
-def test_gradients_are_tensors(x, wrong):
-    with refused(TypeError, [x], "gradients can be either Tensors or None", type(wrong).__name__):
-        (x * 2).backward(wrong)
+def test_gradients_are_tensors(scene, wrong):
+    words = ["gradients can be either Tensors or None", type(wrong).__name__]
+    for call in (
+        lambda s: s.root.backward(wrong),
+        lambda s: autograd.backward(s.root, [wrong]),
+        lambda s: autograd.grad(s.root, s.leaf, [wrong]),
+    ):
+        check(scene, call, TypeError, words)
 
 
 def test_tensors_are_tensors(x):
@@ -77,6 +116,73 @@ def test_tensors_are_tensors(x):
             call()
 
 
+def test_one_gradient_for_each_output(x):
+    with refused(RuntimeError, [x], "got 2 tensors and 1 gradients"):
+        grad([x * 2, x * 3], x, [ones(2)])
+    with refused(RuntimeError, [x], "got 1 tensors and 2 gradients"):
+        backward([x * 2], [ones(2), ones(2)])
+
+
+@pytest.mark.parametrize("given", [(2,), (3, 2, 1, 2), (4, 3), (0,), (2, 2, 3)])
+def test_gradients_that_do_not_fit_are_an_error(scene, given):
+    words = ["Mismatch in shape", f"torch.Size({list(given)})", "torch.Size([2, 3])"]
+    for call in (
+        lambda s: s.root.backward(ones(given)),
+        lambda s: autograd.backward(s.root, ones(given)),
+        lambda s: autograd.grad(s.root, s.leaf, ones(given)),
+    ):
+        check(scene, call, RuntimeError, words)
+
+
+TOLERATED = [  # shapes of an output and of a gradient with as many elements, or that broadcasts
+    ((), (1,)), ((), (1, 1)), ((1,), ()), ((1, 1), (1,)), ((2, 2), (2,)), ((2, 2), ()), ((2,), (1,)), ((2,), (2, 1)),
+    ((2, 3), (3,)), ((2, 3), (1, 3)), ((2, 3), (2, 1)), ((2, 3), (6,)), ((2, 3), (3, 2)), ((2, 3), (1, 2, 3)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "given"), TOLERATED, ids=repr)
+def test_backward_reshapes_or_broadcasts_a_gradient_and_warns_once(shape, given):
+    x = ones(shape, requires_grad=True)
+    count = numgrad.Size(given).numel()
+    gradient = arange(1.0, count + 1).reshape(given)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        (x * 3).backward(gradient)
+    expected = gradient.reshape(shape) if count == x.numel() else gradient.expand(shape)
+    assert x.grad.tolist() == (expected * 3).tolist()
+    assert x.grad.shape == shape
+    assert [warning.category for warning in caught] == [DeprecationWarning]
+    assert f"a gradient of shape {list(given)} for an output of shape {list(shape)}" in str(caught[0].message)
+    assert caught[0].filename == __file__  # it points at the call
+
+
+@pytest.mark.parametrize(("shape", "given"), TOLERATED, ids=repr)
+def test_autograd_does_not_reshape_gradients(shape, given):
+    x = ones(shape, requires_grad=True)
+    y = x * 3
+    words = "Mismatch in shape", f"torch.Size({list(given)})", f"torch.Size({list(shape)})"
+    with refused(RuntimeError, [x, y], *words):
+        autograd.backward(y, ones(given))
+    with refused(RuntimeError, [x, y], *words):
+        autograd.grad(y, x, ones(given))
+
+
+def test_a_gradient_of_the_right_shape_does_not_warn():
+    x = ones(2, 3, requires_grad=True)
+    (x * 3).backward(ones(2, 3))
+    (x * 3).backward(ones(3, 2).t())
+    (x * 3).backward(gradient=ones(3).expand(2, 3))
+    assert x.grad.tolist() == [[9, 9, 9], [9, 9, 9]]
+
+
+def test_gradients_of_another_dtype_are_converted():
+    for dtype in (numgrad.float64, numgrad.int64):
+        x = ones(2, requires_grad=True)
+        (x * 3).backward(tensor([1, 2], dtype=dtype))
+        assert x.grad.dtype is numgrad.float32
+        assert x.grad.tolist() == [3, 6]
+
+
 def test_old_names_of_arguments(x):
     with pytest.warns(FutureWarning, match="`grad_variables` is deprecated. Use `grad_tensors` instead"):
         backward(x * 2, grad_variables=ones(2))
@@ -88,6 +194,48 @@ def test_old_names_of_arguments(x):
         backward(x * 2, ones(2), grad_variables=ones(2))
     with pytest.warns(FutureWarning, match="only_inputs argument is deprecated and is ignored now"):
         assert grad((x * 2).sum(), x, only_inputs=False)[0].tolist() == [2.0, 2.0]
+
+
+# --- graphs that cannot be gone through -------------------------------------------------
+
+
+def test_a_freed_graph():
+    scene = Scene()
+    scene.check_backward()
+    for call in (scene.loss.backward, lambda: autograd.grad(scene.loss, scene.leaf)):
+        with refused(RuntimeError, scene.all, "Trying to backward through the graph a second time", "retain_graph"):
+            call()
+
+
+def test_a_saved_tensor_that_was_changed():
+    scene = Scene()
+    scene.root.detach().add_(1)
+    words = ["one of the variables needed for gradient computation has been modified by an inplace operation"]
+    words += ["[torch.FloatTensor [2, 3]]", "is at version 1; expected version 0 instead"]
+    with refused(RuntimeError, scene.all, *words):
+        scene.root.sum().backward()
+
+
+def test_an_error_in_a_users_backward_reaches_the_caller(scene):
+    class Broken(autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            raise ValueError("no gradient today")
+
+    loss = Broken.apply(scene.square).sum()
+    check(scene, lambda s: loss.backward(), ValueError, ["no gradient today"])
+    assert numgrad.is_grad_enabled()
+
+
+def test_grad_mode_survives_errors(scene):
+    with pytest.raises(RuntimeError), numgrad.no_grad():
+        scene.leaf + ones(2)
+    assert numgrad.is_grad_enabled()
+    assert (scene.leaf + 1).requires_grad
 
 
 def test_an_error_in_the_middle_leaves_later_passes_alone(x):
@@ -224,10 +372,3 @@ def test_freed_graphs_name_the_node(x):
     with pytest.raises(RuntimeError, match="a second time") as caught:
         y.sum().backward()
     assert caught.value.__notes__ == ["Raised in backward at MulBackward0, given a gradient of shape [2]."]
-
-
-def test_a_missing_gradient_tells_the_shape(x):
-    with pytest.raises(RuntimeError) as caught:
-        (x * 2).backward()
-    assert str(caught.value) == "grad can be implicitly created only for scalar outputs"
-    assert "[2]" in caught.value.__notes__[0]
