@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..autograd.functional.jacobian import Parts, split_columns, split_rows, standard_basis
 from ..core.tensor import Tensor
 from .arguments import Argnums, Structure, chosen, flatten, replaced, wrapped
 from .derivatives import jvp, vjp
@@ -53,9 +54,9 @@ def jacrev(
         found = vjp(lambda given: func(*replaced(args, positions, given)), primal, has_aux=has_aux)
         outputs, output_structure = flatten(found[0])
         _check_real("jacrev", inputs, outputs)
-        basis = output_structure.unflatten(_basis(outputs))
+        basis = output_structure.unflatten(standard_basis(outputs))
         rows, _ = flatten(vmap(found[1], chunk_size=chunk_size)(basis))
-        jacobian = _by_outputs(rows, inputs, outputs, output_structure, structure)
+        jacobian = _nested(split_rows(rows, outputs, inputs), output_structure, structure)
         return (jacobian, found[2]) if has_aux else jacobian
 
     return wrapper
@@ -91,17 +92,10 @@ def jacfwd(
             )
             return found[1:]
 
-        found = vmap(column, randomness=randomness)(*_basis(inputs))
+        found = vmap(column, randomness=randomness)(*standard_basis(inputs))
         columns, output_structure = flatten(found[0])
         _check_real("jacfwd", inputs, columns)
-        parts: list[Any] = []
-        for each in columns:
-            start = 0
-            for tensor in inputs:
-                part = each.narrow(0, start, tensor.numel()).movedim(0, -1)
-                parts.append(part.reshape(each.shape[1:] + tensor.shape))
-                start += tensor.numel()
-        jacobian = _nested(parts, output_structure, structure)
+        jacobian = _nested(split_columns(columns, inputs), output_structure, structure)
         if not has_aux:
             return jacobian
         leaves, aux_structure = flatten(found[1])
@@ -143,36 +137,6 @@ def _check_real(name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) 
                 )
 
 
-def _basis(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """For each tensor a batch of tensors of its shape; together each row has a 1 in one place."""
-    count = sum([tensor.numel() for tensor in tensors])
-    vectors = []
-    start = 0
-    for tensor in tensors:
-        vector = tensor.detach().new_zeros((count, tensor.numel()))
-        vector.diagonal(-start).fill_(1)
-        vectors.append(vector.view((count, *tensor.shape)))
-        start += tensor.numel()
-    return vectors
-
-
-def _by_outputs(
-    rows: Sequence[Tensor], inputs: Sequence[Tensor], outputs: Sequence[Tensor], output_structure: Structure,
-    structure: Structure,
-) -> Any:
-    """The Jacobian, from the rows of all outputs for each input."""
-    parts = []
-    start = 0
-    for output in outputs:
-        for row, tensor in zip(rows, inputs, strict=True):
-            parts.append(row.narrow(0, start, output.numel()).view(output.shape + tensor.shape))
-        start += output.numel()
-    return _nested(parts, output_structure, structure)
-
-
-def _nested(parts: list[Any], output_structure: Structure, structure: Structure) -> Any:
-    """The parts, those of each output together, in the structure of the inputs within that of the outputs."""
-    width = structure.count
-    return output_structure.unflatten([
-        structure.unflatten(parts[start : start + width]) for start in range(0, len(parts), width)
-    ])
+def _nested(parts: Parts, output_structure: Structure, structure: Structure) -> Any:
+    """The parts in the structure of the inputs, within the structure of the outputs."""
+    return output_structure.unflatten([structure.unflatten(row) for row in parts])

@@ -1,24 +1,20 @@
-"""What the functions of ``functional`` are given and give: tensors, alone or in tuples, and the checks of them."""
+"""Arguments, results and gradients of the functions of ``functional``: tensors, alone or in tuples, and checks."""
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from typing import Any
 
 from ..backward import grad
 from ..checks import is_tensor
-from ..grad_mode import state
+from ..grad_mode import is_grad_enabled, set_grad_enabled, state
 from ..levels import Tangents
 
 Tensors = tuple[Any, ...]
 
-#: What errors call that which the differentiated function returns.
+#: The name of the differentiated function's results in errors.
 OUTPUT = "outputs of the user-provided function"
 
-INDEPENDENT = (
-    "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
-)
 OUTPUT_IS_CONSTANT = (
     "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
     "differentiable manner from the input when running in strict mode."
@@ -40,24 +36,50 @@ HESSIAN_IS_CONSTANT = (
 )
 
 
-def as_tensors(value: Any, what: str, caller: str) -> tuple[Tensors, bool]:
+#: The errors of strict mode for a gradient that is missing, and for one that is not in a graph although one was asked
+#: for; those of products with a Jacobian or Hessian in forward mode, which is two backward passes, are different.
+StrictErrors = tuple[str, str]
+
+JACOBIAN: StrictErrors = (
+    "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode "
+    "when create_graph=True.",
+)
+JACOBIAN_FORWARD: StrictErrors = (
+    "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
+    "backward trick to compute forward mode gradients. This is not allowed in strict mode.",
+    JACOBIAN[1],
+)
+HESSIAN: StrictErrors = (
+    "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "The hessian of the user-provided function is independent of input {}. This is not allowed in strict mode "
+    "when create_graph=True.",
+)
+HESSIAN_FORWARD: StrictErrors = (
+    "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not "
+    "allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD.",
+    HESSIAN[1],
+)
+
+
+def as_tensors(value: Any, name: str, caller: str) -> tuple[Tensors, bool]:
     """The tensors that ``value`` is or holds, and whether it is a tuple.
 
     Raises:
-        TypeError: it is neither a tensor nor a tuple of tensors; the error calls it ``what``, given to ``caller``.
+        TypeError: it is neither a tensor nor a tuple of tensors; the error calls it ``name``, given to ``caller``.
     """
     if is_tensor(value):
         return (value,), False
     wrong = None
     if not isinstance(value, tuple):
-        wrong = f"given {what} has type {type(value)}"
+        wrong = f"given {name} has type {type(value)}"
     else:
         for index, element in enumerate(value):
             if not is_tensor(element):
                 wrong = f"value at index {index} has type {type(element)}"
                 break
     if wrong is not None:
-        raise TypeError(f"The {what} given to {caller} must be either a Tensor or a tuple of Tensors but the {wrong}.")
+        raise TypeError(f"The {name} given to {caller} must be either a Tensor or a tuple of Tensors but the {wrong}.")
     return value, True
 
 
@@ -83,12 +105,23 @@ def cut(tensors: Tensors, create_graph: bool) -> Tensors:
     return tensors if create_graph else tuple([tensor.detach() for tensor in tensors])
 
 
-def check_vectors(vectors: Tensors, like: Tensors, several: bool) -> None:
-    """Raise unless there is one vector for each tensor of ``like``, of its shape.
+def given_vectors(
+    v: Any, like: Tensors, several: bool, create_graph: bool, caller: str, subject: str
+) -> Tensors | None:
+    """The vectors ``v`` to multiply with, one for each tensor of ``like``, of its shape; None stands for a 1.
 
     Raises:
-        RuntimeError: there is not; ``several`` says whether the user gave these tensors as a tuple.
+        TypeError: they are neither a tensor nor a tuple of tensors.
+        RuntimeError: they do not fit the tensors, which the user gave as a tuple if ``several``; or they are missing
+            and ``like``, the ``subject`` of the error, is not one tensor of one element.
     """
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            raise RuntimeError(
+                f"The vector v can only be None if the {subject} a single Tensor with a single element."
+            )
+        return None
+    vectors = prepared(as_tensors(v, "v", caller)[0], create_graph, need_graph=False)
     if len(vectors) != len(like):
         if several:
             raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}.")
@@ -97,18 +130,7 @@ def check_vectors(vectors: Tensors, like: Tensors, several: bool) -> None:
         if vector.shape != tensor.shape:
             which = f"Entry {index} in " if several else ""
             raise RuntimeError(f"{which}v has invalid size: should be {tensor.shape} but got {vector.shape}.")
-
-
-def check_one_element(tensors: Tensors, which: str) -> None:
-    """Raise unless it is one tensor of one element, so that no vector need be given; ``which`` says what it is.
-
-    Raises:
-        RuntimeError: it is not.
-    """
-    if len(tensors) != 1 or tensors[0].numel() != 1:
-        raise RuntimeError(
-            f"The vector v can only be None if the {which} a single Tensor with a single element."
-        )
+    return vectors
 
 
 def check_scalar(outputs: Tensors, several: bool, caller: str) -> None:
@@ -131,40 +153,12 @@ def check_recorded(tensors: Sequence[Any], message: str) -> None:
     """
     for index, tensor in enumerate(tensors):
         if tensor is None:
-            raise RuntimeError(INDEPENDENT.format(index))
+            raise RuntimeError(JACOBIAN[0].format(index))
         if not tensor.requires_grad:
             raise RuntimeError(message.format(index))
 
 
 # -- gradients -------------------------------------------------------------------------------------------------
-
-
-class Strictness(enum.Enum):
-    """What strict mode says of gradients of the first or second order, computed directly or by going backward twice.
-
-    Two messages: for a gradient that is not there, and for one that is not in a graph although one was asked for.
-    """
-
-    FIRST = (
-        INDEPENDENT,
-        "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode "
-        "when create_graph=True.",
-    )
-    FIRST_BY_TWO = (
-        "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
-        "backward trick to compute forward mode gradients. This is not allowed in strict mode.",
-        FIRST[1],
-    )
-    SECOND = (
-        "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode.",
-        "The hessian of the user-provided function is independent of input {}. This is not allowed in strict mode "
-        "when create_graph=True.",
-    )
-    SECOND_BY_TWO = (
-        "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not "
-        "allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD.",
-        SECOND[1],
-    )
 
 
 def gradients(
@@ -208,14 +202,14 @@ def _check_levels(outputs: Sequence[Any], inputs: Tensors) -> None:
         level = level.outer
 
 
-def filled(found: Tensors, like: Tensors, strictness: Strictness | None, create_graph: bool) -> Tensors:
+def filled(found: Tensors, like: Tensors, strict: StrictErrors | None, create_graph: bool) -> Tensors:
     """The gradients with zeros for those that are None, of the shape and dtype of the tensors ``like``.
 
     Raises:
-        RuntimeError: in strict mode one is None or, with ``create_graph``, is not in a graph.
+        RuntimeError: with one of the errors ``strict``, one is None or, with ``create_graph``, is not in a graph.
     """
-    if strictness is not None:
-        missing, constant = strictness.value
+    if strict is not None:
+        missing, constant = strict
         for index, gradient in enumerate(found):
             if gradient is None:
                 raise RuntimeError(missing.format(index))
@@ -225,3 +219,17 @@ def filled(found: Tensors, like: Tensors, strictness: Strictness | None, create_
         tensor.new_zeros(tensor.shape) if gradient is None else gradient
         for gradient, tensor in zip(found, like, strict=True)
     ])
+
+
+def products(
+    outputs: Tensors, inputs: Tensors, vectors: Tensors | None, like: Tensors, strict: StrictErrors | None,
+    create_graph: bool,
+) -> Tensors:  # fmt: skip
+    """The gradients of the outputs, weighted with the vectors, as they are returned, of shapes and dtypes as ``like``.
+
+    Raises:
+        RuntimeError: as :func:`gradients` and :func:`filled`.
+    """
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        found = gradients(outputs, inputs, vectors, create_graph)
+        return cut(filled(found, like, strict, create_graph), create_graph)

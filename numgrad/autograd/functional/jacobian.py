@@ -8,10 +8,10 @@ from typing import Any
 from ..grad_mode import enable_grad
 from ..operations import operations
 from .gradients import (
+    JACOBIAN,
     JACOBIAN_IS_CONSTANT,
     OUTPUT,
     OUTPUT_IS_CONSTANT,
-    Strictness,
     Tensors,
     alone,
     as_tensors,
@@ -157,19 +157,17 @@ def _row_by_row(outputs: Tensors, inputs: Tensors, create_graph: bool, strict: b
     """The Jacobian, by one gradient for each element of the outputs."""
     parts = []
     for number, output in enumerate(outputs):
+        independent = (
+            f"Output {number} of the user-provided function is independent of input {{}}. This is not allowed in "
+            "strict mode."
+        )
+        errors = (independent, JACOBIAN[1]) if strict else None
         rows: list[list[Any]] = [[] for _ in inputs]
         elements = output.reshape(-1)
         for index in range(output.numel()):
             found = gradients((elements[index],), inputs, None, create_graph, retain_graph=True)
-            for index, (gradient, tensor) in enumerate(zip(found, inputs, strict=True)):
-                if strict and gradient is None:
-                    raise RuntimeError(
-                        f"Output {number} of the user-provided function is independent of input {index}. This is not "
-                        "allowed in strict mode."
-                    )
-                if strict and create_graph and not gradient.requires_grad:
-                    raise RuntimeError(Strictness.FIRST.value[1].format(index))
-                rows[index].append(tensor.new_zeros(tensor.shape) if gradient is None else gradient)
+            for row, gradient in zip(rows, filled(found, inputs, errors, create_graph), strict=True):
+                row.append(gradient)
         parts.append(tuple([
             operations.stack(row).view(output.shape + tensor.shape) for row, tensor in zip(rows, inputs, strict=True)
         ]))
@@ -178,22 +176,25 @@ def _row_by_row(outputs: Tensors, inputs: Tensors, create_graph: bool, strict: b
 
 def _rows_at_once(outputs: Tensors, inputs: Tensors, create_graph: bool) -> Parts:
     """The Jacobian, by a batch of gradients, one for each element of the outputs."""
-    flat = tuple([output.reshape(-1) for output in outputs])
 
-    def products(*vectors: Any) -> Tensors:
+    def rows(*vectors: Any) -> Tensors:
         """The products of vectors with the Jacobian, one for each input."""
-        found = gradients(flat, inputs, vectors, create_graph, retain_graph=True)
+        found = gradients(outputs, inputs, vectors, create_graph, retain_graph=True)
         return filled(found, inputs, None, create_graph)
 
-    rows = _for_each(products, _basis(outputs))
+    return split_rows(_for_each(rows, standard_basis(outputs)), outputs, inputs)
+
+
+def split_rows(rows: Sequence[Any], outputs: Sequence[Any], inputs: Sequence[Any]) -> Parts:
+    """The parts of a Jacobian, from a tensor for each input whose first dimension runs over all outputs' elements."""
     parts = []
     start = 0
     for output in outputs:
-        stop = start + output.numel()
         parts.append(tuple([
-            row[start:stop].view(output.shape + tensor.shape) for row, tensor in zip(rows, inputs, strict=True)
+            row.narrow(0, start, output.numel()).view(output.shape + tensor.shape)
+            for row, tensor in zip(rows, inputs, strict=True)
         ]))
-        start = stop
+        start += output.numel()
     return tuple(parts)
 
 
@@ -227,43 +228,44 @@ def _forward(func: Callable[..., Any], inputs: Any) -> Any:
         """The derivative of each output in the direction of the tangents."""
         nonlocal several_out
         with forward_ad.dual_level():
-            duals = [
-                forward_ad.make_dual(tensor, tangent.view_as(tensor))
-                for tensor, tangent in zip(inputs, tangents, strict=True)
-            ]
+            duals = [forward_ad.make_dual(*pair) for pair in zip(inputs, tangents, strict=True)]
             outputs, several_out = as_tensors(func(*duals), OUTPUT, "jacobian")
             pairs = [forward_ad.unpack_dual(output) for output in outputs]
         return tuple([
             primal.new_zeros(primal.shape) if tangent is None else tangent for primal, tangent in pairs
         ])
 
+    parts = split_columns(_for_each(columns, standard_basis(inputs)), inputs)
+    return alone(tuple([alone(row, several_in) for row in parts]), several_out)
+
+
+def split_columns(columns: Sequence[Any], inputs: Sequence[Any]) -> Parts:
+    """The parts of a Jacobian, from a tensor for each output whose first dimension runs over all inputs' elements."""
     parts = []
-    for column in _for_each(columns, _basis(inputs)):
-        shape = column.shape[1:]
-        rows = column.movedim(0, -1)
+    for column in columns:
         start = 0
         row = []
         for tensor in inputs:
-            stop = start + tensor.numel()
-            row.append(rows[..., start:stop].reshape(shape + tensor.shape))
-            start = stop
-        parts.append(alone(tuple(row), several_in))
-    return alone(tuple(parts), several_out)
+            part = column.narrow(0, start, tensor.numel()).movedim(0, -1)
+            row.append(part.reshape(column.shape[1:] + tensor.shape))
+            start += tensor.numel()
+        parts.append(tuple(row))
+    return tuple(parts)
 
 
 # -- batches ------------------------------------------------------------------------------------------------
 
 
-def _basis(tensors: Sequence[Any]) -> Tensors:
-    """For each tensor a batch of vectors as long as it has elements; together they are the standard basis."""
+def standard_basis(tensors: Sequence[Any]) -> Tensors:
+    """For each tensor a batch of tensors of its shape, as many as all have elements; each has one 1 among all."""
     count = sum([tensor.numel() for tensor in tensors])
     vectors = []
     start = 0
     for tensor in tensors:
-        vector = tensor.new_zeros((count, tensor.numel()))
+        vector = tensor.detach().new_zeros((count, tensor.numel()))
         vector.diagonal(-start).fill_(1)
+        vectors.append(vector.view((count, *tensor.shape)))
         start += tensor.numel()
-        vectors.append(vector)
     return tuple(vectors)
 
 

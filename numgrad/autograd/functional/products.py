@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from ..grad_mode import enable_grad
 from .gradients import (
     GRADIENT_IS_CONSTANT,
+    HESSIAN,
+    HESSIAN_FORWARD,
     HESSIAN_IS_CONSTANT,
+    JACOBIAN,
+    JACOBIAN_FORWARD,
     JACOBIAN_IS_CONSTANT,
     OUTPUT,
     OUTPUT_IS_CONSTANT,
-    Strictness,
     Tensors,
     alone,
     as_tensors,
-    check_one_element,
     check_recorded,
     check_scalar,
-    check_vectors,
     cut,
-    filled,
+    given_vectors,
     gradients,
     prepared,
+    products,
 )
-
-_INPUT = "input to the user-provided function is"
 
 
 def vjp(
@@ -61,17 +61,9 @@ def vjp(
         outputs, several_out = as_tensors(func(*inputs), OUTPUT, "vjp")
         if strict:
             check_recorded(outputs, OUTPUT_IS_CONSTANT)
-        vectors = None
-        if v is None:
-            check_one_element(outputs, "user-provided function returns")
-        else:
-            vectors, _ = as_tensors(v, "v", "vjp")
-            vectors = prepared(vectors, create_graph, need_graph=False)
-            check_vectors(vectors, outputs, several_out)
-    with set_grad_enabled(create_graph or is_grad_enabled()):
-        found = gradients(outputs, inputs, vectors, create_graph)
-        products = filled(found, inputs, Strictness.FIRST if strict else None, create_graph)
-    return alone(cut(outputs, create_graph), several_out), alone(cut(products, create_graph), several_in)
+        vectors = given_vectors(v, outputs, several_out, create_graph, "vjp", "user-provided function returns")
+    found = products(outputs, inputs, vectors, inputs, JACOBIAN if strict else None, create_graph)
+    return alone(cut(outputs, create_graph), several_out), alone(found, several_in)
 
 
 def jvp(
@@ -107,10 +99,8 @@ def jvp(
         first = gradients(outputs, inputs, weights, create_graph=True)
         if strict:
             check_recorded(first, GRADIENT_IS_CONSTANT)
-    with set_grad_enabled(create_graph or is_grad_enabled()):
-        found = gradients(first, weights, vectors, create_graph)
-        products = filled(found, outputs, Strictness.FIRST_BY_TWO if strict else None, create_graph)
-    return alone(cut(outputs, create_graph), several_out), alone(cut(products, create_graph), several_out)
+    found = products(first, weights, vectors, outputs, JACOBIAN_FORWARD if strict else None, create_graph)
+    return alone(cut(outputs, create_graph), several_out), alone(found, several_out)
 
 
 def vhp(
@@ -139,10 +129,8 @@ def vhp(
     with enable_grad():
         inputs, several_in, vectors = _inputs_and_vectors(inputs, v, create_graph, "vhp")
         outputs, first = _value_and_gradient(func, inputs, strict, "vhp")
-    with set_grad_enabled(create_graph or is_grad_enabled()):
-        found = gradients(first, inputs, vectors, create_graph)
-        products = filled(found, inputs, Strictness.SECOND if strict else None, create_graph)
-    return alone(cut(outputs, create_graph), False), alone(cut(products, create_graph), several_in)
+    found = products(first, inputs, vectors, inputs, HESSIAN if strict else None, create_graph)
+    return alone(cut(outputs, create_graph), False), alone(found, several_in)
 
 
 def hvp(
@@ -166,10 +154,8 @@ def hvp(
         second = gradients(first, inputs, weights, create_graph=True)
         if strict:
             check_recorded(second, HESSIAN_IS_CONSTANT)
-    with set_grad_enabled(create_graph or is_grad_enabled()):
-        found = gradients(second, weights, vectors, create_graph)
-        products = filled(found, inputs, Strictness.SECOND_BY_TWO if strict else None, create_graph)
-    return alone(cut(outputs, create_graph), False), alone(cut(products, create_graph), several_in)
+    found = products(second, weights, vectors, inputs, HESSIAN_FORWARD if strict else None, create_graph)
+    return alone(cut(outputs, create_graph), False), alone(found, several_in)
 
 
 def _inputs_and_vectors(
@@ -178,13 +164,8 @@ def _inputs_and_vectors(
     """The inputs to compute with, whether they are a tuple, and the vectors that have their shapes."""
     tensors, several = as_tensors(inputs, "inputs", caller)
     tensors = prepared(tensors, create_graph)
-    if v is None:
-        check_one_element(tensors, _INPUT)
-        return tensors, several, None
-    vectors, _ = as_tensors(v, "v", caller)
-    vectors = prepared(vectors, create_graph, need_graph=False)
-    check_vectors(vectors, tensors, several)
-    return tensors, several, vectors
+    subject = "input to the user-provided function is"
+    return tensors, several, given_vectors(v, tensors, several, create_graph, caller, subject)
 
 
 def _value_and_gradient(
