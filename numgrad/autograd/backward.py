@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import Any
 
@@ -13,6 +12,7 @@ from .function_node import BackwardCFunction
 from .grad_mode import ANOMALY, WATCHED, set_grad_enabled, state
 from .graph import GradientEdge
 from .hooks import LENT
+from .locations import warn_user
 from .node import AccumulateGrad, DeadEnd, Edge, Node, edge_of
 from .operations import operations
 from .saved import PACKED
@@ -66,7 +66,12 @@ def backward(
     keep = create_graph if retain_graph is None else retain_graph
     edges = None if wanted is None else _edges(wanted)
     if create_graph:
-        _warn_of_cycle()
+        warn_user(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
+            "after use to break the cycle and avoid the leak."
+        )
     for tensor in wanted or ():
         if is_tensor(tensor):
             tensor.retain_grad()  # does nothing to a leaf
@@ -166,7 +171,7 @@ def _output(index: int, output: Any) -> Output:
         return None if leads_nowhere else edge, output._layout
     if isinstance(output, GradientEdge):
         return _checked(output), output.node.output(output.output_nr)
-    raise TypeError(f"element {index} of tensors must be a Tensor or a GradientEdge, not {_kind(output)}")
+    raise TypeError(f"element {index} of tensors must be a Tensor or a GradientEdge, not {type(output).__name__}")
 
 
 def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[list[tuple[Node, int]], list[Any]]:
@@ -238,23 +243,21 @@ def _edges(inputs: tuple[Any, ...]) -> list[tuple[Node, int]]:
         elif isinstance(value, GradientEdge):
             edges.append(_checked(value))
         else:
-            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {_kind(value)}")
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(value).__name__}")
     return edges
 
 
 def _checked(edge: GradientEdge) -> tuple[Node, int]:
     if not isinstance(edge.node, Node):
-        raise RuntimeError(f"GradientEdge's first object must be an autograd.graph.Node but got {_kind(edge.node)}")
+        raise RuntimeError(
+            f"GradientEdge's first object must be an autograd.graph.Node but got {type(edge.node).__name__}"
+        )
     count = 1 + len(edge.node.more_outputs or ())
     if not isinstance(edge.output_nr, int) or not 0 <= edge.output_nr < count:
         raise RuntimeError(
             f"GradientEdge's output_nr must be one of the {count} of {edge.node.name()}, but is {edge.output_nr!r}"
         )
     return edge.node, edge.output_nr
-
-
-def _kind(value: Any) -> str:
-    return type(value).__name__
 
 
 # -- what is returned ---------------------------------------------------------------------------------------
@@ -366,20 +369,3 @@ def _batch_size(outputs: tuple[Any, ...], batches: tuple[Any, ...]) -> int:
     if 0 in sizes:
         raise IndexError("index 0 is out of bounds for dimension 0 with size 0: the batch of gradients is empty")
     return sizes[0] if sizes else 0
-
-
-# -- warnings -----------------------------------------------------------------------------------------------
-
-
-def _warn_of_cycle() -> None:
-    level, frame = 2, sys._getframe(2)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("numgrad."):
-        level, frame = level + 1, frame.f_back  # the warning is to point at the user's line
-    warnings.warn(
-        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
-        "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If "
-        "you have to use this function, make sure to reset the .grad fields of your parameters to None after use to "
-        "break the cycle and avoid the leak.",
-        UserWarning,
-        stacklevel=level + 1,
-    )

@@ -21,7 +21,7 @@ from .locations import calling_location
 from .node import AccumulateGrad, DeadEnd, Node
 from .operations import operations
 from .order import leading_to, reach
-from .watching import apply_told, turn_told, walk_told
+from .watching import NODE, apply_told, span, walk_told
 
 
 def run_backward(
@@ -350,7 +350,7 @@ class _Pass:
             node.apply(gradient)
         else:
             before = node.variable._grad
-            with turn_told(node):
+            with span(NODE, node):
                 self._apply(node, gradient)
             if self.sources is not None and gradient is not None:
                 leaf = node.variable

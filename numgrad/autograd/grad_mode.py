@@ -43,7 +43,13 @@ _OTHERS = ~_RECORDING
 inference_blocks: list[None] = []
 
 
+#: The watchers of threads that have done nothing yet, and their mode.
+watchers_of_new_threads: list[Any] = []
+
+
 class _State(threading.local):
+    """The modes of a thread.  Defaults are not in its dictionary, so that a copy of that costs little."""
+
     mode = GRAD
     check_nan = True  # whether anomaly detection looks for NaN
     check_inf = False  # and whether for infinities
@@ -57,6 +63,11 @@ class _State(threading.local):
     level: Any = None  # the innermost one that operations have to do with
     watchers: tuple[Any, ...] = ()  # who is told of operations
     before_write: Callable[[Any], None] | None = None  # called with a tensor that is about to be changed in place
+
+    def __init__(self) -> None:  # called in each thread, when that first asks for something
+        if watchers_of_new_threads:
+            self.watchers = tuple(watchers_of_new_threads)
+            self.mode = self.mode | WATCHED
 
 
 state = _State()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from .grad_mode import WATCHED, state
+from .grad_mode import WATCHED, state, watchers_of_new_threads
 
 if TYPE_CHECKING:
     from .node import Node
@@ -60,8 +60,7 @@ def watch(watcher: Watcher) -> None:
 def watch_everywhere(watcher: Watcher) -> None:
     """Tell the watcher of all that is done in this thread, and in threads that have done nothing yet, for good."""
     watch(watcher)
-    type(state).watchers = (*type(state).watchers, watcher)
-    type(state).mode |= WATCHED
+    watchers_of_new_threads.append(watcher)
 
 
 def unwatch(watcher: Watcher) -> None:
@@ -91,25 +90,20 @@ class span:  # noqa: N801 - a context manager
             watcher.end(token, self.result)
 
 
-def turn_told(node: Node) -> span:
-    """For a ``with`` statement: the engine's turn at a node."""
-    return span(NODE, node)
-
-
 def apply_told(node: Node, gradient: Any) -> Any:
-    """What ``node.apply`` returns."""
+    """``node.apply(gradient)``, of which the watchers are told."""
     with span(RULE, node, gradient) as told:
         told.result = node.apply(gradient)
     return told.result
 
 
 def walk_told(walk: Callable[[Iterable[Node]], None], order: Iterable[Node]) -> None:
-    """Have the engine walk through the nodes."""
-    with closing(_turns(order)) as nodes:
+    """``walk(order)``, the watchers being told of the turn of each node."""
+
+    def turns() -> Generator[Node]:
+        for node in order:
+            with span(NODE, node):
+                yield node
+
+    with closing(turns()) as nodes:
         walk(nodes)
-
-
-def _turns(order: Iterable[Node]) -> Generator[Node]:
-    for node in order:
-        with turn_told(node):
-            yield node
