@@ -28,7 +28,6 @@ from .core.missing import found_later as _found_later
 from .core.missing import say_what_is_missing as _say_what_is_missing
 from .core.printing import set_printoptions
 from .core.tensor import Tensor
-from .core.type_info import finfo, iinfo
 from .core.types import (
     Size,
     complex64,
@@ -36,9 +35,11 @@ from .core.types import (
     contiguous_format,
     device,
     dtype,
+    finfo,
     float32,
     float64,
     get_default_dtype,
+    iinfo,
     int8,
     int16,
     int32,

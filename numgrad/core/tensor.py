@@ -13,7 +13,7 @@ from ..autograd.views import View, check_writable
 from .conversions import Conversions
 from .display import class_name, shown_by
 from .layout import Layout, layout_of, overlaps_itself
-from .text import text_of
+from .printing import text_of
 from .types import TensorType
 
 _new = object.__new__

@@ -12,7 +12,7 @@ from ..autograd.grad_mode import LEVELS, state
 from ..autograd.profiler.table import columns_of, format_time
 from ..core import printing
 from ..core.display import counted, number_of_bytes
-from ..core.text import origin_text
+from ..core.printing import origin_text
 from .html import Html, element, faint, framed, joined, table
 
 #: Where more numbers than these would be shown, since it was asked to print all, it is done in text.

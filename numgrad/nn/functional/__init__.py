@@ -62,10 +62,8 @@ from .margin import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
-from .normalization import layer_norm, rms_norm
-from .probabilities import gumbel_softmax, log_softmax, softmax, softmin
 from .regression import gaussian_nll_loss, huber_loss, l1_loss, mse_loss, poisson_nll_loss, smooth_l1_loss
-from .vectors import embedding, normalize
+from .vectors import embedding, gumbel_softmax, layer_norm, log_softmax, normalize, rms_norm, softmax, softmin
 
 __all__ = [
     "alpha_dropout", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "celu_",

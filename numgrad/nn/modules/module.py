@@ -19,10 +19,11 @@ from .attributes import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from .calls_made import next_sequence, note_call
 from .hooks import (
     Hooks,
     every_module,
+    next_sequence,
+    note_call,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,

@@ -13,7 +13,7 @@ from ...core.types import float64
 from ...ops.creation.from_data import as_tensor, tensor
 from ...ops.shapes.joining import stack
 
-__all__ = ["default_collate", "default_convert"]
+__all__ = ["default_collate", "default_convert", "pinned"]
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
@@ -111,3 +111,34 @@ def _made(make: Callable[[], Any], otherwise: Any) -> Any:
         return make()
     except TypeError:  # the class is made from other arguments
         return otherwise
+
+
+def pinned(batch: Any) -> Any:
+    """A batch with all tensors in it in pinned memory, and whatever else has a method ``pin_memory``.
+
+    Tensors are looked for in mappings and sequences, however nested.  A tuple without names becomes a list, as in
+    PyTorch.
+    """
+    if isinstance(batch, str | bytes):
+        return batch
+    if isinstance(batch, Mapping):
+        pairs = {key: pinned(value) for key, value in batch.items()}
+        if isinstance(batch, MutableMapping):
+            clone = copy.copy(batch)
+            clone.update(pairs)
+            return clone
+        return pairs
+    if isinstance(batch, tuple):
+        items = [pinned(item) for item in batch]
+        return type(batch)(*items) if hasattr(batch, "_fields") else items
+    if hasattr(batch, "pin_memory"):
+        return batch.pin_memory()
+    if isinstance(batch, Sequence):
+        items = [pinned(item) for item in batch]
+        if isinstance(batch, MutableSequence):
+            same: Any = copy.copy(batch)
+            for place, item in enumerate(items):
+                same[place] = item
+            return same
+        return items
+    return batch

@@ -10,9 +10,8 @@ from typing import Any, Generic, TypeVar
 from ...core.tensor import Tensor
 from ...ops.creation.from_data import tensor
 from ...random import Generator
-from .collate import default_collate, default_convert
+from .collate import default_collate, default_convert, pinned
 from .dataset import Dataset, IterableDataset, Subset, TensorDataset
-from .pinning import pinned
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
 __all__ = ["DataLoader", "get_worker_info"]

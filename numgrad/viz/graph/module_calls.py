@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from ...autograd.node import AccumulateGrad, Node
-from ...nn.modules.calls_made import calls_made
+from ...nn.modules.hooks import calls_made
 from ...nn.modules.module import Module
 
 
@@ -39,7 +39,7 @@ class Call(NamedTuple):
 def calls_of(nodes: Iterable[Node], module: Module) -> dict[int, Call]:
     """By the number of a node, the innermost call of ``module`` or a part of it that recorded the node.
 
-    It is found by the numbers alone (see ``numgrad.nn.modules.calls_made``): a node that another thread recorded
+    It is found by the numbers alone (see ``numgrad.nn.modules.hooks``): a node that another thread recorded
     during a call counts as recorded by it, and of calls too long ago nothing is known.
     """
     names = {id(part): (name, part) for name, part in module.named_modules()}

@@ -1,13 +1,214 @@
-"""The CPU's random numbers: for the same seed, those of PyTorch's CPU generator, in the same order."""
+"""Generators of random numbers: PyTorch's Mersenne Twister on the CPU, Philox, which counts, on GPUs."""
 
 from __future__ import annotations
 
+import operator
+import os
 import struct
+import threading
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ...devices import cpu
-from .generator import Generator
+from .. import devices
+from ..devices import cpu
+from .device import to_device
+from .types import device, numbered
+
+#: The seed of a generator that was not given one.
+_DEFAULT_SEED = 67280421310721
+
+
+class Generator:
+    """A source of random numbers with a state of its own.
+
+    On the CPU it is a Mersenne Twister whose numbers are PyTorch's.  On a GPU it is Philox, which counts: for the same
+    seed it gives the same numbers on every GPU, but not PyTorch's, which depend on the number of the GPU's processors.
+
+    A generator may be shared between threads: each call takes its numbers in one piece.
+
+    Args:
+        device: where it makes numbers: "cpu" or "cuda", with or without a number.
+
+    Raises:
+        ImportError, RuntimeError: there is no such device.
+
+    Example:
+        >>> import numgrad as torch
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> torch.rand(2, generator=generator)
+        tensor([0.4963, 0.7682])
+    """
+
+    #: The class for each kind of device.
+    _kinds: ClassVar[dict[str, type[Generator]]] = {}
+
+    def __init_subclass__(cls, kind: str, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        Generator._kinds[kind] = cls
+
+    def __new__(cls, device: Any = "cpu") -> Generator:
+        return object.__new__(Generator._kinds[to_device(device).type])
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self.device = numbered(to_device(device))
+        self._begin()
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()
+        self.manual_seed(_DEFAULT_SEED)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start again from ``seed``, an integer in [-2^63, 2^64); a negative one stands for ``seed + 2^64``.
+
+        Returns the generator itself. Raises RuntimeError for anything that is not such an integer.
+        """
+        try:
+            number = operator.index(seed)
+        except TypeError:
+            raise RuntimeError(f"manual_seed expected an int, but got {type(seed).__name__}") from None
+        if not -(2**63) <= number < 2**64:
+            raise RuntimeError(f"manual_seed expected an int in [-2**63, 2**64), but got {number}")
+        with self._lock:
+            self._seed = number % 2**64
+            self._restart()
+        return self
+
+    def seed(self) -> int:
+        """Start again from a seed that the operating system chose at random, and return it."""
+        chosen = int.from_bytes(os.urandom(8), "little") >> 11
+        self.manual_seed(chosen)
+        return chosen
+
+    def initial_seed(self) -> int:
+        """The seed that the generator last started from, in [0, 2^64)."""
+        return self._seed
+
+    def state_bytes(self) -> bytes:
+        """The state as PyTorch writes it."""
+        raise NotImplementedError
+
+    def set_state_bytes(self, data: bytes) -> None:
+        """Go on from a state that :meth:`state_bytes` wrote.
+
+        Raises:
+            RuntimeError: it is no such state.
+        """
+        raise NotImplementedError
+
+    def _restart(self) -> None:
+        """Go back to where the seed starts."""
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.device, self.state_bytes())
+
+
+def _restored(device: Any, state: bytes) -> Generator:
+    """A generator from its pickle."""
+    generator = Generator(device)
+    generator.set_state_bytes(state)
+    return generator
+
+
+_DTYPES = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+
+_BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
+
+#: A row in a GPU's memory.
+Row = devices.DeviceRow
+
+
+class Philox(Generator, kind="cuda"):
+    """A generator for a GPU: its state is the seed and how many draws it has made, the ``offset``.
+
+    Number ``i`` of a draw depends on the seed, the offset and ``i`` alone.  Numbers come as new rows, or in the row
+    ``out``, which for truth values and integers may be of any dtype.
+    """
+
+    @classmethod
+    def of_gpu(cls, number: int) -> Philox:
+        """A generator for a GPU that need not be in use yet."""
+        generator: Philox = object.__new__(cls)
+        generator.device = device("cuda", number)
+        generator._begin()
+        return generator
+
+    def _restart(self) -> None:
+        self._offset = 0
+
+    def _fill(self, out: Row, distribution: str, first: float, second: float) -> Row:
+        with self._lock:
+            offset = self._offset
+            self._offset = (offset + 1) % 2**64
+        return devices.begin_cuda().fill_random(out, distribution, self._seed, offset, first, second)
+
+    def _row(self, size: int, dtype: np.dtype, out: Row | None) -> Row:
+        return devices.begin_cuda().empty_row(size, dtype, self.device.index) if out is None else out
+
+    def _floats(self, size: int, dtype: np.dtype, out: Row | None) -> Row:
+        if dtype not in _DTYPES:
+            raise TypeError(f"random numbers with fractions are float32 or float64, not {dtype}")
+        return self._row(size, dtype, out)
+
+    def uniform(
+        self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0, *, out: Row | None = None
+    ) -> Row:
+        """``size`` numbers from [low, high), float32 or float64."""
+        return self._fill(self._floats(size, dtype, out), "uniform", low, high)
+
+    def normal(
+        self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0, *, out: Row | None = None
+    ) -> Row:
+        """``size`` normal numbers, float32 or float64."""
+        return self._fill(self._floats(size, dtype, out), "normal", mean, std)
+
+    normal_pairs = normal
+
+    def exponential(self, size: int, dtype: np.dtype, rate: float = 1.0, *, out: Row | None = None) -> Row:
+        """``size`` numbers from the exponential distribution, float32 or float64; none is 0."""
+        return self._fill(self._floats(size, dtype, out), "exponential", 1.0 / rate, 0.0)
+
+    def bernoulli(
+        self, size: int, probability: Any, *, value: float = 1.0, out: Row | None = None
+    ) -> Row:
+        """``value``, with the ``probability``, otherwise 0: truth values, unless ``out`` has another dtype.
+
+        The probability is a number, or a row of floats; then the value is 1.
+        """
+        out = self._row(size, _BOOL, out)
+        if not isinstance(probability, Row):
+            return self._fill(out, "bernoulli", probability, value)
+        draws = self.uniform(size, probability.dtype)
+        return devices.begin_cuda().true_where_below(draws, probability, out)
+
+    def integers(
+        self, size: int, low: int, high: int, wide: bool | None = None, *, out: Row | None = None
+    ) -> Row:
+        """``size`` integers from [low, high), int64 unless ``out`` has another dtype; the range is at most 2^64."""
+        return self._fill(self._row(size, _INT64, out), "integers", low, high - low)
+
+    def permutation(self, size: int) -> Any:
+        """The numbers from 0 to ``size - 1`` in random order, int64: where random keys stand when they are sorted."""
+        keys: Any = self.integers(size, -(2**63), 2**63)
+        return devices.begin_cuda().sort_axis(keys, 1, size, 1, False)[1]
+
+    def state_bytes(self) -> bytes:
+        """The state as PyTorch writes it: seed and offset."""
+        with self._lock:
+            return struct.pack("<QQ", self._seed, self._offset)
+
+    def set_state_bytes(self, data: bytes) -> None:
+        """Go on from a state that :meth:`state_bytes` wrote.
+
+        Raises:
+            RuntimeError: it is no such state.
+        """
+        if len(data) != 16:
+            raise RuntimeError(f"RNG state is wrong size: expected 16 bytes, got {len(data)}")
+        with self._lock:
+            self._seed, self._offset = struct.unpack("<QQ", data)
+
 
 _WORD = np.dtype(np.uint64)
 
