@@ -191,7 +191,7 @@ def profile_html(profile: Any) -> str | None:
     events: Any = profile if isinstance(profile, list) else _averages(profile)
     if not events:
         return None
-    columns = columns_of(events, _WIDTHS, None, events.profile_memory)
+    columns = columns_of(events, _WIDTHS)
     shown = events[:_MOST_EVENTS]
     total = events.self_cpu_time_total
     rows = [[_cell(column, event) for column in columns] for event in shown]

@@ -8,7 +8,6 @@ from profiles import Doubled, leaf, names, off_as_before  # noqa: F401 - used by
 import numgrad
 from numgrad.autograd import Function, detect_anomaly, profiler
 from numgrad.autograd.profiler import profile, record_function
-from numgrad.autograd.profiler.recording import Recording
 from numgrad.autograd.profiler_util import EventList
 from numgrad.autograd.watching import Watcher, unwatch, watch
 
@@ -175,24 +174,6 @@ def test_a_profile_that_begins_in_a_hook_goes_on_after_it(of_leaf):
     x.exp()
     prof.__exit__(None, None, None)
     assert "aten::exp" in names(prof.function_events)
-
-
-def test_records_can_be_had_as_they_are_complete():
-    class Printing(Recording):
-        def __init__(self):
-            super().__init__()
-            self.lines = []
-
-        def finished(self, record):
-            self.lines.append((record.depth, record.kind, record.name, record.ended >= record.begun))
-
-    recording = Printing()
-    x = leaf()
-    recording.start()
-    Doubled.apply(x)
-    recording.stop()
-    lines = [line for line in recording.lines if line[1] != "compilation"]
-    assert lines == [(1, "operation", "aten::add", True), (0, "operation", "Doubled", True)]
 
 
 # -- blocks -----------------------------------------------------------------------------------------------------

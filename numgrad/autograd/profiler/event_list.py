@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.display import shown_by
-from .events import FunctionEvent, FunctionEventAvg
-from .table import table
+from .events import TURN, FunctionEvent, FunctionEventAvg
+from .table import columns_of, format_time, line, stack_lines
 
 
 class EventList(list[Any]):
@@ -105,10 +105,30 @@ class EventList(list[Any]):
             AttributeError: the events have no such attribute.
             ValueError: there is no such unit.
         """
-        return table(
-            self, sort_by, row_limit, (max_name_column_width, max_shapes_column_width, max_src_column_width), header,
-            top_level_events_only, time_unit, self.profile_memory,
-        )
+        if not self:
+            return ""
+        columns = columns_of(self, (max_name_column_width, max_shapes_column_width, max_src_column_width), time_unit)
+        rule = line(columns, ["-" * column.width for column in columns])
+        shown = list(self)
+        if sort_by is not None:
+            shown.sort(key=lambda event: getattr(event, sort_by), reverse=True)
+        lines = []
+        if header is not None or top_level_events_only:
+            lines.append("=" * len(rule))
+        if header is not None:
+            lines.append(header)
+        if top_level_events_only:
+            lines.append("Only what does not stand within another event")
+            shown = [event for event in shown if event.cpu_parent is None]
+        lines += [rule, line(columns, [column.title for column in columns]), rule]
+        for event in shown if row_limit < 0 else shown[:row_limit]:
+            lines += [line(columns, [column.text(event) for column in columns]), *stack_lines(columns, event)]
+        lines += [rule, f"Self CPU time total: {format_time(self.self_cpu_time_total, time_unit)}"]
+        if self.use_device is not None:
+            device_time = format_time(self.self_device_time_total, time_unit)
+            lines.append(f"Self {self.use_device.upper()} time total: {device_time}")
+        lines.append(f"Compile time total: {format_time(self.compile_time_total, time_unit)}")
+        return "\n".join(lines) + "\n"
 
     def key_averages(
         self,
@@ -169,10 +189,6 @@ class EventList(list[Any]):
         if metric not in self.supported_export_stacks_metrics():
             raise ValueError(f"metric should be one of: {self.supported_export_stacks_metrics()}")
         write_stacks(self, path, metric)
-
-
-#: How the names of the engine's turns at nodes begin.
-TURN = "autograd::engine::evaluate_function: "
 
 
 def write_trace(events: Any, path: str, metadata: Mapping[str, Any] | None = None) -> None:

@@ -7,24 +7,26 @@ own.  Times are in microseconds.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, InitVar, dataclass, field
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from .table import format_time
 
+#: How the names of the engine's turns at nodes begin.
+TURN = "autograd::engine::evaluate_function: "
 
+
+@dataclass(eq=False)
 class Interval:
     """From ``start`` to ``end``, in microseconds since the profile began."""
 
-    def __init__(self, start: float, end: float):
-        self.start = start
-        self.end = end
+    start: float
+    end: float
 
     def elapsed_us(self) -> float:
         """How long it is."""
         return self.end - self.start
-
-    def __repr__(self) -> str:
-        return f"Interval(start={self.start}, end={self.end})"
 
 
 class Compilation(NamedTuple):
@@ -43,6 +45,15 @@ class Kernel(NamedTuple):
     time_range: Interval
 
 
+def _text(time: str) -> property:
+    """The property that is the text of a time."""
+    return property(lambda event: format_time(getattr(event, time)))
+
+
+def _older_name(attribute: str) -> property:
+    return property(attrgetter(attribute), doc=f"``{attribute}``, by its older name.")
+
+
 class _Times:
     """What events and averages have in common."""
 
@@ -53,6 +64,10 @@ class _Times:
     self_compile_time_total: Any
     device_time_total: Any
     self_device_time_total: Any
+    cpu_memory_usage: Any
+    self_cpu_memory_usage: Any
+    device_memory_usage: Any
+    self_device_memory_usage: Any
     use_device: str | None = None
     node_id = -1
     is_async = is_remote = is_legacy = False
@@ -67,46 +82,18 @@ class _Times:
         """The time that GPUs spent on one call."""
         return self.device_time_total / self.count if self.count else 0.0
 
-    @property
-    def cuda_time(self) -> float:
-        """The same, by its older name."""
-        return self.device_time
-
-    @property
-    def cuda_time_total(self) -> float:
-        """``device_time_total``, by its older name."""
-        return self.device_time_total
-
-    @property
-    def self_cuda_time_total(self) -> float:
-        """``self_device_time_total``, by its older name."""
-        return self.self_device_time_total
-
-    @property
-    def device_time_str(self) -> str:
-        return format_time(self.device_time)
-
-    @property
-    def device_time_total_str(self) -> str:
-        return format_time(self.device_time_total)
-
-    @property
-    def self_device_time_total_str(self) -> str:
-        return format_time(self.self_device_time_total)
-
-    @property
-    def cpu_time_str(self) -> str:
-        return format_time(self.cpu_time)
-
-    @property
-    def cpu_time_total_str(self) -> str:
-        return format_time(self.cpu_time_total)
-
-    @property
-    def self_cpu_time_total_str(self) -> str:
-        return format_time(self.self_cpu_time_total)
+    cuda_time = _older_name("device_time")
+    cuda_time_total = _older_name("device_time_total")
+    self_cuda_time_total = _older_name("self_device_time_total")
+    device_time_str = _text("device_time")
+    device_time_total_str = _text("device_time_total")
+    self_device_time_total_str = _text("self_device_time_total")
+    cpu_time_str = _text("cpu_time")
+    cpu_time_total_str = _text("cpu_time_total")
+    self_cpu_time_total_str = _text("self_cpu_time_total")
 
 
+@dataclass(eq=False, repr=False)
 class FunctionEvent(_Times):
     """One thing that was done: an operation, a node's part in backward, a named block.
 
@@ -133,52 +120,40 @@ class FunctionEvent(_Times):
         remark: the second argument of ``record_function``.
     """
 
-    def __init__(
-        self,
-        id: int,
-        name: str,
-        thread: int,
-        start_us: float,
-        end_us: float,
-        *,
-        fwd_thread: int = 0,
-        input_shapes: list[Any] | None = None,
-        stack: list[str] | None = None,
-        scope: int = 0,
-        sequence_nr: int = -1,
-        is_user_annotation: bool = False,
-        concrete_inputs: list[Any] | None = None,
-        input_dtypes: list[str] | None = None,
-        device_resource_id: int | None = None,
-        result_bytes: int = 0,
-        device_result_bytes: int = 0,
-        remark: str | None = None,
-        trace_name: str | None = None,
-    ):
-        self.id = id
-        self.name = name
-        self.trace_name = name if trace_name is None else trace_name
-        self.overload_name = ""
-        self.thread = thread
-        self.device_resource_id = thread if device_resource_id is None else device_resource_id
+    id: int
+    name: str
+    thread: int
+    start_us: InitVar[float]
+    end_us: InitVar[float]
+    _: KW_ONLY
+    fwd_thread: int = 0
+    input_shapes: list[Any] | None = None
+    stack: list[str] | None = None
+    scope: int = 0
+    sequence_nr: int = -1
+    is_user_annotation: bool = False
+    concrete_inputs: list[Any] | None = None
+    input_dtypes: list[str] | None = None
+    device_resource_id: int | None = None
+    result_bytes: int = 0
+    device_result_bytes: int = 0
+    remark: str | None = None
+    trace_name: str | None = None
+    kwinputs: dict[str, Any] = field(init=False, default_factory=dict)
+    kernels: list[Kernel] = field(init=False, default_factory=list)
+    compilations: list[Compilation] = field(init=False, default_factory=list)
+    cpu_children: list[FunctionEvent] = field(init=False, default_factory=list)
+    cpu_parent: FunctionEvent | None = field(init=False, default=None)
+
+    count = 1
+    overload_name = ""
+
+    def __post_init__(self, start_us: float, end_us: float) -> None:
         self.time_range = Interval(start_us, end_us)
-        self.fwd_thread = fwd_thread
-        self.input_shapes = input_shapes
-        self.stack = stack
-        self.scope = scope
-        self.sequence_nr = sequence_nr
-        self.is_user_annotation = is_user_annotation
-        self.concrete_inputs = concrete_inputs
-        self.input_dtypes = input_dtypes
-        self.kwinputs: dict[str, Any] = {}
-        self.kernels: list[Kernel] = []
-        self.remark = remark
-        self.result_bytes = result_bytes
-        self.device_result_bytes = device_result_bytes
-        self.compilations: list[Compilation] = []
-        self.count = 1
-        self.cpu_children: list[FunctionEvent] = []
-        self.cpu_parent: FunctionEvent | None = None
+        if self.trace_name is None:
+            self.trace_name = self.name
+        if self.device_resource_id is None:
+            self.device_resource_id = self.thread
 
     @property
     def key(self) -> str:
@@ -262,17 +237,6 @@ class FunctionEventAvg(_Times):
 
     def __init__(self) -> None:
         self.key: str | None = None
-        self.count = 0
-        self.cpu_time_total: float = 0
-        self.self_cpu_time_total: float = 0
-        self.compile_time_total: float = 0
-        self.self_compile_time_total: float = 0
-        self.device_time_total: float = 0
-        self.self_device_time_total: float = 0
-        self.cpu_memory_usage = 0
-        self.self_cpu_memory_usage = 0
-        self.device_memory_usage = 0
-        self.self_device_memory_usage = 0
         self.input_shapes: Any = None
         self.stack: list[str] | None = None
         self.scope: int | None = None
@@ -280,6 +244,8 @@ class FunctionEventAvg(_Times):
         self.is_user_annotation = False
         self.cpu_children: list[FunctionEvent] | None = None
         self.cpu_parent: FunctionEvent | None = None
+        for name in _SUMMED:
+            setattr(self, name, 0)
 
     def add(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
         """Take an event, or the sum of several, into this sum; returns it.

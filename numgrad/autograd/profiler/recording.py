@@ -1,8 +1,7 @@
 """The records of a profile: what was done in a thread, and when, noted as it happens and worked out later.
 
 A ``Recording`` watches operations, the engine, named blocks, the compiler, and GPUs if it is asked to.  Of each it
-notes the least that will do: clock readings, shapes, types.  What else is done with a record as soon as it is complete,
-such as printing it, a subclass says by ``finished``.
+notes the least that will do: clock readings, shapes, types.  ``events_of`` makes the events of that afterwards.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from ..locations import calling_frame
 from ..node import AccumulateGrad
 from ..operations import operations
 from ..watching import BLOCK, NODE, RULE, Watcher, unwatch, watch
-from .event_list import TURN
-from .events import Compilation, FunctionEvent, Interval, Kernel
+from .events import TURN, Compilation, FunctionEvent, Interval, Kernel
 
 #: Kinds of records beside the spans that watchers are told of.
 OPERATION, COMPILATION, LAUNCH = "operation", "compilation", "launch"
@@ -35,7 +33,6 @@ class Record:
         kind: OPERATION, NODE, RULE, BLOCK or COMPILATION; LAUNCH for a kernel that GPUs ran for none of these.
         name: PyTorch's name of the operation or node, the block's, or that of the kernel.
         thread: the identifier of the thread.
-        depth: how many others it stands within.
         begun, ended: in nanoseconds of ``time.perf_counter_ns``.
         sequence: the number of the node that it recorded, or that it is about; -1 if none.
         inputs: if asked for, the arguments: of a tensor (shape, TensorType), of several a list, a number, or None.
@@ -46,14 +43,13 @@ class Record:
     """
 
     __slots__ = (
-        "begun", "depth", "ended", "inputs", "kind", "launches", "name", "remark", "results", "sequence", "stack",
+        "begun", "ended", "inputs", "kind", "launches", "name", "remark", "results", "sequence", "stack",
         "thread",
     )
 
-    def __init__(self, kind: str, name: str, depth: int, sequence: int = -1):
+    def __init__(self, kind: str, name: str, sequence: int = -1):
         self.kind = kind
         self.name = name
-        self.depth = depth
         self.sequence = sequence
         self.thread = threading.get_ident()
         self.begun = 0
@@ -105,11 +101,8 @@ class Recording(Watcher):
         if self._open:
             self._close(self._open[0], self.ended)
 
-    def finished(self, record: Record) -> None:
-        """A record is complete."""
-
     def before(self, call: Any) -> Record:
-        record = Record(OPERATION, call.title, len(self._open))
+        record = Record(OPERATION, call.title)
         self._note(record, call.args)
         record.begun = perf_counter_ns()
         return record
@@ -132,11 +125,11 @@ class Recording(Watcher):
 
     def begin(self, kind: str, subject: Any, given: Any) -> tuple[Record, Any, Any]:
         if kind == BLOCK:
-            record = Record(kind, subject, len(self._open))
+            record = Record(kind, subject)
             record.remark = given
         else:
             sequence = -1 if subject.__class__ is AccumulateGrad else subject.sequence
-            record = Record(kind, subject.name(), len(self._open), sequence)
+            record = Record(kind, subject.name(), sequence)
         self._note(record, () if kind != RULE else given if isinstance(given, list) else (given,))
         record.begun = perf_counter_ns()
         return record, subject, given
@@ -167,17 +160,15 @@ class Recording(Watcher):
         while True:
             innermost = self._open.pop()
             innermost.ended = ended
-            self.finished(innermost)
             if innermost is record:
                 return
 
     def _compiled(self, name: str, begun: int, ended: int) -> None:
         if any(watcher is self for watcher in state.watchers):  # it was done for this thread
-            record = Record(COMPILATION, name, len(self._open))
+            record = Record(COMPILATION, name)
             record.begun, record.ended = begun, ended
             self.threads.setdefault(record.thread, threading.get_native_id())
             self.compilations.append(record)
-            self.finished(record)
 
     def _launched(self, launch: Any) -> None:
         if not any(watcher is self for watcher in state.watchers):
@@ -185,7 +176,7 @@ class Recording(Watcher):
         if self._open:
             record = self._open[-1]
         else:
-            record = Record(LAUNCH, launch.name, 0)
+            record = Record(LAUNCH, launch.name)
             self._note(record, ())
             self._open.pop()
             record.begun, record.ended = launch.begun, launch.ended

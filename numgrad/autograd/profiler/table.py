@@ -43,50 +43,14 @@ class _Column(NamedTuple):
     width: int = _WIDTH
 
 
-def table(
-    events: Any,
-    sort_by: str | None,
-    row_limit: int,
-    widths: tuple[int, int, int],
-    header: str | None,
-    top_level_events_only: bool,
-    time_unit: str | None,
-    with_memory: bool,
-) -> str:
-    """The events as ``EventList.table`` shows them; ``widths`` are the greatest of names, shapes and sources."""
-    if not events:
-        return ""
-    columns = columns_of(events, widths, time_unit, with_memory)
-    shown = list(events)
-    if sort_by is not None:
-        shown.sort(key=lambda event: getattr(event, sort_by), reverse=True)
-    if top_level_events_only:
-        shown = [event for event in shown if event.cpu_parent is None]
-    rule = _GAP.join("-" * column.width for column in columns)
-    lines = []
-    if header is not None or top_level_events_only:
-        lines.append("=" * len(rule))
-    if header is not None:
-        lines.append(header)
-    if top_level_events_only:
-        lines.append("Only what does not stand within another event")
-    lines += [rule, _GAP.join(column.title.rjust(column.width) for column in columns), rule]
-    for event in shown if row_limit < 0 else shown[:row_limit]:
-        lines.append(_GAP.join(_cut(column.text(event), column.width).rjust(column.width) for column in columns))
-        lines += _rest_of_stack(event, columns)
-    lines.append(rule)
-    lines.append(f"Self CPU time total: {format_time(events.self_cpu_time_total, time_unit)}")
-    if events.use_device is not None:
-        name = events.use_device.upper()
-        lines.append(f"Self {name} time total: {format_time(events.self_device_time_total, time_unit)}")
-    lines.append(f"Compile time total: {format_time(events.compile_time_total, time_unit)}")
-    return "\n".join(lines) + "\n"
+def line(columns: Sequence[_Column], texts: Sequence[str]) -> str:
+    """A line of the table: a text for each column, cut if it is too long."""
+    widths = [column.width for column in columns]
+    return _GAP.join([_cut(text, width).rjust(width) for text, width in zip(texts, widths, strict=True)])
 
 
-def columns_of(
-    events: Any, widths: tuple[int, int, int], time_unit: str | None, with_memory: bool
-) -> list[_Column]:
-    """The columns of the table of these events."""
+def columns_of(events: Any, widths: tuple[int, int, int], time_unit: str | None = None) -> list[_Column]:
+    """The columns of the table of these events; ``widths`` are the greatest of names, shapes and sources."""
     total, of_device = events.self_cpu_time_total, events.self_device_time_total
     name_width, shapes_width, source_width = widths
 
@@ -116,7 +80,7 @@ def columns_of(
             _Column(f"{device} total", time_of("device_time_total")),
             _Column(f"{device} time avg", time_of("device_time"), 13),
         ]
-    if with_memory:
+    if events.profile_memory:
         columns.append(_Column("CPU Mem", memory_of("cpu_memory_usage")))
         columns.append(_Column("Self CPU Mem", memory_of("self_cpu_memory_usage")))
         if device:
@@ -142,13 +106,10 @@ def _bytes(event: Any) -> int:
 _SOURCE = "Source Location"
 
 
-def _rest_of_stack(event: Any, columns: list[_Column]) -> list[str]:
+def stack_lines(columns: Sequence[_Column], event: Any) -> list[str]:
     """Lines for the calls but the innermost, under its source."""
-    last = columns[-1]
-    if last.title != _SOURCE:
-        return []
-    blank = "".join(" " * column.width + _GAP for column in columns[:-1])
-    return [blank + _cut(call, last.width).rjust(last.width) for call in (event.stack or ())[1:]]
+    calls = (event.stack or ())[1:] if columns[-1].title == _SOURCE else ()
+    return [line(columns, [*[""] * (len(columns) - 1), call]) for call in calls]
 
 
 def _fitting(texts: Sequence[str], limit: int) -> int:
