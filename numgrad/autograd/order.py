@@ -55,7 +55,7 @@ def leading_to(wanted: Set[Node], order: Sequence[Node]) -> set[Node]:
 
 def edges_of(node: Node) -> list[tuple[Node, int]]:
     """The edges along which gradients flow."""
-    return [edge for edge in node.edges if edge is not None and not isinstance(edge[0], DeadEnd)]
+    return [edge for _, edge in numbered_edges_of(node)]
 
 
 def numbered_edges_of(node: Node) -> list[tuple[int, tuple[Node, int]]]:

@@ -47,7 +47,7 @@ class Assembly:
             if whole is not None:
                 self.folded[whole.key] = whole
             self._join(node, f"n{node.sequence}" if whole is None else whole.key)
-        self._place_leaves()
+        self._join_leaves()
         self.behind: dict[str, list[str]] = {}
         for node in self.nodes:
             unit = self.unit[node.sequence]
@@ -58,7 +58,7 @@ class Assembly:
         self.unit[node.sequence] = unit
         self.members.setdefault(unit, []).append(node)
 
-    def _place_leaves(self) -> None:
+    def _join_leaves(self) -> None:
         """A parameter goes where it is used, if that is in one call alone."""
         parameters = set() if self.module is None else {id(parameter) for parameter in self.module.parameters()}
         users: dict[int, list[Node]] = {}
@@ -93,10 +93,10 @@ class Assembly:
         hidden = [node for node in self.nodes if self.unit[node.sequence] not in shown]
         if hidden:
             boxes.append(_rest(hidden))
-        places = {sequence: unit if unit in shown else REST for sequence, unit in self.unit.items()}
+        box_keys = {sequence: unit if unit in shown else REST for sequence, unit in self.unit.items()}
         return Picture(
             tuple(boxes), tuple(arrows), tuple([groups[key] for key in sorted(groups, key=_begun)]),
-            direction, arrowheads, self._summary(boxes, hidden), places,
+            direction, arrowheads, self._summary(boxes, hidden), box_keys,
         )
 
     # -- boxes ----------------------------------------------------------------------------------------------
@@ -104,9 +104,8 @@ class Assembly:
     def _box(self, unit: str, members: list[Node], describer: Describer, groups: dict[str, Group]) -> Box:
         call = self.folded.get(unit)
         if call is not None:
-            around = call.parent
-            group = self._group(around, groups)
-            return describer.module(unit, call, self._title(call, around), members, group)
+            group = self._group(call.parent, groups)
+            return describer.module(unit, call, self._title(call), members, group)
         (node,) = members
         group = self._group(self.calls.get(node.sequence), groups)
         if isinstance(node, AccumulateGrad):
@@ -120,12 +119,12 @@ class Assembly:
         for each in call.way():
             if each.key not in groups:
                 parent = each.parent.key if each.parent is not None else None
-                kind = type(each.module).__name__
-                groups[each.key] = Group(each.key, self._title(each, each.parent), kind, parent)
+                groups[each.key] = Group(each.key, self._title(each), type(each.module).__name__, parent)
         return call.key
 
-    def _title(self, call: Call, around: Call | None) -> str:
+    def _title(self, call: Call) -> str:
         """What a module is called within the one around it, and which of its calls this is if there are several."""
+        around = call.parent
         name = call.name or self.names.of(call.module) or type(call.module).__name__
         if around is not None and around.name and name.startswith(f"{around.name}."):
             name = name[len(around.name) + 1 :]
@@ -145,11 +144,11 @@ class Assembly:
 
     def _outputs(self, describer: Describer, shown: set[str]) -> tuple[list[Box], list[Arrow]]:
         boxes, arrows = [], []
-        for place, root in enumerate(self.roots):
+        for index, root in enumerate(self.roots):
             if root.tensor is not None and not isinstance(root.node, AccumulateGrad):
-                boxes.append(describer.output(f"out{place}", root.tensor, root.name))
+                boxes.append(describer.output(f"out{index}", root.tensor, root.name))
                 unit = self.unit[root.node.sequence]
-                arrows.append(Arrow(unit if unit in shown else REST, f"out{place}"))
+                arrows.append(Arrow(unit if unit in shown else REST, f"out{index}"))
         return boxes, arrows
 
     def _data(self, describer: Describer, shown: set[str]) -> tuple[list[Box], list[Arrow]]:
@@ -163,11 +162,11 @@ class Assembly:
                         found.setdefault(id(data), (data, {}))[1][unit] = None
         buffers = set() if self.module is None else {id(buffer) for buffer in self.module.buffers()}
         boxes, arrows = [], []
-        for place, (tensor, units) in enumerate(found.values()):
+        for index, (tensor, units) in enumerate(found.values()):
             if id(tensor) in buffers and all(unit in self.folded for unit in units):
                 continue
-            boxes.append(describer.data(f"d{place}", tensor))
-            arrows += [Arrow(f"d{place}", unit, dashed=True) for unit in units]
+            boxes.append(describer.data(f"d{index}", tensor))
+            arrows += [Arrow(f"d{index}", unit, dashed=True) for unit in units]
         return boxes, arrows
 
     def _named_data(self, tensor: Tensor) -> Tensor | None:
@@ -184,25 +183,25 @@ class Assembly:
             head = self.unit[node.sequence]
             if head not in shown:
                 continue
-            for place, (other, number) in numbered_edges_of(node):
+            for index, (other, number) in numbered_edges_of(node):
                 tail = self.unit[other.sequence]
                 if tail == head:
                     continue
                 if tail not in shown:
                     arrows[REST, head] = Arrow(REST, head)
                     continue
-                key = (tail, head, other.sequence, number, None if head in self.folded else place)
+                key = (tail, head, other.sequence, number, None if head in self.folded else index)
                 if key not in arrows:
                     label = "" if isinstance(other, AccumulateGrad) else describer.flowing(other, number)
                     arrows[key] = Arrow(tail, head, label)
-                edges.setdefault(key, []).append((node.sequence, place))
+                edges.setdefault(key, []).append((node.sequence, index))
         return [replace(arrow, edges=tuple(edges.get(key, ()))) for key, arrow in arrows.items()]
 
     def _summary(self, boxes: Sequence[Box], hidden: Sequence[Node]) -> str:
-        names = [box.name for box in boxes if box.kind == "output"] or [self.roots[0].node.name()]
+        names = [box.name for box in boxes if box.category == "output"] or [self.roots[0].node.name()]
         operations = sum(not isinstance(node, AccumulateGrad) for node in self.nodes)
         count = len(self.nodes) - operations
-        shown = [box.name for box in boxes if box.kind == "leaf"]
+        shown = [box.name for box in boxes if box.category == "leaf"]
         leaves = f" ({', '.join(shown)})" if shown and len(shown) == count <= 6 else ""
         text = (
             f"The graph of {', '.join(names[:4])}: {counted(operations, 'operation')} and "
@@ -264,7 +263,7 @@ def roots_of(subject: Any) -> list[Root]:
             (readable(str(name)), value, f"subject[{name!r}]") for name, value in subject.items()
         ]
     elif isinstance(subject, list | tuple) and not isinstance(subject, GradientEdge):
-        named = [(None, value, f"subject[{place}]") for place, value in enumerate(subject)]
+        named = [(None, value, f"subject[{index}]") for index, value in enumerate(subject)]
     else:
         return [_root(subject, None, "subject")]
     if not named:
@@ -300,9 +299,9 @@ def nearest(
     found: set[_Key] = set()
     depth = 0
     while front and (max_depth is None or depth <= max_depth):
-        room = len(front) if max_count is None else max_count - len(found)
-        found.update(front[:room])
-        if room < len(front):
+        left = len(front) if max_count is None else max_count - len(found)
+        found.update(front[:left])
+        if left < len(front):
             break
         front = [key for key in dict.fromkeys(k for near in front for k in behind.get(near, ())) if key not in found]
         depth += 1

@@ -67,7 +67,7 @@ class Describer:
         which = f"output {number}" if node.more_outputs and name is None else name
         lines = [shape if which is None else f"{which} {shape}"]
         if self.values and name is not None:
-            lines += values_text(self.names.places[node.sequence, number])
+            lines += values_text(self.names.outputs[node.sequence, number])
         return "\n".join(lines)
 
     def _tensor_rows(self, tensor: Tensor) -> list[Row]:
@@ -99,8 +99,8 @@ class Describer:
         if node.freed_by is not None:
             rows.append(Row("", f"freed by {node.freed_by.brief}", "quiet"))
         rows += self._attachment_rows(node)
-        kind = "function" if isinstance(node, BackwardCFunction) else "operation"
-        return Box(key, kind, _parts(node.name()), tuple(rows), group, node.freed_by is not None, is_spoiled(node))
+        category = "function" if isinstance(node, BackwardCFunction) else "operation"
+        return Box(key, category, _parts(node.name()), tuple(rows), group, node.freed_by is not None, is_spoiled(node))
 
     def _attachment_rows(self, node: Node) -> list[Row]:
         attached = node.attached
@@ -194,7 +194,7 @@ def entries_of(node: Node) -> list[Saved]:
     node = acting(node)
     if not isinstance(node, SavingNode):
         return []
-    return [Saved(*entry, node.saved_output(place)) for place, entry in enumerate(node.saved_entries())]
+    return [Saved(*entry, node.saved_output(index)) for index, entry in enumerate(node.saved_entries())]
 
 
 def saves_tensors(node: Node) -> bool:
@@ -238,7 +238,7 @@ def saved_rows(node: Node, names: Names, values: bool) -> list[Row]:
     if others:
         text = ", ".join(others)
         rows.append(Row("", text if len(text) <= LONG else text[: LONG - 1] + "…", "quiet"))
-    return [Row("saved", row.text, row.tone) if place == 0 else row for place, row in enumerate(rows)]
+    return [Row("saved", row.text, row.tone) if index == 0 else row for index, row in enumerate(rows)]
 
 
 def _called(tensor: Tensor, names: Names) -> str | None:

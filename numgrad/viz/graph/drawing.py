@@ -129,7 +129,7 @@ def node_mimebundle(node: Node) -> dict[str, str]:
     The text of the node is left to what shows it.
     """
     bundle = draw(node, max_nodes=FEW)._repr_mimebundle_()
-    return {kind: form for kind, form in bundle.items() if kind != "text/plain"}
+    return {mimetype: form for mimetype, form in bundle.items() if mimetype != "text/plain"}
 
 
 def _check_choice(name: str, value: Any, choices: list[str]) -> None:
@@ -165,9 +165,9 @@ class Drawing:
         └─ #1 x, see above
     """
 
-    def __init__(self, picture: Picture, layout: _Later | None = None):
+    def __init__(self, picture: Picture, model: Drawing | None = None):
         self._picture = picture
-        self._layout = layout or _Later(picture)
+        self._model = model  # the drawing that has the layout, None if it is this one
 
     @property
     def picture(self) -> Picture:
@@ -175,8 +175,12 @@ class Drawing:
         return self._picture
 
     def with_picture(self, picture: Picture) -> Drawing:
-        """Another picture of the same boxes and arrows, each in its place here."""
-        return Drawing(picture, self._layout)
+        """Another picture of the same boxes and arrows, with the layout of this one."""
+        return Drawing(picture, self._model or self)
+
+    @functools.cached_property
+    def _layout(self) -> Layout:
+        return lay_out(self._picture) if self._model is None else self._model._layout
 
     # -- forms ----------------------------------------------------------------------------------------------
 
@@ -187,26 +191,26 @@ class Drawing:
         Raises:
             ImportError: pygraphviz is not installed.
         """
-        return svg_text(self._picture, self._layout.made)
+        return svg_text(self._picture, self._layout)
 
     def part(self, around: Any, width: float, height: float) -> str:
-        """The picture as SVG in so much room: as it is, a little smaller, or only what lies around a node.
+        """The picture as SVG of at most this size: as it is, a little smaller, or only what lies around a node.
 
         Args:
             around: a node, or a tensor, as in ``highlighted``.
-            width, height: the room, in pixels.  A picture that does not fit is made smaller, down to 80 %.
+            width, height: the size, in pixels.  A picture that does not fit is made smaller, down to 80 %.
 
         Raises:
             ImportError: pygraphviz is not installed.
             TypeError: ``around`` is neither a node nor a tensor.
-            ValueError: it is not part of the graph that was drawn, or there is no room.
+            ValueError: it is not part of the graph that was drawn, or the width or the height is not positive.
         """
         if not (width > 0 and height > 0):
             raise ValueError(f"part(): width and height must be greater than 0, not {width} and {height}")
-        key = self._place(around, "part")
-        box = self._layout.made.boxes[key]
+        key = self._box_key(around, "part")
+        box = self._layout.boxes[key]
         middle = box.left + box.width / 2, box.top + box.height / 2
-        return svg_text(self._picture, self._layout.made, Window(middle, width, height))
+        return svg_text(self._picture, self._layout, Window(middle, width, height))
 
     @property
     def summary(self) -> str:
@@ -276,7 +280,7 @@ class Drawing:
     def highlighted(self, notes: Mapping[Any, str | None]) -> Drawing:
         """The same picture with some of its boxes lit, each with a note of its own.  What was lit before is not.
 
-        Everything stays in its place, so that pictures in a row can be leafed through.
+        Nothing moves, so that pictures in a row can be leafed through.
 
         Args:
             notes: by node (or by tensor, for the node where its gradient arrives) what to write at it: one line or
@@ -288,12 +292,12 @@ class Drawing:
         """
         lit: dict[str, str] = {}
         for subject, note in notes.items():
-            key = self._place(subject, "highlighted")
+            key = self._box_key(subject, "highlighted")
             text = "\n".join(map(printable, (note or "").split("\n")))
             lit[key] = "\n".join(part for part in (lit.get(key), text) if part)
         return self.with_picture(replace(self._picture, lit=lit))
 
-    def _place(self, subject: Any, asked: str) -> str:
+    def _box_key(self, subject: Any, asked: str) -> str:
         """The key of the box that shows a node or a tensor."""
         if not isinstance(subject, Node | Tensor):
             raise TypeError(f"{asked}() takes nodes and tensors, not {type_name(subject)}")
@@ -301,19 +305,8 @@ class Drawing:
         if isinstance(subject, Tensor):
             weak = subject._accumulator
             node = subject.grad_fn or (weak() if weak is not None else None)
-        key = None if node is None else self._picture.places.get(node.sequence)
+        key = None if node is None else self._picture.box_keys.get(node.sequence)
         if key is None:
             what = f"a tensor of shape {list(subject.shape)}" if isinstance(subject, Tensor) else repr(subject)
             raise ValueError(f"{asked}(): {what} is not part of the graph that was drawn")
         return key
-
-
-class _Later:
-    """The layout of a picture, found when it is first asked for."""
-
-    def __init__(self, picture: Picture):
-        self.picture = picture
-
-    @functools.cached_property
-    def made(self) -> Layout:
-        return lay_out(self.picture)

@@ -23,11 +23,11 @@ class Names:
     """Names of tensors and modules; the first name that something gets stays.
 
     Attributes:
-        places: by the number of a node and of its output, the tensor that is known to be that output.
+        outputs: by the number of a node and of its output, the tensor that is known to be that output.
     """
 
     def __init__(self) -> None:
-        self.places: dict[tuple[int, int], Tensor] = {}
+        self.outputs: dict[tuple[int, int], Tensor] = {}
         self._names: dict[int, tuple[str, Any]] = {}  # with what is named, so that nothing else gets its identity
 
     def of(self, thing: Any) -> str | None:
@@ -37,7 +37,7 @@ class Names:
 
     def of_output(self, sequence: int, number: int) -> str | None:
         """The name of an output of a node."""
-        tensor = self.places.get((sequence, number))
+        tensor = self.outputs.get((sequence, number))
         return None if tensor is None else self.of(tensor)
 
     def add(self, name: str, thing: Any) -> None:
@@ -45,7 +45,7 @@ class Names:
         self._names.setdefault(id(thing), (readable(name), thing))
         if isinstance(thing, Tensor) and thing._edge is not None and not _is_stale(thing):
             node, number = thing._edge
-            self.places.setdefault((node.sequence, number), thing)
+            self.outputs.setdefault((node.sequence, number), thing)
 
     def add_module(self, module: Module, prefix: str = "") -> None:
         """Name the parameters and buffers of a module."""
@@ -96,9 +96,9 @@ def _is_stale(tensor: Tensor) -> bool:
     return tensor._view is not None and tensor._seen != tensor._counter[0]
 
 
-def _is_a(value: Any, kind: type) -> bool:
+def _is_a(value: Any, cls: type) -> bool:
     """Whether a value is of this class, without asking the value, which may be anything."""
-    return issubclass(type(value), kind)
+    return issubclass(type(value), cls)
 
 
 def _calling_variables() -> Iterator[dict[str, Any]]:
@@ -122,7 +122,9 @@ def _is_inner(frame: FrameType) -> bool:
 def _local_variables(frame: FrameType) -> dict[str, Any]:
     variables = frame.f_locals
     found = dict(variables)
-    # Before Python 3.13 the frame keeps this snapshot, and with it the tensors, until the function ends.
-    if sys.version_info < (3, 13) and sys.getrefcount(variables) <= 3:  # nobody else has asked for it
+    # Before Python 3.13 reading f_locals makes a dictionary that the frame keeps until the function ends, which would
+    # keep the tensors alive.  It is emptied, unless the function has it, too, from locals(); only the number of
+    # references tells that: the frame's, the one here and the argument of getrefcount.
+    if sys.version_info < (3, 13) and sys.getrefcount(variables) <= 3:
         variables.clear()
     return found

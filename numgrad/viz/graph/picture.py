@@ -61,7 +61,7 @@ class Box:
 
     Attributes:
         key: its name within the picture, such as ``n12``, which stays the same when the graph is drawn again.
-        kind: "leaf", "data", "operation", "function", "module", "output" or "rest".
+        category: "leaf", "data", "operation", "function", "module", "output" or "rest".
         title: what it is called.
         rows: what is said of it.
         group: the key of the group that it lies in, None for none.
@@ -72,7 +72,7 @@ class Box:
     """
 
     key: str
-    kind: str
+    category: str
     title: tuple[Run, ...]
     rows: tuple[Row, ...] = ()
     group: str | None = None
@@ -84,7 +84,7 @@ class Box:
     @property
     def is_tensor(self) -> bool:
         """Whether it stands for a tensor rather than for operations."""
-        return self.kind in ("leaf", "data", "output")
+        return self.category in ("leaf", "data", "output")
 
     @property
     def name(self) -> str:
@@ -116,13 +116,13 @@ class Group:
 
     key: str
     title: str
-    kind: str
+    class_name: str
     parent: str | None = None
 
     @property
     def caption(self) -> str:
-        """Title and kind, unless they are the same."""
-        return self.title if self.title == self.kind else f"{self.title} {self.kind}"
+        """Title and class of the module, unless they are the same."""
+        return self.title if self.title == self.class_name else f"{self.title} {self.class_name}"
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Picture:
         direction: where the computation goes: "down", "right", "up" or "left".
         arrowheads: "forward" if they point from operands to results, "backward" for the way of gradients.
         summary: what there is to see, in a sentence or two.
-        places: for the number of each node of the graph, the key of the box that shows it.
+        box_keys: for the number of each node of the graph, the key of the box that shows it.
         lit: by the keys of boxes, what is written at those that are highlighted.
         trail: the keys of boxes that backward has come by, and the numbers of arrows on which a gradient has gone.
     """
@@ -147,7 +147,7 @@ class Picture:
     direction: str
     arrowheads: str
     summary: str
-    places: Mapping[int, str] = field(repr=False, default_factory=dict)
+    box_keys: Mapping[int, str] = field(repr=False, default_factory=dict)
     lit: Mapping[str, str] = field(default_factory=dict)
     trail: frozenset[str | int] = frozenset()
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from ..graph.picture import Arrow, Box, Group, Picture
 from .style import (
-    ALARM,
     CAPTION,
     DARK,
     GREY,
@@ -23,6 +22,7 @@ from .style import (
     QUIET,
     ROW,
     TITLE,
+    TONES,
     box_size,
     label_column,
     label_size,
@@ -180,8 +180,6 @@ def _curve(arrow: Arrow, item: dict[str, Any], point: Any) -> Curve:
     return Curve(points, end, forward, point(item["lp"]) if arrow.label else None)
 
 
-_TONES = {"plain": DARK, "quiet": QUIET, "alarm": ALARM}
-
 
 def rendered(picture: Picture, form: str) -> bytes:
     """The picture as a "png" or "pdf" file.
@@ -259,7 +257,7 @@ def _label(box: Box) -> str:
     column = label_column(box)
     side = "LEFT" if column else "CENTER"
     rows = [
-        f'<TR><TD ALIGN="{side}">{_monospace(row.label.ljust(column), QUIET)}{_monospace(row.text, _TONES[row.tone])}'
+        f'<TR><TD ALIGN="{side}">{_monospace(row.label.ljust(column), QUIET)}{_monospace(row.text, TONES[row.tone])}'
         "</TD></TR>"
         for row in box.rows
     ]

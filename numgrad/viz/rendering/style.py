@@ -18,6 +18,8 @@ MONO = "Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 #: What is written in boxes; what is less important there; what is wrong.
 DARK, QUIET, ALARM = "#1f2328", "#59616b", "#b3261e"
+#: The colour of a row by its tone.
+TONES = {"plain": DARK, "quiet": QUIET, "alarm": ALARM}
 #: Arrows, captions and frames, which lie on the page itself.
 GREY = "#7a7f87"
 #: The frame and the arrows of boxes that are lit.
@@ -51,7 +53,7 @@ STYLES = {
 
 def style_of(picture: Picture, box: Box) -> Style:
     """How a box of the picture looks."""
-    style = STYLES[box.kind]
+    style = STYLES[box.category]
     if box.freed:
         style = STYLES["freed"]
     if box.alarm:
@@ -87,7 +89,7 @@ def rows_width(box: Box) -> float:
 
 
 def box_size(box: Box) -> Size:
-    """The size of a box that has room for its text."""
+    """The size of a box that holds its text."""
     title = sum(sans_width(text, TITLE, strong) for text, strong in box.title)
     width = max(title, rows_width(box)) + 2 * PADDING
     return Size(max(width, 44.0), TITLE + len(box.rows) * LINE + 2 * PADDING - 3)

@@ -10,9 +10,7 @@ from typing import NamedTuple
 from ..graph.picture import Box, Picture
 from .graphviz import Curve, Layout, Point, Rectangle
 from .style import (
-    ALARM,
     CAPTION,
-    DARK,
     GREY,
     LABEL,
     LIGHT_UP,
@@ -24,6 +22,7 @@ from .style import (
     ROW,
     SANS,
     TITLE,
+    TONES,
     Style,
     label_column,
     label_size,
@@ -36,8 +35,6 @@ MARGIN = 6.0
 
 #: How small a picture is made, at most, before only a part of it is shown.
 SMALLEST = 0.8
-
-_TONES = {"plain": DARK, "quiet": QUIET, "alarm": ALARM}
 
 
 class Window(NamedTuple):
@@ -61,7 +58,7 @@ def svg_text(picture: Picture, layout: Layout, window: Window | None = None) -> 
     for group in picture.groups:
         where, y = layout.groups[group.key], layout.captions[group.key]
         lines.append(
-            f'<g class="group"><rect {_place(where)} rx="6" fill="{GREY}" fill-opacity="0.09" stroke="{GREY}" '
+            f'<g class="group"><rect {_bounds(where)} rx="6" fill="{GREY}" fill-opacity="0.09" stroke="{GREY}" '
             f'stroke-opacity="0.55"/>'
             f'<text x="{where.left + PADDING:.1f}" y="{y + 4:.1f}" font-family="{SANS}" font-size="{CAPTION:g}" '
             f'fill="{GREY}"><tspan font-weight="bold">{escape(group.title)}</tspan>'
@@ -93,15 +90,15 @@ def _view(width: int, height: int, window: Window | None) -> str:
     )
 
 
-def _place(where: Rectangle) -> str:
+def _bounds(where: Rectangle) -> str:
     return f'x="{where.left:.1f}" y="{where.top:.1f}" width="{where.width:.1f}" height="{where.height:.1f}"'
 
 
 def _box(box: Box, where: Rectangle, style: Style) -> Iterator[str]:
-    yield f'<g class="node {box.kind}" data-node="{escape(box.key)}"><title>{escape(box.tip or box.name)}</title>'
+    yield f'<g class="node {box.category}" data-node="{escape(box.key)}"><title>{escape(box.tip or box.name)}</title>'
     dashes = ' stroke-dasharray="5 3"' if style.dashed else ""
     yield (
-        f'<rect {_place(where)} rx="{style.radius:g}" fill="{style.fill}" stroke="{style.stroke}" '
+        f'<rect {_bounds(where)} rx="{style.radius:g}" fill="{style.fill}" stroke="{style.stroke}" '
         f'stroke-width="{style.width:g}"{dashes}/>'
     )
     middle = where.left + where.width / 2
@@ -121,9 +118,9 @@ def _box(box: Box, where: Rectangle, style: Style) -> Iterator[str]:
         if row.label:
             yield _mono(row.label, x, height, ROW, QUIET)
         if column:
-            yield _mono(row.text, x + column * MONOSPACE * ROW, height, ROW, _TONES[row.tone])
+            yield _mono(row.text, x + column * MONOSPACE * ROW, height, ROW, TONES[row.tone])
         else:
-            yield _mono(row.text, middle, height, ROW, _TONES[row.tone], "middle")
+            yield _mono(row.text, middle, height, ROW, TONES[row.tone], "middle")
     yield "</g>"
 
 
@@ -173,7 +170,7 @@ def _head(start: Point, tip: Point) -> str:
 
 
 def _note(text: str, key: str, picture: Picture, layout: Layout) -> tuple[Rectangle, list[str]]:
-    """The note at a lit box: on the side at which the gradient arrives, beside the arrow if there is room.
+    """The note at a lit box: on the side at which the gradient arrives, beside the arrow if nothing else is there.
 
     It stays within the picture if it can, so that this keeps its size.
     """
@@ -208,7 +205,7 @@ def _overlap(one: Rectangle, other: Rectangle) -> bool:
 
 
 def _note_lines(where: Rectangle, lines: list[str]) -> Iterator[str]:
-    yield f'<g class="note"><rect {_place(where)} rx="4" fill="{LIGHT_UP}" stroke="#ffffff" stroke-width="1"/>'
+    yield f'<g class="note"><rect {_bounds(where)} rx="4" fill="{LIGHT_UP}" stroke="#ffffff" stroke-width="1"/>'
     for number, line in enumerate(lines):
         y = where.top + 12 + number * (ROW + 3)
         yield _mono(line, where.left + where.width / 2, y, ROW, "#ffffff", "middle").replace(

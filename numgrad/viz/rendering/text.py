@@ -38,8 +38,8 @@ def tree_text(picture: Picture) -> str:
             waiting.append((parts[0].tail, parts[0].label, below, below, level))
         elif level and level % DEEPEST == 0:
             below = f"({level}) "
-        for place, part in reversed(list(enumerate(parts)) if len(parts) > 1 else []):
-            last = place == len(parts) - 1
+        for index, part in reversed(list(enumerate(parts)) if len(parts) > 1 else []):
+            last = index == len(parts) - 1
             before, after = ("└─ ", "   ") if last else ("├─ ", "│  ")
             waiting.append((part.tail, part.label, below + before, below + after, level + 1))
     return "\n".join(lines)
@@ -77,10 +77,10 @@ def mermaid_text(picture: Picture) -> str:
         label = f'|"{_text(arrow.label)}"|' if arrow.label else ""
         ends = (arrow.tail, arrow.head) if picture.arrowheads == "forward" else (arrow.head, arrow.tail)
         lines.append(f"{ends[0]} {link}{label} {ends[1]}")
-    for kind, style in STYLES.items():
+    for category, style in STYLES.items():
         dashes = ",stroke-dasharray:5 3" if style.dashed else ""
         lines.append(
-            f"classDef {kind} fill:{style.fill},stroke:{style.stroke},color:{style.text},"
+            f"classDef {category} fill:{style.fill},stroke:{style.stroke},color:{style.text},"
             f"stroke-width:{style.width:g}px{dashes}"
         )
     lines.append(f"classDef group fill:{GREY}18,stroke:{GREY},color:{GREY}")
@@ -94,8 +94,8 @@ def _box(box: Box, picture: Picture) -> str:
     if picture.lit.get(box.key):
         lines.append(f"<b>{_text(picture.lit[box.key])}</b>")
     opening, closing = ("([", "])") if box.is_tensor else ("[", "]")
-    kind = "lit" if box.key in picture.lit else "freed" if box.freed else "alarm" if box.alarm else box.kind
-    return f'{box.key}{opening}"{"<br/>".join(lines)}"{closing}:::{kind}'
+    state = "lit" if box.key in picture.lit else "freed" if box.freed else "alarm" if box.alarm else box.category
+    return f'{box.key}{opening}"{"<br/>".join(lines)}"{closing}:::{state}'
 
 
 def _text(text: str) -> str:

@@ -1,7 +1,7 @@
 """Pictures of the graph at each step of backward, and the steps as HTML.
 
-A picture shows where backward is, where it has been, and what gradients there are by then.  All have one layout, with
-room for what is written in any of them, so that nothing moves from one to the next.  The HTML takes its colours from
+A picture shows where backward is, where it has been, and what gradients there are by then.  All have one layout, large
+enough for what is written in any of them, so that nothing moves from one to the next.  The HTML takes its colours from
 the page, and needs no script.
 """
 
@@ -62,8 +62,8 @@ class Frames:
         """
         past = self._steps[: step.number]
         known = _known(past)
-        places = self._picture.places
-        walked = {places[s.node.sequence] for s in past[:-1] if s.node.sequence in places}
+        keys = self._picture.box_keys
+        walked = {keys[s.node.sequence] for s in past[:-1] if s.node.sequence in keys}
         flown = [
             n for n, arrow in enumerate(self._picture.arrows)
             if any(edge in known.sent for edge in arrow.edges)
@@ -91,7 +91,7 @@ def _known(steps: Sequence[Step], longest: bool = False) -> _Known:
             if entry.before is None:
                 known.first.add(slot)
         for result in step.results:
-            known.sent[step.node.sequence, result.place] = "".join(_elements(result.gradient, 1))
+            known.sent[step.node.sequence, result.index] = "".join(_elements(result.gradient, 1))
     return known
 
 
@@ -123,7 +123,7 @@ def _arrow(arrow: Arrow, known: _Known) -> Arrow:
 
 
 def _note(step: Step) -> str:
-    """What is written at the node: which step it is, and the gradient, if there is room for that."""
+    """What is written at the node: which step it is, and the gradient, if it is short enough."""
     lines = [f"step {step.number}"]
     for gradient in step.gradients[:1]:
         if gradient is not None:
@@ -145,12 +145,12 @@ def _elements(gradient: Value | None, most: int) -> list[str]:
 
 
 #: Steps that a page shows, and characters up to which it shows a picture of each.
-MANY, ROOM = 100, 120_000
+MANY, LONGEST = 100, 120_000
 
 #: Lines of text that are seen at once.
 HEIGHT = 32
 
-#: The room for a picture, in pixels.
+#: The greatest size of a picture, in pixels.
 WIDEST, TALLEST = 520, 600
 
 _FRAME = "border:1px solid rgba(128,128,128,0.35);border-radius:4px;margin:2px 0;padding:2px 8px"
@@ -166,7 +166,7 @@ def steps_html(steps: Sequence[Step], frames: Frames | None) -> str:
     shown = steps[:MANY]
     drawing = steps[0].run.drawing
     drawn = picture(shown[0], frames)
-    each = drawn is not None and len(drawn) * len(shown) <= ROOM
+    each = drawn is not None and len(drawn) * len(shown) <= LONGEST
     group = f"numgrad-steps-{next(_groups)}"
     parts = []
     for step in shown:
@@ -183,7 +183,7 @@ def steps_html(steps: Sequence[Step], frames: Frames | None) -> str:
 
 
 def step_html(step: Step, frames: Frames | None, lines: int = 0) -> Html:
-    """One step: picture and text, beside each other where there is room.  The text is so many lines high at least."""
+    """One step: picture and text, side by side on a wide page.  The text is so many lines high at least."""
     svg = picture(step, frames)
     return _beside(None if svg is None else Html(svg), text_html(step, lines))
 

@@ -50,7 +50,7 @@ class StepRecording(Watcher):
         self.run = run
         self.steps: list[Step] = []
         self.turns: list[_Turn] = []
-        #: Of each pass, for each place in the graph what is on its way there: results, None for what it began with.
+        #: Of each pass, for each output of a node what is on its way there: results, None for what it began with.
         self.sent: WeakKeyDictionary[Any, dict[tuple[Node, int], list[Result | None]]] = WeakKeyDictionary()
 
     def begin(self, kind: str, subject: Any, given: Any) -> Any:
@@ -132,6 +132,8 @@ class StepRecording(Watcher):
         step = turn.step
         gradients = _listed(given, len(turn.arrived))
         step.gradients = tuple([self._kept(gradient) for gradient in gradients])
+        if not step.hooks:
+            step.arrived = step.gradients
         if step.hooks and not isinstance(step.node, AccumulateGrad):
             step.changed = any(
                 gradient is not before or _version(gradient) != version
@@ -166,7 +168,7 @@ class StepRecording(Watcher):
         with _unrecorded():
             gradients = _for_edges(turn.step.node, shown)
             for result in turn.step.results:
-                gradient, (before, version) = gradients[result.place], turn.unhooked[result.place]
+                gradient, (before, version) = gradients[result.index], turn.unhooked[result.index]
                 if gradient is not before or _version(gradient) != version:
                     result.before_hooks, result.gradient = result.gradient, self._kept(gradient)
                 if gradient is None:
@@ -176,13 +178,13 @@ class StepRecording(Watcher):
         """What is sent on, and where to."""
         current = state.current_pass
         results = []
-        for place, (edge, gradient, rule) in enumerate(zip(step.node.edges, gradients, step.rules, strict=True)):
+        for index, (edge, gradient, rule) in enumerate(zip(step.node.edges, gradients, step.rules, strict=True)):
             if edge is None or gradient is None:
                 continue
             node, number = edge
             if not current.awaits(node):
                 continue
-            result = Result(step.number, place, rule, node, number)
+            result = Result(step.number, index, rule, node, number)
             try:
                 fitted = fit(gradient, node.output(number), step.node, edge)
             except RuntimeError:  # the engine is about to raise it
@@ -217,7 +219,7 @@ def _listed(given: Any, count: int) -> list[Any]:
 def _for_edges(node: Node, shown: tuple[Any, ...]) -> list[Any]:
     """The values that a hook sees, with None for the edges that it does not see."""
     rest = iter(shown)
-    return [None if place in node.hidden else next(rest) for place in range(len(node.edges))]
+    return [None if index in node.hidden else next(rest) for index in range(len(node.edges))]
 
 
 def _version(gradient: Any) -> int:

@@ -67,7 +67,7 @@ def rules_of(node: Node) -> list[Rule]:
         if rules[0].function is None and len(rules) == 2:
             return [Rule("the tensor before"), Rule("what was written")]
         return [rules[node.index], *rules[: node.index], *rules[node.index + 1 :]]
-    return [Rule(f"input {place}" if len(node.edges) > 1 else "input") for place in range(len(node.edges))]
+    return [Rule(f"input {index}" if len(node.edges) > 1 else "input") for index in range(len(node.edges))]
 
 
 def _rules_of_op(node: OpNode) -> list[Rule]:
@@ -76,7 +76,7 @@ def _rules_of_op(node: OpNode) -> list[Rule]:
     names: Sequence[str] = op.inputs if isinstance(op, Pointwise) else op.differentiable
     if op.joint:
         rule, together = op.rules[names[0]], ", ".join(names)
-        own = [f"{names[0]}[{place}]" for place in range(len(node.edges))] if op.sequence else names
+        own = [f"{names[0]}[{index}]" for index in range(len(node.edges))] if op.sequence else names
         return [Rule(name, rule, real, together) for name in own]
     return [
         Rule(name) if edge is None else Rule(name, op.rules[name], real)
@@ -101,7 +101,7 @@ def saved_by(node: Node) -> dict[str, Any]:
         return {}
     names = node.names if isinstance(node, OpNode) else node.saved_names()
     try:
-        values = {name: node.unpack_one(place) for place, name in enumerate(names) if not node.is_packed(place)}
+        values = {name: node.unpack_one(index) for index, name in enumerate(names) if not node.is_packed(index)}
     except RuntimeError:
         return {}
     if isinstance(node, OpNode):
@@ -123,7 +123,7 @@ def packed_by(node: Node) -> tuple[str, ...]:
     if not isinstance(node, SavingNode) or node.is_freed():
         return ()
     names = node.names if isinstance(node, OpNode) else node.saved_names()
-    return tuple([name for place, name in enumerate(names) if node.is_packed(place)])
+    return tuple([name for index, name in enumerate(names) if node.is_packed(index)])
 
 
 def gradient_names(node: Node) -> list[str]:
@@ -184,7 +184,7 @@ def _named(function: Callable[..., Any], count: int, skip: bool = True) -> list[
     found: list[str] = []
     for parameter in list(inspect.signature(function).parameters.values())[skip:]:
         if parameter.kind is parameter.VAR_POSITIONAL:
-            found += [f"{parameter.name}[{place}]" for place in range(count - len(found))]
+            found += [f"{parameter.name}[{index}]" for index in range(count - len(found))]
         elif parameter.kind is not parameter.KEYWORD_ONLY:
             found.append(parameter.name)
-    return [*found, *[f"argument {place}" for place in range(len(found), count)]][:count]
+    return [*found, *[f"argument {index}" for index in range(len(found), count)]][:count]

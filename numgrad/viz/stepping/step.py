@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...autograd.node import AccumulateGrad, Node
@@ -12,23 +13,23 @@ from ..values import value_text
 from .rules import Rule, attribute, gradient_names
 
 
+@dataclass(eq=False)
 class Run:
     """What all steps of one backward have in common.
 
     Attributes:
-        count: how many there are.
         limit: elements up to which a tensor is copied; larger ones are summarized.
         drawing: the graph before backward, if it can be drawn.
+        count: how many steps there are.
         names: by the identity of a tensor that a step accumulates into, what it is called.
         outputs: by a node's number and that of its output, what that is called.
     """
 
-    def __init__(self, limit: float, drawing: Drawing | None):
-        self.count = 0
-        self.limit = limit
-        self.drawing = drawing
-        self.names: dict[int, str] = {}
-        self.outputs: dict[tuple[int, int], str] = {}
+    limit: float
+    drawing: Drawing | None
+    count: int = 0
+    names: dict[int, str] = field(default_factory=dict)
+    outputs: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
 def tensor_name(run: Run, tensor: Any) -> str:
@@ -36,30 +37,30 @@ def tensor_name(run: Run, tensor: Any) -> str:
     return run.names.get(id(tensor)) or f"a tensor of shape {list(tensor.shape)}"
 
 
+@dataclass(eq=False, repr=False)
 class Result:
     """The gradient of one input of a node.
 
     Attributes:
         source: the number of the step that made it.
-        place: which of the node's inputs it is of.
+        index: which of the node's inputs it is of.
         rule: the input's name and how the gradient is computed.
+        node, output: where it was sent: the gradient of which output of which node.
         gradient: what was sent on; None if a hook has taken it away.
         before_hooks: what was to be sent, before a hook of the node changed it; None if none has.
         summed: the shape in which the rule gave it, if it was summed to that of the input, which was broadcast.
-        node, output: where it was sent: the gradient of which output of which node.
         step: the number of the step at which it arrived; None if there was none.
     """
 
-    def __init__(self, source: int, place: int, rule: Rule, node: Node, output: int):
-        self.source = source
-        self.place = place
-        self.rule = rule
-        self.node = node
-        self.output = output
-        self.gradient: Any = None
-        self.before_hooks: Any = None
-        self.summed: tuple[int, ...] | None = None
-        self.step: int | None = None
+    source: int
+    index: int
+    rule: Rule
+    node: Node
+    output: int
+    gradient: Any = None
+    before_hooks: Any = None
+    summed: tuple[int, ...] | None = None
+    step: int | None = None
 
     @property
     def input(self) -> str:
@@ -75,6 +76,7 @@ class Result:
         return f"<Result: gradient of {self.input}, to {self.node.name()}>"
 
 
+@dataclass(eq=False)
 class Accumulated:
     """What became of the ``grad`` of a tensor: of a leaf, or of one that ``retain_grad()`` was called on.
 
@@ -83,10 +85,9 @@ class Accumulated:
         before, after: its ``grad`` at the beginning and at the end of the step, or None.
     """
 
-    def __init__(self, tensor: Any, before: Any):
-        self.tensor = tensor
-        self.before = before
-        self.after: Any = None
+    tensor: Any
+    before: Any
+    after: Any = None
 
 
 class Step:
@@ -95,7 +96,7 @@ class Step:
     Gradients and other values are as they were then: copies without a graph, or, of large tensors, a ``Summary``.
 
     Attributes:
-        number: its place in the order of steps, from 1.
+        number: its index in the order of steps, from 1.
         node: the node.
         gradients: for each output of the node the gradient that its rules were given, None where there was none.
         sources: for each output the numbers of the steps whose gradients were added up, None standing for a gradient
@@ -119,6 +120,7 @@ class Step:
         self.number = number
         self.node = node
         self.gradients: tuple[Any, ...] = (None,) * (1 + len(node.more_outputs or ()))
+        self.arrived = self.gradients
         self.sources: tuple[tuple[int | None, ...], ...] = ()
         self.hooks: tuple[str, ...] = ()
         self.changed = False
@@ -130,20 +132,10 @@ class Step:
         self.remark: str | None = None
         self.outer = outer
         self.depth: int = 0 if outer is None else outer.depth + 1
-        self._arrived: tuple[Any, ...] | None = None
-
-    @property
-    def arrived(self) -> tuple[Any, ...]:
-        """The gradients before hooks saw them."""
-        return self.gradients if self._arrived is None else self._arrived
-
-    @arrived.setter
-    def arrived(self, values: tuple[Any, ...]) -> None:
-        self._arrived = values
 
     @property
     def outermost(self) -> Step:
-        """The step that it ran within, however deep: its own node may belong to a graph that was made in backward."""
+        """The step that all others ran within: its own node may belong to a graph that was made in backward."""
         step = self
         while step.outer is not None:
             step = step.outer

@@ -63,8 +63,8 @@ class Stepper:
         self.back.disabled = number == 1
         self.next.disabled = number == len(self.steps)
 
-    def _made(self, place: int) -> str:
-        return step_html(self.steps[place], self.frames, self._lines)
+    def _made(self, index: int) -> str:
+        return step_html(self.steps[index], self.frames, self._lines)
 
 
 def _button(text: str, icon: str, tooltip: str) -> Any:
