@@ -111,7 +111,7 @@ def explain(tensor: Tensor | Node | Module | None, output: Tensor | None = None)
     return Explanation(f"{subject.described()}.", topics)
 
 
-#: What is said in place of an account: a summary, and what there is to say by topic.
+#: What is said of anything but a tensor: a summary, and what there is to say by topic.
 Account = tuple[str, dict[str, str]]
 
 

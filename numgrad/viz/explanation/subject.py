@@ -14,7 +14,7 @@ from ...core.tensor import Tensor
 
 
 class Subject:
-    """A tensor and its place in the graph.
+    """A tensor, and where it is in the graph.
 
     Attributes:
         tensor: the tensor.
@@ -41,8 +41,8 @@ class Subject:
         """The nodes, of all that there are, that would send it a gradient."""
         if self.target is None:
             return []
-        place = (self.target, self.number)
-        return [node for node in alive(Node) if place in getattr(node, "edges", ())]
+        edge = (self.target, self.number)
+        return [node for node in alive(Node) if edge in getattr(node, "edges", ())]
 
     def described(self) -> str:
         """What it is, as the beginning of a sentence."""
@@ -52,14 +52,13 @@ class Subject:
             origin = "a leaf"
         else:
             origin = "made by no recorded operation"
-        kind = type(self.tensor).__name__.lower()
-        return f"A {kind} of {described(self.tensor)}, {origin}"
+        return f"A {type(self.tensor).__name__.lower()} of {described(self.tensor)}, {origin}"
 
 
 def described(tensor: Tensor) -> str:
     """Shape and dtype, and the GPU that it lies on."""
-    place = f" on {tensor.device}" if tensor.is_cuda else ""
-    return f"shape {list(tensor.shape)}, {tensor._layout.type.dtype.name}{place}"
+    device = f" on {tensor.device}" if tensor.is_cuda else ""
+    return f"shape {list(tensor.shape)}, {tensor._layout.type.dtype.name}{device}"
 
 
 def described_best(tensors: Sequence[Tensor]) -> str:
@@ -67,12 +66,12 @@ def described_best(tensors: Sequence[Tensor]) -> str:
     return Subject(min(tensors, key=Tensor._is_view)).described()[2:]
 
 
-_Kind = TypeVar("_Kind")
+_Class = TypeVar("_Class")
 
 
-def alive(kind: type[_Kind]) -> list[_Kind]:
+def alive(cls: type[_Class]) -> list[_Class]:
     """All objects of a class in this process."""
-    return [thing for thing in gc.get_objects() if issubclass(type(thing), kind)]
+    return [thing for thing in gc.get_objects() if issubclass(type(thing), cls)]
 
 
 def on_the_same_memory(tensor: Tensor) -> list[Tensor]:
@@ -82,7 +81,7 @@ def on_the_same_memory(tensor: Tensor) -> list[Tensor]:
     for node in alive(SavingNode):
         saved: Any = getattr(node, "saved", None)
         if saved.__class__ is tuple:
-            own |= {id(value) for place, value in enumerate(saved) if node.saved_output(place) is not None}
+            own |= {id(value) for index, value in enumerate(saved) if node.saved_output(index) is not None}
     others = [other for other in alive(Tensor) if other is not tensor and id(other) not in own]
     return [other for other in others if getattr(other, "_storage", None) is memory]
 

@@ -13,6 +13,7 @@ from ...autograd.hooks import hook_name
 from ...autograd.locations import DETACHED, FOREIGN, GIVEN, UNRECORDED, Location, changes_since, origin_of
 from ...autograd.node import Node
 from ...autograd.operations import operations
+from ...autograd.order import edges_of
 from ...autograd.saved import SavingNode
 from ...core.display import counted
 from ...core.tensor import Tensor
@@ -34,9 +35,9 @@ def requires_text(subject: Subject) -> str:
 
 
 def _why_not(tensor: Tensor) -> str:
-    kind = tensor._layout.type.dtype
-    if not kind.differentiable:
-        return f"There are no derivatives of {kind.name}: only floating-point and complex tensors have some."
+    dtype = tensor._layout.type.dtype
+    if not dtype.differentiable:
+        return f"There are no derivatives of {dtype.name}: only floating-point and complex tensors have some."
     if tensor.is_inference():
         return "It was made under inference_mode(), where nothing is ever recorded; clone() it to compute with it."
     if type(tensor).__name__ == "Parameter":  # numgrad.nn need not be loaded to find that out
@@ -113,7 +114,7 @@ def _account(known: Contributions) -> str:
     for group in groups[-SHOWN:]:
         call, sources, changed_by = group[0]
         lines.append(str(call))
-        names = [f"{name} ({place.brief})" if place is not None else name for name, place in sources]
+        names = [name if location is None else f"{name} ({location.brief})" for name, location in sources]
         often = [f"{len(group)} times"] if len(group) > 1 else []
         hooked = [f"changed by its hooks ({listed(changed_by)})"] if changed_by else []
         lines.append("    " + ", ".join([*often, f"from {listed(names) or 'the call itself'}", *hooked]))
@@ -218,49 +219,44 @@ def dependence_text(subject: Subject, output: Tensor) -> str:
         return "the tensor itself."
     if not output.requires_grad:
         return f"{other.described()}. It requires no gradient: {requires_text(other)[7:]}"
-    ways = _ways(other.target, subject) if subject.tensor.requires_grad else 0
-    if not ways or other.target is None or subject.target is None:
+    paths = _path_count(other.target, subject) if subject.tensor.requires_grad else 0
+    if not paths or other.target is None or subject.target is None:
         _, leaves = nodes_behind(other.target)
         on = f", only on leaves of {_shapes(leaves)}" if leaves else ""
         return f"{other.described()}. It does not depend on the tensor{on}."
-    names = [node.name() for node in _way(other.target, subject.target)]
+    names = [node.name() for node in _shortest_path(other.target, subject.target)]
     if len(names) > 2 * NAMED:
         names[NAMED:-NAMED] = [f"({len(names) - 2 * NAMED} more)"]
-    number = f"{MANY} paths or more" if ways == MANY else counted(ways, "path")
-    by = f"{number} {'leads' if ways == 1 else 'lead'} back to the tensor"
-    return f"{other.described()}. {by}{', the shortest' if ways > 1 else ''}: {' <- '.join(names)}"
+    number = f"{MANY} paths or more" if paths == MANY else counted(paths, "path")
+    by = f"{number} {'leads' if paths == 1 else 'lead'} back to the tensor"
+    return f"{other.described()}. {by}{', the shortest' if paths > 1 else ''}: {' <- '.join(names)}"
 
 
-def _ways(start: Node | None, subject: Subject) -> int:
+def _path_count(start: Node | None, subject: Subject) -> int:
     """How many paths lead from a node to where the gradient of the tensor arrives, no more than MANY."""
     nodes, _ = nodes_behind(start)
-    ways: dict[Node, int] = {}
+    paths: dict[Node, int] = {}
     for node in reversed(nodes):  # the oldest first: what a node leads to is known before it
         found = sum(
-            ways.get(edge[0], 0) + (edge[0] is subject.target and edge[1] == subject.number)
-            for edge in node.edges if edge is not None
+            paths.get(other, 0) + (other is subject.target and number == subject.number)
+            for other, number in edges_of(node)
         )
-        ways[node] = min(found, MANY)  # the numbers themselves would be as long as the graph is deep
-    return ways.get(start, 0) if start is not None and start is not subject.target else 0
+        paths[node] = min(found, MANY)  # the numbers themselves would be as long as the graph is deep
+    return paths.get(start, 0) if start is not None and start is not subject.target else 0
 
 
-def _way(start: Node, target: Node) -> list[Node]:
+def _shortest_path(start: Node, target: Node) -> list[Node]:
     """The shortest path from a node to another, both included."""
     before: dict[Node, Node | None] = {start: None}
-    front = [start]
-    while target not in before:
-        reached = []
-        for node in front:
-            for edge in node.edges:
-                if edge is not None and edge[0] not in before:
-                    before[edge[0]] = node
-                    reached.append(edge[0])
-        front = reached
-    path: list[Node] = []
-    reached_from: Node | None = target
-    while reached_from is not None:
-        path.append(reached_from)
-        reached_from = before[reached_from]
+    reached = [start]
+    for node in reached:  # the nearest first; it grows meanwhile
+        for other, _ in edges_of(node):
+            if other not in before:
+                before[other] = node
+                reached.append(other)
+    path = [target]
+    while (previous := before[path[-1]]) is not None:
+        path.append(previous)
     return path[::-1]
 
 

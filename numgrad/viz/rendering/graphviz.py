@@ -13,22 +13,8 @@ from html import escape
 from typing import Any, NamedTuple
 
 from ..graph.picture import Arrow, Box, Group, Picture
-from .style import (
-    CAPTION,
-    DARK,
-    GREY,
-    LABEL,
-    LIGHT_UP,
-    QUIET,
-    ROW,
-    TITLE,
-    TONES,
-    box_size,
-    label_column,
-    label_size,
-    sans_width,
-    style_of,
-)
+from .sizes import CAPTION, LABEL, ROW, TITLE, box_size, label_column, label_size, sans_width
+from .style import DARK, GREY, LIGHT_UP, QUIET, TONES, style_of
 
 #: A point: from the left, from the top.
 Point = tuple[float, float]

@@ -1,14 +1,7 @@
-"""How pictures look: colours, sizes of the type, and how large a text will be.
-
-The text is dark, in filled boxes with mid-grey around them, on a light or a dark page.  The widths of characters are
-those of DejaVu Sans, which is wider than other sans-serif fonts; fixed-width fonts are nearly all alike.  Because
-nothing is measured with the fonts of this machine, boxes hold their text whatever fonts a reader has, and a picture is
-the same everywhere.
-"""
+"""Colours and lines of the pictures: dark text in filled boxes, mid-grey around them, on a light or a dark page."""
 
 from __future__ import annotations
 
-import unicodedata
 from typing import NamedTuple
 
 from ..graph.picture import Box, Picture
@@ -61,74 +54,3 @@ def style_of(picture: Picture, box: Box) -> Style:
     if box.key in picture.lit or box.key in picture.trail:
         style = STYLES["lit" if box.key in picture.lit else "trail"]._replace(radius=style.radius)
     return style
-
-
-#: Sizes of the type: of titles, of the rows below them, at arrows and of the captions of groups.
-TITLE, ROW, LABEL, CAPTION = 13.0, 10.5, 10.0, 11.5
-#: From one row to the next, and from the frame of a box to its text.
-LINE, PADDING = 14.0, 9.0
-
-
-class Size(NamedTuple):
-    """Width and height."""
-
-    width: float
-    height: float
-
-
-def label_column(box: Box) -> int:
-    """The characters of the column of labels, with the gap that follows it."""
-    longest = max((len(row.label) for row in box.rows), default=0)
-    return longest + 1 if longest else 0
-
-
-def rows_width(box: Box) -> float:
-    """The width of a box's rows: labels and texts in two columns."""
-    column = " " * label_column(box)
-    return max((monospace_width(column + row.text, ROW) for row in box.rows), default=0.0)
-
-
-def box_size(box: Box) -> Size:
-    """The size of a box that holds its text."""
-    title = sum(sans_width(text, TITLE, strong) for text, strong in box.title)
-    width = max(title, rows_width(box)) + 2 * PADDING
-    return Size(max(width, 44.0), TITLE + len(box.rows) * LINE + 2 * PADDING - 3)
-
-
-def label_size(text: str, size: float = LABEL) -> Size:
-    """The size of some lines at an arrow."""
-    lines = text.split("\n")
-    return Size(max(monospace_width(line, size) for line in lines) + 10, len(lines) * (size + 3))
-
-
-#: The width of a character of a fixed-width font, for a size of 1.
-MONOSPACE = 0.602
-
-#: Widths of the letters in bold, for a size of 1; the others are taken to be as wide as a digit.
-_WIDTHS = {
-    character: width
-    for width, characters in {
-        0.36: "'ijl IJ|\\/.,:;", 0.45: "-f!()[]tr_`", 0.6: '"*?zcs', 0.67: "vxyLkaeEFT", 0.73: "bdghnopquSYPCZ{}$",
-        0.77: "BAKRVX", 0.84: "UGD#+<=>HN^~OQ&", 0.92: "w", 1.02: "%@Mm", 1.1: "W",
-    }.items()
-    for character in characters
-}  # fmt: skip
-_DIGIT, _REGULAR = 0.7, 0.92
-#: The padding of boxes makes up for what is left off: most readers have narrower fonts.
-_TIGHT = 0.94
-
-
-def sans_width(text: str, size: float, bold: bool = False) -> float:
-    """The width of a text in a sans-serif font."""
-    width = sum(_WIDTHS.get(character, _DIGIT) * _cells(character) for character in text)
-    return size * width * _TIGHT * (1 if bold else _REGULAR)
-
-
-def monospace_width(text: str, size: float) -> float:
-    """The width of a text in a fixed-width font."""
-    return size * MONOSPACE * sum(map(_cells, text))
-
-
-def _cells(character: str) -> int:
-    """2 for the wide characters of East Asian scripts, otherwise 1."""
-    return 1 if character.isascii() or unicodedata.east_asian_width(character) not in "WF" else 2

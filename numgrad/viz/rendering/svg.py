@@ -9,26 +9,8 @@ from typing import NamedTuple
 
 from ..graph.picture import Box, Picture
 from .graphviz import Curve, Layout, Point, Rectangle
-from .style import (
-    CAPTION,
-    GREY,
-    LABEL,
-    LIGHT_UP,
-    LINE,
-    MONO,
-    MONOSPACE,
-    PADDING,
-    QUIET,
-    ROW,
-    SANS,
-    TITLE,
-    TONES,
-    Style,
-    label_column,
-    label_size,
-    rows_width,
-    style_of,
-)
+from .sizes import CAPTION, LABEL, LINE, MONOSPACE, PADDING, ROW, TITLE, label_column, label_size, rows_width
+from .style import GREY, LIGHT_UP, MONO, QUIET, SANS, TONES, Style, style_of
 
 #: Around the picture.
 MARGIN = 6.0
