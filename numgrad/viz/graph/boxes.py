@@ -40,10 +40,7 @@ class Describer:
         """The box of a leaf, which stands for its AccumulateGrad, too."""
         leaf = node.variable
         rows = [*self._tensor_rows(leaf), *self._gradient_rows("grad", leaf._grad, (node.sequence, 0))]
-        if leaf._hooks is not None:
-            rows += _hook_rows([*leaf._hooks.hooks.values(), leaf._hooks.post_accumulate])
-        rows += _node_hook_rows(node)
-        rows.append(Row("", "AccumulateGrad", "quiet"))
+        rows += [*_hook_rows(node), Row("", "AccumulateGrad", "quiet")]
         return Box(key, "leaf", _title(self.names.of(leaf), "leaf"), tuple(rows), group)
 
     def data(self, key: str, tensor: Tensor) -> Box:
@@ -106,7 +103,7 @@ class Describer:
         attached = node.attached
         if attached is None:
             return []
-        rows = _node_hook_rows(node)
+        rows = _hook_rows(node)
         for number, weak in attached.tensor_hooks.retained.items():
             tensor = weak()
             if tensor is not None:
@@ -155,16 +152,28 @@ def _parts(name: str) -> tuple[Run, ...]:
     return tuple([part for part in parts if part[0]])
 
 
-def _node_hook_rows(node: Node) -> list[Row]:
-    if node.attached is None:
-        return []
-    attached = node.attached
-    return _hook_rows([attached.pre_hooks, *attached.tensor_hooks.hooks.values(), attached.post_hooks])
-
-
-def _hook_rows(registered: Sequence[Any]) -> list[Row]:
-    found = [readable(hook_name(hook)) for hooks in registered if hooks for hook in hooks.values()]
+def _hook_rows(node: Node) -> list[Row]:
+    found = [readable(hook_name(hook)) for hook, _ in hooks_at(node)]
     return [Row("", f"{'hook' if len(found) == 1 else 'hooks'} {', '.join(found)}")] if found else []
+
+
+def hooks_at(node: Node) -> list[tuple[Any, str]]:
+    """The hooks that run at a node, in their order, each with how it was registered."""
+    attached = node.attached
+    if isinstance(node, AccumulateGrad):
+        of_tensors = node.variable._hooks
+    else:
+        of_tensors = None if attached is None else attached.tensor_hooks
+    parts: list[tuple[Any, str]] = []
+    if of_tensors is not None:
+        parts += [(hooks, "register_hook") for hooks in of_tensors.hooks.values()]
+    if attached is not None:
+        parts.append((attached.pre_hooks, "register_prehook of the node"))
+    if of_tensors is not None:
+        parts.append((of_tensors.post_accumulate, "register_post_accumulate_grad_hook"))
+    if attached is not None:
+        parts.append((attached.post_hooks, "register_hook of the node"))
+    return [(hook, how) for hooks, how in parts if hooks for hook in hooks.values()]
 
 
 #: Saved tensors that are listed in a box.

@@ -14,11 +14,12 @@ from weakref import WeakKeyDictionary
 
 from ...autograd.accumulation import fit
 from ...autograd.grad_mode import LEVELS, state
-from ...autograd.hooks import RemovableHandle, TensorHooks, add_hook, hook_name
+from ...autograd.hooks import RemovableHandle, add_hook, hook_name
 from ...autograd.node import AccumulateGrad, Node
 from ...autograd.operations import operations
 from ...autograd.watching import NODE, RULE, Watcher
 from ...core.tensor import Tensor
+from ..graph.boxes import hooks_at
 from ..values import snapshot
 from .rules import packed_by, remark, rules_of, saved_by
 from .step import Accumulated, Result, Run, Step
@@ -97,7 +98,7 @@ class StepRecording(Watcher):
                 if result is not None:
                     result.step = step.number
         step.rules, step.remark = rules_of(node), remark(node)
-        step.hooks = _hooks_of(node)
+        step.hooks = tuple([f"{hook_name(hook)} ({how})" for hook, how in hooks_at(node)])
         if node.__class__ is AccumulateGrad:
             arrived = [_sum(origins[0])] if step.hooks else [None]
         else:
@@ -236,21 +237,3 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, Tensor) and isinstance(other, Tensor):
         return one._host_array().tobytes() == other._host_array().tobytes()
     return one is other
-
-
-def _hooks_of(node: Node) -> tuple[str, ...]:
-    """The hooks that run at a node, in their order, each with how it was registered."""
-    found: list[tuple[Any, str]] = []
-    attached = node.attached
-    of_tensors: TensorHooks | None = None if attached is None else attached.tensor_hooks
-    if isinstance(node, AccumulateGrad):
-        of_tensors = node.variable._hooks
-    for hooks in () if of_tensors is None else of_tensors.hooks.values():
-        found += [(hook, "register_hook") for hook in hooks.values()]
-    if attached is not None:
-        found += [(hook, "register_prehook of the node") for hook in attached.pre_hooks.values()]
-    if isinstance(node, AccumulateGrad) and of_tensors is not None and of_tensors.post_accumulate:
-        found += [(hook, "register_post_accumulate_grad_hook") for hook in of_tensors.post_accumulate.values()]
-    if attached is not None:
-        found += [(hook, "register_hook of the node") for hook in attached.post_hooks.values()]
-    return tuple([f"{hook_name(hook)} ({how})" for hook, how in found])
