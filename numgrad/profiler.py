@@ -86,12 +86,12 @@ def schedule(
             raise ValueError(f"Step must be non-negative. Got {step}.")
         if step < skip_first:
             return ProfilerAction.NONE
-        cycle, place = divmod(step - skip_first + (wait if skip_first_wait else 0), length)
-        if (repeat and cycle >= repeat) or place < wait:
+        cycle, position = divmod(step - skip_first + (wait if skip_first_wait else 0), length)
+        if (repeat and cycle >= repeat) or position < wait:
             return ProfilerAction.NONE
-        if place < wait + warmup:
+        if position < wait + warmup:
             return ProfilerAction.WARMUP
-        return ProfilerAction.RECORD if place < length - 1 else ProfilerAction.RECORD_AND_SAVE
+        return ProfilerAction.RECORD if position < length - 1 else ProfilerAction.RECORD_AND_SAVE
 
     return action
 

@@ -133,8 +133,8 @@ def _blas() -> str:
     found = [" ".join(str(blas[key]) for key in ("name", "version") if key in blas) + " in NumPy"]
     for library in threadpoolctl.threadpool_info():
         if library["user_api"] == "blas":
-            kind = f"{library['internal_api']} {library['version']} for {library.get('architecture', 'any processor')}"
-            found.append(f"{kind}, {library['num_threads']} threads ({library.get('threading_layer', 'unknown')})")
+            build = f"{library['internal_api']} {library['version']} for {library.get('architecture', 'any processor')}"
+            found.append(f"{build}, {library['num_threads']} threads ({library.get('threading_layer', 'unknown')})")
     return f"matrices are multiplied by {name}; {'; '.join(found)}"
 
 

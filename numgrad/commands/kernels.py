@@ -17,12 +17,12 @@ from numgrad.viz.inspection import SIZE, Inspection, inspect_example
 _NAME = re.compile(r"(\w+)_[0-9a-f]{24}\.(bin|gpu)")
 
 
-def print_kernels(names: Sequence[str], kind: str = "float32", size: int = SIZE, sections: Sequence[str] = ()) -> bool:
+def print_kernels(names: Sequence[str], dtype: str = "float32", size: int = SIZE, sections: Sequence[str] = ()) -> bool:
     """Inspect the operations of these names on examples, and print it; return whether there was one of each name.
 
     Args:
         names: of operations.
-        kind: the dtype of the examples' tensors.
+        dtype: of the examples' tensors.
         size: how many elements they have, about.
         sections: what to print beside the figures: see ``Inspection.text``.  For "cuda" and "ptx" the example is tried
             on a GPU; where there is none, the kernels that it would run are made, but nothing is run.
@@ -30,7 +30,7 @@ def print_kernels(names: Sequence[str], kind: str = "float32", size: int = SIZE,
     found = True
     for number, name in enumerate(names):
         try:
-            texts = list(_texts(name, size, to_dtype(kind), sections))
+            texts = list(_texts(name, size, to_dtype(dtype), sections))
         except (TypeError, ValueError) as error:
             print(f"python -m numgrad kernels: {error}", file=sys.stderr)
             found = False
@@ -39,26 +39,26 @@ def print_kernels(names: Sequence[str], kind: str = "float32", size: int = SIZE,
     return found
 
 
-def _texts(name: str, size: int, kind: dtype, sections: Sequence[str]) -> Iterator[str]:
+def _texts(name: str, size: int, dtype: dtype, sections: Sequence[str]) -> Iterator[str]:
     """What there is to print of one operation: of the CPU's kernels, and of those of GPUs."""
     of_gpus = [section for section in sections if section in ("cuda", "ptx")]
     of_cpu = [section for section in sections if section not in of_gpus]
-    on_gpu = _inspect_on_gpu(name, size, kind) if of_gpus else None
+    on_gpu = _inspect_on_gpu(name, size, dtype) if of_gpus else None
     if on_gpu is None:  # numba-cuda is not installed: what of it can be seen all the same
-        yield inspect_example(name, size, kind).text(*sections)
+        yield inspect_example(name, size, dtype).text(*sections)
         return
     if of_cpu:
-        yield inspect_example(name, size, kind).text(*of_cpu)
+        yield inspect_example(name, size, dtype).text(*of_cpu)
     yield on_gpu.text(*of_gpus)
 
 
-def _inspect_on_gpu(name: str, size: int, kind: dtype) -> Inspection | None:
+def _inspect_on_gpu(name: str, size: int, dtype: dtype) -> Inspection | None:
     """An inspection of the operation on a GPU, or of what would run there; None without numba-cuda."""
     try:
         begin_cuda(dry=needs.is_simulated() or not gpu_count())
     except ImportError:
         return None
-    return inspect_example(name, size, kind, "cuda")
+    return inspect_example(name, size, dtype, "cuda")
 
 
 def list_kernels() -> None:

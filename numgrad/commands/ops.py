@@ -18,7 +18,7 @@ _DIFFERENCE = "Unlike PyTorch"
 def print_ops(names: list[str]) -> bool:
     """Print the entries called ``names``, or all; return whether there is something of each name.
 
-    A public function without an entry of its name is printed with the entries that serve it by kinds of argument.
+    A public function without an entry of its name is printed with the entries that serve it by forms of argument.
     """
     known: dict[str, list[Op]] = {}
     for op in ops.values():

@@ -153,8 +153,8 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
             self._print_within(f"{kernel!r}", *[f"| {line}".rstrip() for line in kernel.text.strip().splitlines()])
         name = launch.name if kernel is None else f"kernel {launch.name}"
         taken = f"{launch.time * 1e6:.1f} us, {launch.bandwidth:.2f} GB/s"
-        place = ", on several threads" if launch.parallel else f", on {launch.device}" * (launch.device != "cpu")
-        self._print_within(f"{name}: {counted(launch.elements, 'element')}, {launch.bytes} bytes, {taken}{place}")
+        where = ", on several threads" if launch.parallel else f", on {launch.device}" * (launch.device != "cpu")
+        self._print_within(f"{name}: {counted(launch.elements, 'element')}, {launch.bytes} bytes, {taken}{where}")
         self._here.apart += perf_counter_ns() - begun
 
     def _made(self, name: str, begun: int, ended: int) -> None:

@@ -1,7 +1,7 @@
 """Pieces of HTML: elements, whose content is escaped, and the frame that everything is shown in.
 
-What is shown takes on the colours around it, so that it suits light and dark pages alike, and can be read where the
-style is taken away, as some web sites do.
+It has the colours of the page, so that it suits light and dark pages alike, and can be read where the style is taken
+away, as some web sites do.
 """
 
 from __future__ import annotations
@@ -36,10 +36,16 @@ def faint(*content: Any) -> Html:
 def table(rows: Iterable[Iterable[Any]], head: Iterable[Any] = (), *, class_: str = "") -> Html:
     """A table; the first cell of each row is its heading.  A cell that is no ``<td>`` or ``<th>`` becomes one."""
     titles = [_cell("th", title) for title in head]
-    lines = [_row([_cell("td" if place else "th", cell) for place, cell in enumerate(row)]) for row in rows]
+    lines = [_row([_cell("td" if index else "th", cell) for index, cell in enumerate(row)]) for row in rows]
     top = element("thead", _row(titles)) if titles else Html()
     attributes = {"class_": class_} if class_ else {}
     return element("table", top, element("tbody", *lines), **attributes)
+
+
+def unfolding(head: Any, *content: Any, is_open: bool = False) -> Html:
+    """What can be unfolded below its heading."""
+    attributes = {"open": ""} if is_open else {}
+    return element("details", element("summary", head), *content, **attributes)
 
 
 def _cell(name: str, content: Any) -> Html:
@@ -52,12 +58,12 @@ def _row(cells: list[Html]) -> Html:
 
 
 def framed(*content: Any, height: str = "32em") -> str:
-    """The whole of what is shown, with its style; where that is taken away, the whole still keeps to its place.
+    """The whole of what is shown, with its style; where that is taken away, it is still no larger than its cell.
 
     What is higher than ``height`` scrolls; "none" is for what can be folded instead.
     """
-    place = f"max-width: 100%; max-height: {height}; overflow: auto"
-    return element("div", element("style", Html(_STYLE)), *content, class_="numgrad", style=place)
+    size = f"max-width: 100%; max-height: {height}; overflow: auto"
+    return element("div", element("style", Html(_STYLE)), *content, class_="numgrad", style=size)
 
 
 # The selectors have to outdo JupyterLab's own for tables.

@@ -13,7 +13,7 @@ from ..autograd.profiler.table import columns_of, format_time
 from ..core import printing
 from ..core.display import counted, number_of_bytes
 from ..core.printing import origin_text
-from .html import Html, element, faint, framed, joined, table
+from .html import Html, element, faint, framed, joined, table, unfolding
 
 #: Where more numbers than these would be shown, since it was asked to print all, it is done in text.
 _MOST_NUMBERS = 10_000
@@ -76,10 +76,10 @@ def _number_rows(texts: list[str], positions: Sequence[np.ndarray], shape: tuple
 
     lines = []
     before: tuple[int, ...] | None = None
-    for number, index in enumerate(itertools.product(*[place.tolist() for place in positions[:-1]])):
+    for number, index in enumerate(itertools.product(*[along_one.tolist() for along_one in positions[:-1]])):
         attributes = {}
         if before is not None:
-            changed = next(place for place, (old, new) in enumerate(zip(before, index, strict=True)) if old != new)
+            changed = next(dim for dim, (old, new) in enumerate(zip(before, index, strict=True)) if old != new)
             if index[changed] > before[changed] + 1:
                 lines.append(row("⋮", ["⋮"] * step))
             if changed < len(index) - 1:
@@ -102,8 +102,7 @@ _UNFOLDED, _MOST_MODULES = 20, 2000
 def module_html(module: Any) -> str:
     """The module as HTML."""
     size = sum(1 for _ in module.modules())
-    places = iter(range(_MOST_MODULES))
-    tree = _module_tree(None, module, size <= _UNFOLDED, places, outermost=True)
+    tree = _module_tree(None, module, size <= _UNFOLDED, iter(range(_MOST_MODULES)), outermost=True)
     more = faint(f"the first {_MOST_MODULES:,} of {counted(size, 'module')}") if size > _MOST_MODULES else ""
     return framed(tree, more)
 
@@ -129,20 +128,19 @@ def _elements(tensors: list[Any]) -> int:
 
 
 def _module_tree(
-    name: str | None, module: Any, unfolded: bool, places: Iterator[int], *, outermost: bool = False
+    name: str | None, module: Any, unfolded: bool, allowed: Iterator[int], *, outermost: bool = False
 ) -> Html:
-    """A module and what is below it; a place is taken for each module, and when there are none left no more follow."""
-    if next(places, None) is None:
+    """A module and what is below it; each module uses up one of ``allowed``, and when it is empty no more follow."""
+    if next(allowed, None) is None:
         return Html()
     line = _module_line(name, module, outermost)
     tensors = _tensor_rows(module)
-    below = [_module_tree(key, child, unfolded, places) for key, child in module._modules.items() if child is not None]
+    below = [_module_tree(key, child, unfolded, allowed) for key, child in module._modules.items() if child is not None]
     if not tensors and not below:
         return element("div", line)
     inside = [table(tensors, class_="left")] if tensors else []
-    attributes = {"open": ""} if outermost or (unfolded and below) else {}
     content = element("div", *inside, *below, style="margin-left: 1.3em")
-    return element("details", element("summary", line), content, **attributes)
+    return unfolding(line, content, is_open=outermost or (unfolded and bool(below)))
 
 
 def _module_line(name: str | None, module: Any, outermost: bool) -> Html:
@@ -156,10 +154,10 @@ def _module_line(name: str | None, module: Any, outermost: bool) -> Html:
 def _tensor_rows(module: Any) -> list[list[Any]]:
     """A row for each parameter and buffer of the module's own."""
     rows = []
-    for kind, own in (("", module._parameters), ("buffer", module._buffers)):
+    for category, own in (("", module._parameters), ("buffer", module._buffers)):
         for name, tensor in own.items():
             if tensor is not None:
-                remark = kind or ("" if tensor.requires_grad else "requires_grad=False")
+                remark = category or ("" if tensor.requires_grad else "requires_grad=False")
                 rows.append([name, list(tensor.shape), tensor.dtype.name, faint(remark)])
     return rows
 

@@ -113,11 +113,11 @@ def _trimmed(lines: list[str]) -> list[str]:
 
 def loops(lines: list[str]) -> Iterator[Loop]:
     """The loops of a function that have no other within them."""
-    places = {label[1]: number for number, line in enumerate(lines) if (label := _LABEL.match(line))}
+    label_lines = {label[1]: number for number, line in enumerate(lines) if (label := _LABEL.match(line))}
     ends: dict[int, int] = {}
     for number, line in enumerate(lines):
         jump = _JUMP.match(line)
-        if jump and (begin := places.get(jump[1], number)) < number:
+        if jump and (begin := label_lines.get(jump[1], number)) < number:
             ends[begin] = max(number, ends.get(begin, 0))
     for begin, end in ends.items():
         leaves = any(line.split()[0] in ("ret", "retq") for line in lines[begin:end])  # a jump to the function's end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +27,7 @@ def shown_ptx(code: str) -> str:
 
 
 class InspectedKernel:
-    """A kernel of the CPU, or what a library did in the place of one, with the runs that were looked at.
+    """A kernel of the CPU, or what a library ran instead of one, with the runs that were looked at.
 
     Attributes:
         name: the kernel's; of a library the function's, such as "numpy.dot" or "cublas.sgemm".
@@ -37,7 +37,7 @@ class InspectedKernel:
         runs: of each run its times and bytes, the last one last.
     """
 
-    #: What can be shown of it.
+    #: What can be shown of it beside its figures.
     sections: tuple[str, ...] = ("python", "loop", "llvm", "assembly", "cuda", "ptx")
 
     def __init__(self, name: str, stage: str, kernel: Any, runs: Sequence[Launch] = ()):
@@ -204,19 +204,6 @@ def _counted(loop: Loop) -> str:
     return f"{count} instructions: {', '.join(parts)}, {loop.single} on none"
 
 
-def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:
-    """The kernels that were run, each once for a stage, in the order of their first runs."""
-    found: dict[Any, InspectedKernel] = {}
-    for stage, launch in launches:
-        key = stage, launch.kernel or launch.name
-        if key not in found:
-            on_cpu = launch.kernel is None or isinstance(launch.kernel, devices.Kernel)
-            found[key] = (InspectedKernel if on_cpu else InspectedGpuKernel)(launch.name, stage, launch.kernel)
-        if found[key].origin != "dry":
-            found[key].runs.append(launch)
-    return list(found.values())
-
-
 class InspectedGpuKernel(InspectedKernel):
     """A kernel for NVIDIA's GPUs, with the runs that were looked at; see ``InspectedKernel``.
 
@@ -277,8 +264,17 @@ class InspectedGpuKernel(InspectedKernel):
         return NotImplementedError(f"{self.name} runs on a GPU and has no {what}: see its ptx")
 
 
-#: What can be shown of a kernel beside its figures.
-SECTIONS = ("python", "loop", "llvm", "assembly", "cuda", "ptx")
+def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:
+    """The kernels that were run, each once for a stage, in the order of their first runs."""
+    found: dict[Any, InspectedKernel] = {}
+    for stage, launch in launches:
+        key = stage, launch.kernel or launch.name
+        if key not in found:
+            on_cpu = launch.kernel is None or isinstance(launch.kernel, devices.Kernel)
+            found[key] = (InspectedKernel if on_cpu else InspectedGpuKernel)(launch.name, stage, launch.kernel)
+        if found[key].origin != "dry":
+            found[key].runs.append(launch)
+    return list(found.values())
 
 
 class Inspection(Sequence[InspectedKernel]):
@@ -307,18 +303,15 @@ class Inspection(Sequence[InspectedKernel]):
             ValueError: there is no such section.
         """
         for section in sections:
-            if section not in SECTIONS:
-                raise ValueError(f"no section '{section}': there are {', '.join(SECTIONS)}")
-        return inspection_text(self, sections or SECTIONS[:2])
+            if section not in InspectedKernel.sections:
+                raise ValueError(f"no section '{section}': there are {', '.join(InspectedKernel.sections)}")
+        return inspection_text(self, sections or InspectedKernel.sections[:2])
 
     def __len__(self) -> int:
         return len(self.kernels)
 
     def __getitem__(self, index: Any) -> Any:
         return self.kernels[index]
-
-    def __iter__(self) -> Iterator[InspectedKernel]:
-        return iter(self.kernels)
 
     def __str__(self) -> str:
         return self.text()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...core.display import counted, number_of_bytes
-from ..html import Html, element, faint, framed, joined, table
+from ..html import Html, element, faint, framed, joined, table, unfolding
 
 if TYPE_CHECKING:
     from .kernels import InspectedKernel, Inspection
@@ -56,13 +56,13 @@ def figures(kernel: InspectedKernel) -> str:
     run = kernel.last
     if run is None:
         return ""
-    place = ", on several threads" if run.parallel else f", on {run.device}" * (run.device != "cpu")
+    where = ", on several threads" if run.parallel else f", on {run.device}" * (run.device != "cpu")
     fastest = min(run.time for run in kernel.runs)
     best = f"; the fastest took {duration(fastest)}" if fastest < 0.9 * run.time else ""
     times = f" (the last of {len(kernel.runs)} runs{best})" if len(kernel.runs) > 1 else ""
     return (
         f"{counted(run.elements, 'element')} in {duration(run.time)}: reads {number_of_bytes(run.read)}, "
-        f"writes {number_of_bytes(run.written)}, {run.bandwidth:.3g} GB/s{place}{times}"
+        f"writes {number_of_bytes(run.written)}, {run.bandwidth:.3g} GB/s{where}{times}"
     )
 
 
@@ -72,9 +72,9 @@ def origin(kernel: InspectedKernel) -> str:
         return f"{kernel.library}'s own machine code: there is no text to show"
     if kernel.origin in _ON_GPUS:
         return _ON_GPUS[kernel.origin]
-    place = " from disk" if kernel.origin == "loaded" else ""
+    source = " from disk" if kernel.origin == "loaded" else ""
     blas = "; it calls BLAS for each piece of a matrix" if kernel.calls_blas else ""
-    return f"{kernel.origin}{place} in {duration(kernel.seconds)}{blas}"
+    return f"{kernel.origin}{source} in {duration(kernel.seconds)}{blas}"
 
 
 def duration(seconds: float) -> str:
@@ -120,7 +120,7 @@ def inspection_html(inspection: Inspection) -> str:
         parts.append(_table(kernels))
     for number, kernel in enumerate(kernels):
         content = joined([_about(kernel), *_sections(kernel, whole=len(kernels) <= _MOST)])
-        parts.append(_unfolded(element("b", title(kernel)), content, is_open=number == 0))
+        parts.append(unfolding(element("b", title(kernel)), content, is_open=number == 0))
     return framed(_STYLE, *parts, height="none")
 
 
@@ -150,20 +150,15 @@ def _sections(kernel: InspectedKernel, whole: bool) -> list[Html]:
         return []
     types = table(list(kernel.types.items()), class_="left")
     parts = [
-        _unfolded("Python", element("pre", _python(kernel.python.strip())), is_open=True),
-        _unfolded(counted(len(kernel.types), "argument") + ", Numba's types", types),
+        unfolding("Python", element("pre", _python(kernel.python.strip())), is_open=True),
+        unfolding(counted(len(kernel.types), "argument") + ", Numba's types", types),
     ]
     for name in kernel.sections[1:] if whole else ():
         head, text = section(kernel, name)
         if text:
             shown = _shortened(text, name)
-            parts.append(_unfolded(head, element("pre", shown if name in ("cuda", "ptx") else _marked(shown))))
+            parts.append(unfolding(head, element("pre", shown if name in ("cuda", "ptx") else _marked(shown))))
     return parts
-
-
-def _unfolded(head: str, content: Html, is_open: bool = False) -> Html:
-    attributes = {"open": ""} if is_open else {}
-    return element("details", element("summary", head), content, **attributes)
 
 
 def _shortened(text: str, name: str) -> str:
@@ -176,7 +171,7 @@ def _shortened(text: str, name: str) -> str:
 def _marked(code: str) -> Html:
     """Machine code, or LLVM's, with its vectors marked."""
     parts = _VECTORS.split(code)
-    return joined([element("span", part, class_="vector") if place % 2 else part for place, part in enumerate(parts)])
+    return joined([element("span", part, class_="vector") if index % 2 else part for index, part in enumerate(parts)])
 
 
 def _python(text: str) -> Html:

@@ -29,7 +29,7 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 from ...autograd.watching import unwatch, watch
@@ -143,9 +143,6 @@ class Steps(Sequence[Step]):
 
     def __len__(self) -> int:
         return len(self._steps)
-
-    def __iter__(self) -> Iterator[Step]:
-        return iter(self._steps)
 
     @overload
     def __getitem__(self, index: int) -> Step: ...
