@@ -42,7 +42,7 @@ __all__ = [
 
 
 def current_accelerator(check_available: bool = False) -> _device | None:
-    """The kind of device that computes faster than the CPU: "cuda", without a number; None where there is none.
+    """The type of the device that computes faster than the CPU: "cuda", without a number; None where there is none.
 
     Args:
         check_available: taken as PyTorch does; here it is always looked whether there is a GPU.

@@ -47,11 +47,11 @@ def seed_gpus(seed: int) -> None:
         generator.manual_seed(seed)
 
 
-def generator_of(place: device) -> Generator:
+def generator_of(device: device) -> Generator:
     """The default generator of a device."""
-    if place.type == "cpu":
+    if device.type == "cpu":
         return default_generator
-    index = numbered(place).index
+    index = numbered(device).index
     assert index is not None
     return gpu_generator(index)
 
@@ -68,7 +68,7 @@ def _check_randomness() -> None:
         level = level.outer
 
 
-def given_or_default(generator: Any, place: device = CPU) -> Any:
+def given_or_default(generator: Any, device: device = CPU) -> Any:
     """The generator for tensors on a device that an argument ``generator`` stands for: None for the default one.
 
     Raises:
@@ -78,12 +78,12 @@ def given_or_default(generator: Any, place: device = CPU) -> Any:
     if state.mode & LEVELS:
         _check_randomness()
     if generator is None:
-        return default_generator if place is CPU else generator_of(place)
+        return default_generator if device is CPU else generator_of(device)
     if not isinstance(generator, Generator):
         raise TypeError(f"argument 'generator' must be numgrad.Generator, not {type(generator).__name__}")
-    if generator.device != place:
+    if generator.device != device:
         one, other = (
-            (place.type, generator.device.type) if place.type != generator.device.type else (place, generator.device)
+            (device.type, generator.device.type) if device.type != generator.device.type else (device, generator.device)
         )
         raise RuntimeError(f"Expected a '{one}' device type for generator but found '{other}'")
     return generator
@@ -140,7 +140,7 @@ def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, device_
     Args:
         devices: the GPUs whose generators are meant beside the CPU's, by number or name; all of them for None.
         enabled: if not, nothing is done.
-        device_type: of which kind the devices are: "cuda".
+        device_type: the type of the devices: "cuda".
     """
     if not enabled:
         yield

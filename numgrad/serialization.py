@@ -1,6 +1,6 @@
 """Saving and loading: tensors and nested state in a safetensors file, whose header says how they belong together.
 
-It is an ordinary safetensors file: any reader of that format finds each tensor under its place in the nesting, a flat
+It is an ordinary safetensors file: any reader of that format finds each tensor under its path in the nesting, a flat
 dict of tensors under its keys.  The metadata hold, as JSON, the nesting itself and what safetensors has no words for:
 strides, ``requires_grad``, which tensors share memory, checksums.  Reading interprets data only; nothing in a file is
 ever executed.
@@ -118,7 +118,7 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True, mmap: 
         RuntimeError: the file is damaged, or of another format, or a tensor lay on a GPU and there is none.
         ValueError: ``mmap`` with a file that is not given by name.
     """
-    place = _placing(map_location)
+    device_for = _device_map(map_location)
     if isinstance(f, str | os.PathLike):
         name = f"file {os.fspath(f)!r}"
         with open(f, "rb") as file:
@@ -144,37 +144,37 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True, mmap: 
     except safetensors.SafetensorError as error:
         raise RuntimeError(f"{name} is damaged or truncated: {error}") from None
     if _KEY not in metadata and _FORMAT not in metadata.items():
-        return {entry.name: _tensor(entry, name).to(place("cpu")) for entry in entries}
+        return {entry.name: _tensor(entry, name).to(device_for("cpu")) for entry in entries}
     try:
         rows = {entry.name: entry.row for entry in entries}
-        return read_header(metadata.get(_KEY, ""), rows, test=not mmap, place=place)
+        return read_header(metadata.get(_KEY, ""), rows, test=not mmap, device_for=device_for)
     except ValueError as error:
         raise RuntimeError(f"{name} is damaged: {error}") from error
 
 
-def _placing(location: Any) -> Callable[[str], device]:
-    """Where tensors go that lay on the device that a string names."""
-    for place in location.values() if isinstance(location, dict) else [location]:
-        if not isinstance(place, str | device | None):
-            raise TypeError(f"load(): argument 'map_location' must be a device, its name or a dict, not {place!r}")
+def _device_map(location: Any) -> Callable[[str], device]:
+    """The device for tensors that were stored from the one that a string names."""
+    for target in location.values() if isinstance(location, dict) else [location]:
+        if not isinstance(target, str | device | None):
+            raise TypeError(f"load(): argument 'map_location' must be a device, its name or a dict, not {target!r}")
     if location is not None and not isinstance(location, dict):
         everywhere = to_device(location)
         return lambda name: everywhere
-    chosen = {str(name): to_device(place) for name, place in (location or {}).items()}
-    return lambda name: chosen[name] if name in chosen else _own_place(device(name))
+    chosen = {str(name): to_device(target) for name, target in (location or {}).items()}
+    return lambda name: chosen[name] if name in chosen else _own_device(device(name))
 
 
-def _own_place(place: device) -> device:
+def _own_device(device: device) -> device:
     """The device that a tensor lay on, if it is there."""
     from . import cuda
 
-    if place.type == "cuda" and not cuda.is_available():
+    if device.type == "cuda" and not cuda.is_available():
         raise RuntimeError(
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
             "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
             "storages to the CPU."
         )
-    return place
+    return device
 
 
 #: Bytes that tell what a file is: the length of the header, and the first character of the header.
@@ -187,10 +187,10 @@ def _check_format(name: str, head: bytes) -> None:
         return
     if not head:
         raise RuntimeError(f"{name} is empty")
-    for start, kind in (b"PK", "a zip archive"), (b"\x80", "a pickle"):
+    for start, other in (b"PK", "a zip archive"), (b"\x80", "a pickle"):
         if head.startswith(start):
             raise RuntimeError(
-                f"{name} is {kind}, no safetensors file. PyTorch's own format is made with pickle, which numgrad does "
+                f"{name} is {other}, no safetensors file. PyTorch's own format is made with pickle, which numgrad does "
                 "not execute. In PyTorch, save the tensors with safetensors.torch.save_file"
             )
     raise RuntimeError(f"{name} is no safetensors file, or is damaged at its beginning ({head!r})")
@@ -201,7 +201,7 @@ class _Entry(NamedTuple):
 
     name: str
     row: np.ndarray
-    kind: str
+    dtype_code: str
     shape: Sequence[int]
 
 
@@ -231,7 +231,7 @@ def _mapped(path: Any) -> tuple[list[_Entry], dict[str, str]]:
 
 def _tensor(entry: _Entry, name: str) -> Tensor:
     """A tensor from a file that numgrad did not write."""
-    kind = _DTYPES.get(entry.kind)
-    if kind is None or kind not in dtype.of_numpy:
-        raise RuntimeError(f"{name}: tensor {entry.name!r} has dtype {entry.kind}, which numgrad does not have")
-    return from_array(entry.row.view(kind).reshape(entry.shape))
+    element = _DTYPES.get(entry.dtype_code)
+    if element is None or element not in dtype.of_numpy:
+        raise RuntimeError(f"{name}: tensor {entry.name!r} has dtype {entry.dtype_code}, which numgrad does not have")
+    return from_array(entry.row.view(element).reshape(entry.shape))

@@ -81,7 +81,7 @@ class Description(Methods):
         return strides if dim is None else strides[normal_dim(dim, len(strides))]
 
     def storage_offset(self) -> int:
-        """The place of the first element in the storage, in elements."""
+        """The offset of the first element in the storage, in elements."""
         return self._offset
 
     def is_contiguous(self, memory_format: memory_format = contiguous_format) -> bool:

@@ -22,7 +22,7 @@ class device:  # noqa: N801 - PyTorch's name
         index: the number, where the type comes without one.
 
     Raises:
-        RuntimeError: there is no such kind of device, or the number is malformed or negative.
+        RuntimeError: there is no such type of device, or the number is malformed or negative.
         TypeError: the arguments are of other types.
 
     Example:
@@ -47,7 +47,7 @@ class device:  # noqa: N801 - PyTorch's name
             type, index = "cuda", type
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str or device, not {type.__class__.__name__}")
-        kind, number = _parsed(type)
+        device_type, number = _parsed(type)
         if number is not None and index is not None:
             raise RuntimeError(
                 f"type (string) must not include an index because index was passed explicitly: {type}"
@@ -56,7 +56,7 @@ class device:  # noqa: N801 - PyTorch's name
             raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
         if index is not None and index < 0:
             raise RuntimeError(f"Device index must not be negative, but is {index}")
-        self.type = kind
+        self.type = device_type
         self.index = number if index is None else int(index)
 
     def __eq__(self, other: Any) -> bool:
@@ -76,27 +76,27 @@ class device:  # noqa: N801 - PyTorch's name
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        _default.outer = (*_default.outer, _default.place)
-        _default.place = self
+        _default.outer = (*_default.outer, _default.current)
+        _default.current = self
         return self
 
     def __exit__(self, *_: object) -> None:
-        *outer, _default.place = _default.outer
+        *outer, _default.current = _default.outer
         _default.outer = tuple(outer)
 
 
 def _parsed(name: str) -> tuple[str, int | None]:
-    """The kind of device and the number that a string names."""
-    kind, colon, number = name.partition(":")
+    """The type of device and the number that a string names."""
+    device_type, colon, number = name.partition(":")
     if not name:
         raise RuntimeError("Device string must not be empty")
-    if kind not in ("cpu", "cuda"):
+    if device_type not in ("cpu", "cuda"):
         raise RuntimeError(f"Expected one of cpu, cuda device type at start of device string: {name}")
     if not colon:
-        return kind, None
+        return device_type, None
     if not number.isdecimal() or str(int(number)) != number:
         raise RuntimeError(f"Invalid device string: '{name}'")
-    return kind, int(number)
+    return device_type, int(number)
 
 
 CPU = device("cpu")
@@ -105,7 +105,7 @@ CPU = device("cpu")
 class _Default(threading.local):
     """Where this thread makes tensors, and where it will again at the end of each context."""
 
-    place: device = CPU
+    current: device = CPU
     outer: tuple[device, ...] = ()
 
 
@@ -115,7 +115,7 @@ _default = _Default()
 def to_device(value: Any) -> device:
     """The device that ``value`` (a device, its name, a GPU's number, or None for the default) names."""
     if value is None:
-        return _default.place
+        return _default.current
     if value.__class__ is device:
         return value
     return _of_name(value) if value.__class__ is str else device(value)
@@ -135,12 +135,12 @@ def set_default_device(device: Any) -> None:
         >>> torch.get_default_device()
         device(type='cpu')
     """
-    _default.place = CPU if device is None else to_device(device)
+    _default.current = CPU if device is None else to_device(device)
 
 
 def get_default_device() -> device:
     """The device that this thread makes new tensors on where none is named: the CPU unless it was set."""
-    return numbered(_default.place)
+    return numbered(_default.current)
 
 
 #: The GPUs that tensors were made on.

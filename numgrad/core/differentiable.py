@@ -106,11 +106,11 @@ class Differentiable(Description):
                     f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device "
                     f"type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same device"
                 )
-            kind = gradient_type(self)
-            if kind is not None and value._layout.type is not kind:
+            wanted = gradient_type(self)
+            if wanted is not None and value._layout.type is not wanted:
                 raise RuntimeError(
                     f"attempting to assign a gradient with dtype '{value.dtype.legacy.lower()}' to a tensor with "
-                    f"grad_dtype '{kind.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
+                    f"grad_dtype '{wanted.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
                     "the tensor's dtype)."
                 )
             if value._layout.shape != self._layout.shape:
@@ -199,8 +199,8 @@ class Differentiable(Description):
         """
         if self.grad_fn is not None:
             raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
-        kind = gradient_type(self)
-        return None if kind is None else kind.dtype
+        wanted = gradient_type(self)
+        return None if wanted is None else wanted.dtype
 
     @grad_dtype.setter
     def grad_dtype(self, value: dtype | None) -> None:
@@ -305,9 +305,9 @@ def check_differentiable(tensor: Differentiable, which: str) -> None:
     Raises:
         RuntimeError: they have none.
     """
-    kind = tensor._layout.type.dtype
-    if not kind.differentiable:
-        raise RuntimeError(f"{which} can require gradients, not {kind} (shape {list(tensor.shape)})")
+    dtype = tensor._layout.type.dtype
+    if not dtype.differentiable:
+        raise RuntimeError(f"{which} can require gradients, not {dtype} (shape {list(tensor.shape)})")
 
 
 def _check_hooks(name: str, hooks: Any) -> None:

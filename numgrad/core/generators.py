@@ -40,15 +40,15 @@ class Generator:
         tensor([0.4963, 0.7682])
     """
 
-    #: The class for each kind of device.
-    _kinds: ClassVar[dict[str, type[Generator]]] = {}
+    #: The class for each type of device.
+    _classes: ClassVar[dict[str, type[Generator]]] = {}
 
-    def __init_subclass__(cls, kind: str, **options: Any) -> None:
+    def __init_subclass__(cls, device_type: str, **options: Any) -> None:
         super().__init_subclass__(**options)
-        Generator._kinds[kind] = cls
+        Generator._classes[device_type] = cls
 
     def __new__(cls, device: Any = "cpu") -> Generator:
-        return object.__new__(Generator._kinds[to_device(device).type])
+        return object.__new__(Generator._classes[to_device(device).type])
 
     def __init__(self, device: Any = "cpu") -> None:
         self.device = numbered(to_device(device))
@@ -119,7 +119,7 @@ _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 Row = devices.DeviceRow
 
 
-class Philox(Generator, kind="cuda"):
+class Philox(Generator, device_type="cuda"):
     """A generator for a GPU: its state is the seed and how many draws it has made, the ``offset``.
 
     Number ``i`` of a draw depends on the seed, the offset and ``i`` alone.  Numbers come as new rows, or in the row
@@ -225,7 +225,7 @@ _STATE_SIZE = 5056
 _BLOCK = 16
 
 
-class MersenneTwister(Generator, kind="cpu"):
+class MersenneTwister(Generator, device_type="cpu"):
     """A generator for the CPU.  Numbers come as new rows, or in a row that is given."""
 
     def _begin(self) -> None:
@@ -332,7 +332,7 @@ class MersenneTwister(Generator, kind="cpu"):
     # -- the state, in the layout of PyTorch's ``get_state`` ----------------------------------------------
 
     def state_bytes(self) -> bytes:
-        """The state as PyTorch writes it: seed, place in the block, the block, and the normal that waits."""
+        """The state as PyTorch writes it: seed, index in the block, the block, and the normal that waits."""
         with self._lock:
             used, (spare, waits) = int(self._state[624]), self._spare.tolist()
             head = struct.pack("<QiiQ", self._seed, 625 - used, 1, used % 624)

@@ -40,8 +40,8 @@ class Layout:
     row_major: bool
 
     def __repr__(self) -> str:
-        kind = "any type" if self.type is None else self.type.name
-        return f"<Layout of {kind}, shape {list(self.shape)}, strides {list(self.strides)}>"
+        type_name = "any type" if self.type is None else self.type.name
+        return f"<Layout of {type_name}, shape {list(self.shape)}, strides {list(self.strides)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return layout_of, (self.type, self.shape, self.strides)
@@ -55,7 +55,7 @@ _interning = threading.Lock()
 @functools.lru_cache(maxsize=8192)  # most layouts are used again, though nothing may hold them meanwhile
 def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None) -> Layout:
     """The layout with these strides; None stands for row-major ones."""
-    own = tuple(map(int, shape))  # of NumPy's and other kinds, which are equal, all would get what came first
+    own = tuple(map(int, shape))  # of NumPy's and other ints, which are equal, all would get what came first
     row_major = _row_major(own)
     steps = row_major if strides is None else tuple(map(int, strides))
     key = type, own, steps

@@ -226,7 +226,7 @@ def text_of(tensor: Any) -> str:
     """What ``repr`` gives: the elements, and what else there is to say of the tensor."""
     if hasattr(tensor, "_mapped"):
         return _mapped_text(tensor)
-    kind = tensor._layout.type.dtype
+    dtype = tensor._layout.type.dtype
     default = get_default_dtype()
     hidden = (default,) if tensor._layout.size == 0 else (default, complex_of(default), int64, bool_)
     origin = origin_text(tensor)
@@ -236,7 +236,7 @@ def text_of(tensor: Any) -> str:
     return tensor_text(
         tensor._host_array(),
         device_text=repr(str(tensor.device)) if tensor.is_cuda else None,
-        dtype_text=None if kind in hidden else repr(kind),
+        dtype_text=None if dtype in hidden else repr(dtype),
         suffixes=suffixes,
     )
 

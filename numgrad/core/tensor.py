@@ -1,4 +1,4 @@
-"""Tensor: where its elements lie, its flags and its place in the graph.  No mathematics: ``ops`` attaches that."""
+"""Tensor: its memory, and what else makes one.  No mathematics: ``ops`` attaches that."""
 
 from __future__ import annotations
 

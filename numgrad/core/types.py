@@ -19,9 +19,9 @@ class Size(tuple):
 
     def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
         sizes = tuple(sizes)
-        for place, extent in enumerate(sizes):
+        for index, extent in enumerate(sizes):
             if not hasattr(extent, "__index__"):
-                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {place} is '{type(extent).__name__}')")
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {index} is '{type(extent).__name__}')")
         return size_of(tuple([extent.__index__() for extent in sizes]))
 
     def numel(self) -> int:
@@ -144,14 +144,14 @@ def set_default_dtype(d: dtype) -> None:
         forget()
 
 
-def complex_of(kind: dtype) -> dtype:
+def complex_of(dtype: dtype) -> dtype:
     """The complex dtype whose parts are of this floating-point dtype."""
-    return complex128 if kind is float64 else complex64
+    return complex128 if dtype is float64 else complex64
 
 
-def real_of(kind: dtype) -> dtype:
+def real_of(dtype: dtype) -> dtype:
     """The dtype of the parts of a complex number of this dtype; a real dtype itself."""
-    return {complex64: float32, complex128: float64}.get(kind, kind)
+    return {complex64: float32, complex128: float64}.get(dtype, dtype)
 
 
 def to_dtype(value: Any) -> dtype:
@@ -182,7 +182,7 @@ def to_dtype(value: Any) -> dtype:
 
 def _named_tensor_type(name: str) -> dtype | None:
     """The dtype of PyTorch's older type names, such as "DoubleTensor"."""
-    return next((kind for kind in dtype.named.values() if name == f"{kind.legacy}Tensor"), None)
+    return next((each for each in dtype.named.values() if name == f"{each.legacy}Tensor"), None)
 
 
 class memory_format:  # noqa: N801 - PyTorch's name
@@ -250,9 +250,9 @@ def tensor_type(dtype: dtype, device: device = CPU) -> TensorType:
     found = TensorType._all.get((dtype, device.type, device.index))
     if found is not None:
         return found
-    place = numbered(device)
-    if place is not device:
-        return tensor_type(dtype, place)
+    own = numbered(device)
+    if own is not device:
+        return tensor_type(dtype, own)
     return TensorType._all.setdefault(  # another thread may just have made it
         (dtype, device.type, device.index), TensorType(dtype, device)
     )
@@ -286,14 +286,14 @@ class finfo(_Limits):  # noqa: N801 - PyTorch's name
     """
 
     def __init__(self, type: Any = None):
-        kind = get_default_dtype() if type is None else to_dtype(type)
-        if not (kind.is_floating_point or kind.is_complex):
+        dtype = get_default_dtype() if type is None else to_dtype(type)
+        if not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
-                f"torch.finfo() requires a floating point input type, not {kind}. Use torch.iinfo for integers."
+                f"torch.finfo() requires a floating point input type, not {dtype}. Use torch.iinfo for integers."
             )
-        limits = np.finfo(real_of(kind).numpy)
+        limits = np.finfo(real_of(dtype).numpy)
         self.bits: int = limits.bits
-        self.dtype = real_of(kind).name
+        self.dtype = real_of(dtype).name
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
         self.tiny = self.smallest_normal = float(limits.smallest_normal)
         self.resolution = float(f"1e-{limits.precision}")
@@ -317,14 +317,14 @@ class iinfo(_Limits):  # noqa: N801 - PyTorch's name
     """
 
     def __init__(self, type: dtype):
-        kind = to_dtype(type)
-        if kind.kind == "b":
+        dtype = to_dtype(type)
+        if dtype.kind == "b":
             raise TypeError("torch.bool is not supported by torch.iinfo")
-        if kind.kind != "i":
-            raise TypeError(f"torch.iinfo() requires an integer input type, not {kind}. Use torch.finfo instead.")
-        limits = np.iinfo(kind.numpy)
+        if dtype.kind != "i":
+            raise TypeError(f"torch.iinfo() requires an integer input type, not {dtype}. Use torch.finfo instead.")
+        limits = np.iinfo(dtype.numpy)
         self.bits: int = limits.bits
-        self.dtype = kind.name
+        self.dtype = dtype.name
         self.min, self.max = int(limits.min), int(limits.max)
 
     def __repr__(self) -> str:

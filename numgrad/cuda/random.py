@@ -29,10 +29,10 @@ def _generator(device: Any) -> Any:
         ImportError, RuntimeError: there is no such GPU.
         ValueError: the device is no GPU.
     """
-    place = numbered(to_device(device))
-    if place.type != "cuda":
-        raise ValueError(f"Expected a cuda device, but got: {place}")
-    return generator_of(place)
+    gpu = numbered(to_device(device))
+    if gpu.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {gpu}")
+    return generator_of(gpu)
 
 
 def _of_current() -> Any:

@@ -92,17 +92,17 @@ def from_interface(source: Any) -> Tensor:
     """
     cuda = devices.begin_cuda()
     interface = source.__cuda_array_interface__
-    kind = np.dtype(interface["typestr"])
+    element = np.dtype(interface["typestr"])
     if interface.get("mask") is not None:
         raise ValueError("the given array is masked, and tensors have no masks")
-    if not kind.isnative:
-        raise ValueError(f"given array has a byte order that is not this machine's: {kind}")
-    to_dtype(kind)  # raises if there is none
+    if not element.isnative:
+        raise ValueError(f"given array has a byte order that is not this machine's: {element}")
+    to_dtype(element)  # raises if there is none
     shape = tuple(interface["shape"])
     steps = interface.get("strides")
-    if steps is not None and any(step % kind.itemsize for step in steps):
+    if steps is not None and any(step % element.itemsize for step in steps):
         raise ValueError("given array strides not a multiple of the element byte size. Make a copy of the array")
-    strides = None if steps is None else tuple([step // kind.itemsize for step in steps])
+    strides = None if steps is None else tuple([step // element.itemsize for step in steps])
     address, read_only = interface["data"]
     if read_only:
         warnings.warn(READ_ONLY, UserWarning, stacklevel=4)
@@ -110,7 +110,7 @@ def from_interface(source: Any) -> Tensor:
     stream = interface.get("stream")
     if stream is not None:
         cuda.runtime.in_order(_foreign_stream(stream, device), _own_stream(device))
-    return _on_memory(source, address, device, kind, shape, strides)
+    return _on_memory(source, address, device, element, shape, strides)
 
 
 def _on_memory(

@@ -21,7 +21,7 @@ _USED = {_NAME: b"used_dltensor", _VERSIONED_NAME: b"used_dltensor_versioned"}
 #: Bit 0 of the flags: the memory must not be written to.
 _READ_ONLY = 1
 
-#: DLPack's codes for kinds of numbers, by NumPy's letters.
+#: DLPack's codes for categories of numbers, by NumPy's letters.
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _LETTERS = {code: letter for letter, code in _CODES.items()}
 
@@ -112,9 +112,9 @@ def capsule_of(
         ctypes.cast(extents, ctypes.POINTER(ctypes.c_int64)), steps, 0,
     )  # fmt: skip
     managed: Any = _Versioned(1, 0, None, _forget, 0, tensor) if versioned else _Managed(tensor, None, _forget)
-    place = ctypes.addressof(managed)
-    _kept[place] = managed, extents, owner
-    return _new(place, _VERSIONED_NAME if versioned else _NAME, _capsule_ends)
+    header = ctypes.addressof(managed)
+    _kept[header] = managed, extents, owner
+    return _new(header, _VERSIONED_NAME if versioned else _NAME, _capsule_ends)
 
 
 def device_of(capsule: Any) -> tuple[int, int] | None:
@@ -132,15 +132,15 @@ def device_of(capsule: Any) -> tuple[int, int] | None:
 class Borrowed:
     """Memory that a capsule has lent, given back when this object ends."""
 
-    __slots__ = ("_deleter", "_place")
+    __slots__ = ("_deleter", "_header")
 
-    def __init__(self, deleter: Any, place: int):
+    def __init__(self, deleter: Any, header: int):
         self._deleter = deleter
-        self._place = place
+        self._header = header
 
     def __del__(self) -> None:
         if self._deleter:
-            self._deleter(self._place)
+            self._deleter(self._header)
 
 
 def read_capsule(capsule: Any) -> tuple[Borrowed, int, int, np.dtype, tuple[int, ...], tuple[int, ...] | None, bool]:
@@ -151,11 +151,11 @@ def read_capsule(capsule: Any) -> tuple[Borrowed, int, int, np.dtype, tuple[int,
         strides in elements (None for row-major), and whether the memory must not be written to.
 
     Raises:
-        BufferError: it is in memory of another kind, in a newer form, or of a dtype that NumPy has not.
+        BufferError: it is in memory of another device, in a newer form, or of a dtype that NumPy has not.
     """
     name = _VERSIONED_NAME if is_named(capsule, _VERSIONED_NAME) else _NAME
-    place = _pointer(id(capsule), name)
-    managed: Any = (_Versioned if name is _VERSIONED_NAME else _Managed).from_address(place)
+    header = _pointer(id(capsule), name)
+    managed: Any = (_Versioned if name is _VERSIONED_NAME else _Managed).from_address(header)
     read_only = False
     if name is _VERSIONED_NAME:
         if managed.major != 1:
@@ -175,4 +175,4 @@ def read_capsule(capsule: Any) -> tuple[Borrowed, int, int, np.dtype, tuple[int,
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
     address, device = (tensor.data or 0) + tensor.byte_offset, tensor.device_id
     _rename(id(capsule), _USED[name])
-    return Borrowed(managed.deleter, place), address, device, dtype, shape, strides, read_only
+    return Borrowed(managed.deleter, header), address, device, dtype, shape, strides, read_only

@@ -104,12 +104,12 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         made = _on_cpu(exporter, bool(copy))
     elif copy:
         made = made.clone()
-    place = made.device if device is None else numbered(to_device(device))
-    if place is made.device:
+    target = made.device if device is None else numbered(to_device(device))
+    if target is made.device:
         return made
     if copy is False:
-        raise ValueError(f"a copy is needed for a tensor on {place} of an array on {made.device}")
-    return made.to(place)
+        raise ValueError(f"a copy is needed for a tensor on {target} of an array on {made.device}")
+    return made.to(target)
 
 
 def _on_gpu(exporter: _Exporter) -> Tensor:
@@ -150,8 +150,8 @@ class _Exporter:
     def __dlpack_device__(self) -> tuple[int, int]:
         if self._is_capsule:
             return device_of(self._source) or _CPU
-        kind, index = self._source.__dlpack_device__()
-        return int(kind), index
+        device_type, index = self._source.__dlpack_device__()
+        return int(device_type), index
 
     def __dlpack__(self, **request: Any) -> Any:
         capsule = self._source if self._is_capsule else self._source.__dlpack__(**request)

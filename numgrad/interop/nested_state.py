@@ -50,7 +50,7 @@ def write_header(state: Any) -> tuple[str, dict[str, np.ndarray]]:
 
 
 def read_header(
-    header: str, rows: Mapping[str, np.ndarray], *, test: bool, place: Callable[[str], device] = device
+    header: str, rows: Mapping[str, np.ndarray], *, test: bool, device_for: Callable[[str], device] = device
 ) -> Any:
     """The state that ``header`` describes, its tensors on the memory of ``rows``, the bytes stored under each name.
 
@@ -58,7 +58,7 @@ def read_header(
         header: the header.
         rows: the memory.
         test: whether to compare it with the checksums.
-        place: gives the device for the tensors that were stored from the one that a string names.
+        device_for: gives the device for the tensors that were stored from the one that a string names.
 
     Raises:
         ValueError: header and memory are not such as ``write_header`` gave them.
@@ -83,9 +83,9 @@ def read_header(
         named = {record.get("device", "cpu") for record in records}
     except (AttributeError, IndexError, KeyError, RuntimeError, TypeError) as error:
         raise ValueError(f"its header makes no sense ({error!r})") from error
-    places = {name: numbered(place(name)) for name in named}
+    devices = {name: numbered(device_for(name)) for name in named}
     try:
-        return _Reader(rows, records, places).decoded(state)
+        return _Reader(rows, records, devices).decoded(state)
     except (AttributeError, IndexError, KeyError, RuntimeError, TypeError) as error:
         raise ValueError(f"its header makes no sense ({error!r})") from error
 
@@ -120,56 +120,59 @@ class _Writer:
         self._numbers: dict[int, int] = {}
         self._open: set[int] = set()  # the containers around the present value
 
-    def encoded(self, value: Any, place: str, path: tuple[str, ...]) -> Any:
-        """``value`` for JSON: what JSON has, as it is; anything else as a list that begins with the kind."""
-        kind = type(value)
-        if value is None or kind in (bool, int, str):
+    def encoded(self, value: Any, location: str, path: tuple[str, ...]) -> Any:
+        """``value`` for JSON: what JSON has, as it is; anything else as a list that begins with its tag."""
+        cls = type(value)
+        if value is None or cls in (bool, int, str):
             return value
-        if kind is float:
+        if cls is float:
             return value if math.isfinite(value) else ["float", str(value)]
-        if kind is complex:
+        if cls is complex:
             return ["complex", str(value.real), str(value.imag)]
-        if kind is bytes:
+        if cls is bytes:
             return ["bytes", value.hex()]
-        if kind is dtype:
+        if cls is dtype:
             return ["dtype", value.name]
-        if kind is device:
+        if cls is device:
             return ["device", str(value)]
         if isinstance(value, np.bool_ | np.number):
             return ["number", value.dtype.name, value.tobytes().hex()]
         if isinstance(value, Tensor):
-            return ["tensor", self._number(value, place, path)]
+            return ["tensor", self._number(value, location, path)]
         if id(value) in self._open:
-            raise ValueError(f"{place}: a {kind.__name__} that contains itself cannot be saved")
+            raise ValueError(f"{location}: a {cls.__name__} that contains itself cannot be saved")
         self._open.add(id(value))
-        if kind in (list, tuple, Size):
-            result = [kind.__name__, [self.encoded(x, f"{place}[{n}]", (*path, str(n))) for n, x in enumerate(value)]]
-        elif kind in _MAPPINGS.values():
-            result = [kind.__name__, self._items(value, place, path)]
-            if kind is OrderedDict and vars(value):  # a state_dict's _metadata
-                result.append(self._items(vars(value), f"{place}.__dict__", path))
+        if cls in (list, tuple, Size):
+            result = [cls.__name__, [self.encoded(x, f"{location}[{n}]", (*path, str(n))) for n, x in enumerate(value)]]
+        elif cls in _MAPPINGS.values():
+            result = [cls.__name__, self._items(value, location, path)]
+            if cls is OrderedDict and vars(value):  # a state_dict's _metadata
+                result.append(self._items(vars(value), f"{location}.__dict__", path))
         else:
             raise TypeError(
-                f"{place}: a {class_name(kind)} cannot be saved{_advice(value)}. A state is made of tensors, dicts, "
+                f"{location}: a {class_name(cls)} cannot be saved{_advice(value)}. A state is made of tensors, dicts, "
                 "lists, tuples, numbers, strings, bytes and None"
             )
         self._open.discard(id(value))
         return result
 
-    def _items(self, value: dict[Any, Any], place: str, path: tuple[str, ...]) -> list[Any]:
+    def _items(self, value: dict[Any, Any], location: str, path: tuple[str, ...]) -> list[Any]:
         return [
-            [self.encoded(key, f"key {key!r} of {place}", ()), self.encoded(x, f"{place}[{key!r}]", (*path, str(key)))]
+            [
+                self.encoded(key, f"key {key!r} of {location}", ()),
+                self.encoded(x, f"{location}[{key!r}]", (*path, str(key))),
+            ]
             for key, x in value.items()
         ]
 
-    def _number(self, tensor: Tensor, place: str, path: tuple[str, ...]) -> int:
-        """The tensor's place among the records."""
+    def _number(self, tensor: Tensor, location: str, path: tuple[str, ...]) -> int:
+        """The tensor's index among the records."""
         number = self._numbers.get(id(tensor))
         if number is not None:
             return number
         if type(tensor) not in (Tensor, Parameter):
             raise TypeError(
-                f"{place}: a {class_name(type(tensor))} cannot be saved, its class being unknown when it is read. "
+                f"{location}: a {class_name(type(tensor))} cannot be saved, its class being unknown when it is read. "
                 "Save its detach()"
             )
         warn_of_hooks(tensor)
@@ -185,7 +188,7 @@ class _Writer:
         self._tensors.append(tensor)
         self._names.append(".".join(path) if path else "tensor")
         if vars(tensor):
-            record["attributes"] = self._items(vars(tensor), f"{place}.__dict__", path)
+            record["attributes"] = self._items(vars(tensor), f"{location}.__dict__", path)
         return number
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -276,11 +279,11 @@ class _Reader:
     """Makes values again of what the writer made of them."""
 
     def __init__(
-        self, rows: Mapping[str, np.ndarray], records: list[dict[str, Any]], places: Mapping[str, device]
+        self, rows: Mapping[str, np.ndarray], records: list[dict[str, Any]], devices: Mapping[str, device]
     ):
         self._rows = rows
         self._records = records
-        self._places = places
+        self._devices = devices
         self._tensors: dict[int, Tensor] = {}
         self._placed_rows: dict[Any, Any] = {}  # by name, dtype and device: tensors that shared memory share it again
 
@@ -288,30 +291,30 @@ class _Reader:
         """The value that was encoded so."""
         if not isinstance(value, list):
             return value
-        kind, *parts = value
-        if kind in ("list", "tuple", "Size"):
+        tag, *parts = value
+        if tag in ("list", "tuple", "Size"):
             items = [self.decoded(item) for item in _listed(parts[0])]
-            return items if kind == "list" else tuple(items) if kind == "tuple" else Size(items)
-        if kind in _MAPPINGS:
-            result = _MAPPINGS[kind](dict(self._pairs(parts[0])))
+            return items if tag == "list" else tuple(items) if tag == "tuple" else Size(items)
+        if tag in _MAPPINGS:
+            result = _MAPPINGS[tag](dict(self._pairs(parts[0])))
             for attributes in parts[1:]:
                 vars(result).update(self._pairs(attributes))
             return result
-        if kind == "tensor":
+        if tag == "tensor":
             return self._tensor(parts[0])
-        if kind == "float":
+        if tag == "float":
             return float(parts[0])
-        if kind == "complex":
+        if tag == "complex":
             return complex(float(parts[0]), float(parts[1]))
-        if kind == "bytes":
+        if tag == "bytes":
             return bytes.fromhex(parts[0])
-        if kind == "number":
+        if tag == "number":
             return np.frombuffer(bytes.fromhex(parts[1]), parts[0])[0]
-        if kind == "dtype":
+        if tag == "dtype":
             return dtype.named[parts[0]]
-        if kind == "device":
+        if tag == "device":
             return device(parts[0])
-        raise ValueError(f"unknown kind {kind!r}")
+        raise ValueError(f"unknown tag {tag!r}")
 
     def _pairs(self, pairs: Any) -> list[tuple[Any, Any]]:
         return [(self.decoded(key), self.decoded(item)) for key, item in _listed(pairs)]
@@ -333,8 +336,8 @@ class _Reader:
 
     def _placed(self, record: dict[str, Any]) -> Tensor:
         """A tensor on the memory that its record describes."""
-        kind = dtype.named[record["dtype"]]
-        type = tensor_type(kind, self._places[record.get("device", "cpu")])
+        element = dtype.named[record["dtype"]]
+        type = tensor_type(element, self._devices[record.get("device", "cpu")])
         row = self._row(record["data"], type)
         shape = tuple(Size(record["shape"]))
         strides = tuple(Size(record.get("stride", contiguous_strides(shape))))

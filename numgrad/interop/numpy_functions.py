@@ -103,8 +103,8 @@ def _transpose(a, axes=None):
 def _expand_dims(a, axis):
     axes = axis if isinstance(axis, tuple | list) else (axis,)
     rank = a.ndim + len(axes)
-    for place in sorted([one + rank if one < 0 else one for one in axes]):
-        a = ops.unsqueeze(a, place)
+    for dim in sorted([one + rank if one < 0 else one for one in axes]):
+        a = ops.unsqueeze(a, dim)
     return a
 
 
@@ -274,8 +274,8 @@ def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwa
     if name is not None and method == "__call__" and not kwargs:
         operands = [_as_tensor(value) for value in inputs]
         if ufunc.__name__ in _OF_TENSORS:
-            kind = ops.result_type(*operands)
-            operands = [value if isinstance(value, Tensor) else tensor(value, dtype=kind) for value in operands]
+            common = ops.result_type(*operands)
+            operands = [value if isinstance(value, Tensor) else tensor(value, dtype=common) for value in operands]
         try:
             return getattr(ops, name)(*operands)
         except _NoOperationError:
@@ -292,7 +292,7 @@ def _is_foreign(value: Any) -> bool:
 
 def _array_function(self: Tensor, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
     """What NumPy asks a tensor among the arguments of ``function``; see the top of this file."""
-    if not all(issubclass(kind, Tensor | np.ndarray) for kind in types):
+    if not all(issubclass(cls, Tensor | np.ndarray) for cls in types):
         return NotImplemented
     if isinstance(kwargs.get("out"), Tensor):
         raise _out_error(function.__name__)

@@ -10,12 +10,12 @@ from ..ops.creation.filled import empty
 __all__ = ["Buffer", "Parameter"]
 
 
-def _alias_of(kind: str, data: Any) -> Tensor:
+def _alias_of(class_name: str, data: Any) -> Tensor:
     """A leaf on the memory of ``data``, or on that of an empty tensor if it is None."""
     if data is None:
         data = empty(0)
     if not isinstance(data, Tensor):
-        raise TypeError(f"{kind}(): argument 'data' must be Tensor, not {type(data).__name__}")
+        raise TypeError(f"{class_name}(): argument 'data' must be Tensor, not {type(data).__name__}")
     return data.detach()
 
 

@@ -126,12 +126,12 @@ class FusedOptimizer(Optimizer):
         lines = plan.table.numbers
         first = 0
         before: tuple[Any, Any] = (None, None)
-        for place, (param, _, group, kept) in enumerate(entries):
+        for index, (param, _, group, kept) in enumerate(entries):
             now = group, self._advanced(param, kept)
             if now[0] is not before[0] or now[1] != before[1]:
-                if place:
-                    lines[first:place] = self._numbers(*before)
-                first, before = place, now
+                if index:
+                    lines[first:index] = self._numbers(*before)
+                first, before = index, now
         lines[first:] = self._numbers(*before)
         plan.run([grad for _, grad, _, _ in entries])
         for param, _, _, kept in entries:
@@ -148,10 +148,10 @@ class _Plan:
 
     def __init__(self, kernel: str, entries: Sequence[Entry]):
         params = [entry[0] for entry in entries]
-        kind = params[0]._layout.type.dtype
-        if not (kind.is_floating_point or kind.is_complex):
+        dtype = params[0]._layout.type.dtype
+        if not (dtype.is_floating_point or dtype.is_complex):
             raise RuntimeError(
-                f"only Tensors of floating point or complex dtype can be optimized, not {kind} "
+                f"only Tensors of floating point or complex dtype can be optimized, not {dtype} "
                 f"(shape {list(params[0].shape)})"
             )
         operands = [(param, *kept) for param, _, _, kept in entries]

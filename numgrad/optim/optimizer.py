@@ -157,10 +157,10 @@ class Optimizer:
             )
         for group in self.param_groups:
             if ("param_names" in group) != ("param_names" in param_group):
-                kind = "with names" if "param_names" in param_group else "without names"
+                naming = "with names" if "param_names" in param_group else "without names"
                 raise ValueError(
                     "all optimizer param groups should be with/without names. "
-                    f"cannot add param group {kind} to the optimizer"
+                    f"cannot add param group {naming} to the optimizer"
                 )
         if not set(params).isdisjoint(param for group in self.param_groups for param in group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -185,8 +185,8 @@ class Optimizer:
         groups = []
         first = 0
         for group in self.param_groups:
-            for place, param in enumerate(group["params"], first):
-                numbers.setdefault(id(param), place)
+            for number, param in enumerate(group["params"], first):
+                numbers.setdefault(id(param), number)
             first += len(group["params"])
             packed = {key: value for key, value in group.items() if key != "params"}
             groups.append({**packed, "params": [numbers[id(param)] for param in group["params"]]})
@@ -201,7 +201,7 @@ class Optimizer:
         """Take over the state and the options that :meth:`state_dict` gave.
 
         Tensors are copied to the device and the dtype of their parameter; ``step`` keeps its own.  Parameters are
-        matched by their place alone.
+        matched by their order alone.
 
         Raises:
             ValueError: the number of groups, or of parameters in a group, is another.
@@ -304,8 +304,8 @@ def _fitted(value: Any, param: Tensor, key: Any = None) -> Any:
     if isinstance(value, Tensor):
         if key == "step":
             return value.detach().clone()
-        kind = param.dtype if param.is_floating_point() else value.dtype
-        return value.detach().to(param.device, kind, copy=True)
+        dtype = param.dtype if param.is_floating_point() else value.dtype
+        return value.detach().to(param.device, dtype, copy=True)
     if isinstance(value, dict):
         return {name: _fitted(item, param, name) for name, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):

@@ -93,7 +93,7 @@ def _nll_shapes(
     input: Layout, target: Layout, weight: Layout | None
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """The shapes in which input and target are taken, None if they have these; raises unless they fit together."""
-    given, wanted, kind = input.shape, target.shape, input.type.dtype
+    given, wanted, dtype = input.shape, target.shape, input.type.dtype
     if not given:
         raise ValueError(f"Expected 1 or more dimensions (got {len(given)})")
     if len(given) > 1 and given[0] != (wanted[0] if wanted else 0):
@@ -112,13 +112,13 @@ def _nll_shapes(
         raise RuntimeError(
             f"Expected target size {list(given[:1] + given[2:])}, got {list(wanted)} (input of shape {list(given)})"
         )
-    if not kind.is_floating_point:
+    if not dtype.is_floating_point:
         raise not_implemented("nll_loss_out_frame", input)
     classes = given[min(1, len(given) - 1)]
     _check_weight(weight, classes, "")
     if weight is not None and weight.type is not input.type:
         check_one_device(input, weight)
-        raise RuntimeError(f"expected scalar type {kind.legacy} but found {weight.type.dtype.legacy}")
+        raise RuntimeError(f"expected scalar type {dtype.legacy} but found {weight.type.dtype.legacy}")
     if len(given) == 1:
         return (given, ()) if wanted else None
     if len(given) in (2, 4):

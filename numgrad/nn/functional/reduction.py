@@ -46,7 +46,8 @@ def loss_function(function: _Function) -> _Function:
             raise
 
     parameters[position:position] = [
-        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=kind) for name, kind in _OLDER.items()
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation)
+        for name, annotation in _OLDER.items()
     ]
     call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {**function.__annotations__, **_OLDER}

@@ -18,7 +18,7 @@ __all__ = [
     "register_module_parameter_registration_hook",
 ]
 
-#: Hooks called as ``hook(module, name, value)`` before anything of that kind is registered.
+#: Hooks called as ``hook(module, name, value)`` before anything of that category is registered.
 _registration_hooks: dict[str, OrderedDict[int, Callable[..., Any]]] = {
     "buffer": OrderedDict(), "module": OrderedDict(), "parameter": OrderedDict(),
 }
@@ -39,8 +39,8 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
     return add_hook(_registration_hooks["module"], hook)
 
 
-def _after_hooks(kind: str, module: Any, name: str, value: Any) -> Any:
-    for hook in list(_registration_hooks[kind].values()):
+def _after_hooks(category: str, module: Any, name: str, value: Any) -> Any:
+    for hook in list(_registration_hooks[category].values()):
         new = hook(module, name, value)
         value = value if new is None else new
     return value
@@ -116,21 +116,21 @@ class Attributes:
         """``add_module`` by another name."""
         self.add_module(name, module)
 
-    def _check_name(self, kind: str, name: Any, present: dict[str, Any]) -> None:
+    def _check_name(self, category: str, name: Any, present: dict[str, Any]) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {type_name(name)}")
+            raise TypeError(f"{category} name should be a string. Got {type_name(name)}")
         if hasattr(self, name) and name not in present:
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name:
-            separator = f', got: {name}' if kind == "module" else ""
-            raise KeyError(f'{kind} name can\'t contain "."{separator}')
+            separator = f', got: {name}' if category == "module" else ""
+            raise KeyError(f'{category} name can\'t contain "."{separator}')
         if name == "":
-            raise KeyError(f'{kind} name can\'t be empty string ""')
+            raise KeyError(f'{category} name can\'t be empty string ""')
 
     def __getattr__(self, name: str) -> Any:
         members = self.__dict__
-        for kind in ("_parameters", "_buffers", "_modules"):
-            found = members.get(kind)
+        for registry in ("_parameters", "_buffers", "_modules"):
+            found = members.get(registry)
             if found is not None and name in found:
                 return found[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
@@ -184,16 +184,16 @@ class Attributes:
     def _forget(self, name: str, but: dict[str, Any]) -> None:
         """Drop what has this name so far, wherever it is kept except in ``but``, where it will be overwritten."""
         members = self.__dict__
-        for kind in (members, members["_parameters"], members["_buffers"], members["_modules"]):
-            if kind is not but:
-                kind.pop(name, None)
+        for registry in (members, members["_parameters"], members["_buffers"], members["_modules"]):
+            if registry is not but:
+                registry.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
 
     def __delattr__(self, name: str) -> None:
         members = self.__dict__
-        for kind in ("_parameters", "_buffers", "_modules"):
-            if name in members.get(kind, ()):
-                del members[kind][name]
+        for registry in ("_parameters", "_buffers", "_modules"):
+            if name in members.get(registry, ()):
+                del members[registry][name]
                 self._non_persistent_buffers_set.discard(name)
                 return
         object.__delattr__(self, name)

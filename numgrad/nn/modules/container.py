@@ -18,10 +18,10 @@ def normal_index(length: int, index: Any) -> int:
     Raises:
         IndexError: there is no such thing.
     """
-    place = operator.index(index)
-    if not -length <= place < length:
-        raise IndexError(f"index {place} is out of range")
-    return place % length
+    position = operator.index(index)
+    if not -length <= position < length:
+        raise IndexError(f"index {position} is out of range")
+    return position % length
 
 
 class _Numbered(Module):
@@ -38,7 +38,7 @@ class _Numbered(Module):
 
     def _renumber(self, modules: Iterable[Any]) -> None:
         """Hold just these modules, called by their numbers."""
-        named = {str(place): module for place, module in enumerate(modules)}
+        named = {str(index): module for index, module in enumerate(modules)}
         self._modules.clear()
         self._modules.update(named)
 
@@ -181,12 +181,12 @@ class ModuleList(_Numbered):
 
     def __repr__(self) -> str:
         blocks: list[tuple[int, int, str]] = []  # first, last, text: modules that print alike are shown once
-        for place, module in enumerate(self):
+        for index, module in enumerate(self):
             text = repr(module)
             if blocks and blocks[-1][2] == text:
-                blocks[-1] = blocks[-1][0], place, text
+                blocks[-1] = blocks[-1][0], index, text
             else:
-                blocks.append((place, place, text))
+                blocks.append((index, index, text))
         lines = [
             indented(f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}")
             for first, last, text in blocks
@@ -246,7 +246,7 @@ class ModuleDict(Module):
             self[name] = module
 
 
-def named_pairs(kind: str, values: Any) -> list[tuple[str, Any]]:
+def named_pairs(name: str, values: Any) -> list[tuple[str, Any]]:
     """What ``update`` of a container was given, as pairs.
 
     Raises:
@@ -255,16 +255,16 @@ def named_pairs(kind: str, values: Any) -> list[tuple[str, Any]]:
     """
     if not isinstance(values, Iterable):
         raise TypeError(
-            f"{kind}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}"
+            f"{name}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}"
         )
     if isinstance(values, Mapping | ModuleDict):
         return list(values.items())
     pairs = []
-    for place, pair in enumerate(values):
+    for index, pair in enumerate(values):
         if not isinstance(pair, Iterable):
-            raise TypeError(f"{kind} update sequence element #{place} should be Iterable; is {type(pair).__name__}")
+            raise TypeError(f"{name} update sequence element #{index} should be Iterable; is {type(pair).__name__}")
         items = list(pair)
         if len(items) != 2:
-            raise ValueError(f"{kind} update sequence element #{place} has length {len(items)}; 2 is required")
+            raise ValueError(f"{name} update sequence element #{index} has length {len(items)}; 2 is required")
         pairs.append((items[0], items[1]))
     return pairs

@@ -257,7 +257,7 @@ class _BackwardHooks:
             self.grad_outputs = seen
         else:
             self._call_without_inputs(seen)
-        return tuple([seen[place] for place in self.tensor_outputs])
+        return tuple([seen[position] for position in self.tensor_outputs])
 
     def _call_without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
         """Call the hooks of a module none of whose inputs requires a gradient."""
@@ -291,7 +291,7 @@ class _BackwardHooks:
                 )
             seen = new
         self.grad_outputs = None
-        return tuple([seen[place] for place in self.tensor_inputs])
+        return tuple([seen[position] for position in self.tensor_inputs])
 
 
 def _as_tuple(gradients: Any) -> tuple[Any, ...] | None:
@@ -299,23 +299,23 @@ def _as_tuple(gradients: Any) -> tuple[Any, ...] | None:
 
 
 def _watched(values: tuple[Any, ...], seen: Callable[..., Any], zeros: bool) -> tuple[tuple[Any, ...], list[int]]:
-    """The values, their tensors passed through the identity, and the places of those; none if no gradient flows."""
-    places = [place for place, value in enumerate(values) if isinstance(value, Tensor)]
-    if not (is_grad_enabled() and any(values[place].requires_grad for place in places)):
+    """The values, their tensors passed through the identity, and the positions of those; none if no gradient flows."""
+    positions = [position for position, value in enumerate(values) if isinstance(value, Tensor)]
+    if not (is_grad_enabled() and any(values[position].requires_grad for position in positions)):
         return values, []
     result = list(values)
-    passed = BackwardHookFunction.apply(seen, zeros, *[values[place] for place in places])
-    for place, tensor in zip(places, passed, strict=True):
-        result[place] = tensor
-    kind = values.__class__
-    return kind(*result) if hasattr(kind, "_fields") else tuple(result), places  # a named tuple stays one
+    passed = BackwardHookFunction.apply(seen, zeros, *[values[position] for position in positions])
+    for position, tensor in zip(positions, passed, strict=True):
+        result[position] = tensor
+    cls = values.__class__
+    return cls(*result) if hasattr(cls, "_fields") else tuple(result), positions  # a named tuple stays one
 
 
-def _spread(gradients: tuple[Any, ...], places: list[int], count: int) -> tuple[Any, ...]:
-    """The gradients in their places among ``count`` values."""
+def _spread(gradients: tuple[Any, ...], positions: list[int], count: int) -> tuple[Any, ...]:
+    """The gradients at their positions among ``count`` values."""
     result: list[Any] = [None] * count
-    for place, gradient in zip(places, gradients, strict=True):
-        result[place] = gradient
+    for position, gradient in zip(positions, gradients, strict=True):
+        result[position] = gradient
     return tuple(result)
 
 

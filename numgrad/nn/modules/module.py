@@ -151,8 +151,8 @@ class Module(State, Hooks):
             )
 
         def convert(tensor: Tensor) -> Tensor:
-            kind = dtype if tensor.is_floating_point() or tensor.is_complex() else None
-            return tensor.to(device=device, dtype=kind, non_blocking=non_blocking)
+            wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
+            return tensor.to(device=device, dtype=wanted, non_blocking=non_blocking)
 
         return self._apply(convert)
 

@@ -23,8 +23,8 @@ def _learnt(value: Any) -> Any:
 def _line(key: Any, value: Any, type_name: str) -> str:
     if not isinstance(value, Tensor):
         return f"  ({key}): Object of type: {type(value).__name__}"
-    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"  ({key}): {kind} containing: [{type_name} of size {'x'.join(map(str, value.shape))}]"
+    label = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    return f"  ({key}): {label} containing: [{type_name} of size {'x'.join(map(str, value.shape))}]"
 
 
 class ParameterList(Module):
@@ -40,7 +40,7 @@ class ParameterList(Module):
         return self._size
 
     def __iter__(self) -> Iterator[Any]:
-        return (getattr(self, str(place)) for place in range(len(self)))
+        return (getattr(self, str(index)) for index in range(len(self)))
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -69,8 +69,8 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         return "\n".join(
-            _line(place, value, str(value.dtype) if isinstance(value, Tensor) else "")
-            for place, value in enumerate(self)
+            _line(index, value, str(value.dtype) if isinstance(value, Tensor) else "")
+            for index, value in enumerate(self)
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:

@@ -17,7 +17,7 @@ __all__ = ["default_collate", "default_convert", "pinned"]
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """One batch from a list of samples of the same kind.
+    """One batch from a list of samples of the same type.
 
     Tensors and arrays are stacked along a new first dimension and numbers become a tensor (Python's floats a float64
     one); strings and bytes stay a list. Tuples, lists, named tuples and dicts are batched entry by entry, so
@@ -25,7 +25,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
     Raises:
         RuntimeError: tensors differ in shape, or lists in length.
-        TypeError: the samples are of another kind.
+        TypeError: the samples are of another type.
         KeyError: a key of the first dict is missing from another.
     """
     first = batch[0]
@@ -70,9 +70,9 @@ def default_convert(data: Any) -> Any:
     return data
 
 
-def _refused(kind: Any) -> TypeError:
+def _refused(found: Any) -> TypeError:
     return TypeError(
-        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}"
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}"
     )
 
 
@@ -137,8 +137,8 @@ def pinned(batch: Any) -> Any:
         items = [pinned(item) for item in batch]
         if isinstance(batch, MutableSequence):
             same: Any = copy.copy(batch)
-            for place, item in enumerate(items):
-                same[place] = item
+            for index, item in enumerate(items):
+                same[index] = item
             return same
         return items
     return batch

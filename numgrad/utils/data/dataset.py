@@ -124,11 +124,11 @@ class ConcatDataset(Dataset[T]):
                     f"absolute value of index should not exceed dataset length ({index} of {len(self)} samples)"
                 )
             index += len(self)
-        place = bisect.bisect_right(self.cumulative_sizes, index)
-        if place == len(self.datasets):
+        number = bisect.bisect_right(self.cumulative_sizes, index)
+        if number == len(self.datasets):
             raise IndexError(f"index {index} is out of range: there are {len(self)} samples")
-        start = self.cumulative_sizes[place - 1] if place else 0
-        return self.datasets[place][index - start]
+        start = self.cumulative_sizes[number - 1] if number else 0
+        return self.datasets[number][index - start]
 
 
 class ChainDataset(IterableDataset[Any]):
@@ -200,16 +200,16 @@ def random_split(
 
 
 def _rounded(fractions: Sequence[float], total: int) -> list[int]:
-    for place, fraction in enumerate(fractions):
+    for number, fraction in enumerate(fractions):
         if not 0 <= fraction <= 1:
-            raise ValueError(f"Fraction at index {place} is not between 0 and 1 ({fraction})")
+            raise ValueError(f"Fraction at index {number} is not between 0 and 1 ({fraction})")
     lengths = [math.floor(total * fraction) for fraction in fractions]
     for left_over in range(total - sum(lengths)):
         lengths[left_over % len(lengths)] += 1
-    for place, length in enumerate(lengths):
+    for number, length in enumerate(lengths):
         if length == 0:
             warnings.warn(
-                f"Length of split at index {place} is 0. This might result in an empty dataset.",
+                f"Length of split at index {number} is 0. This might result in an empty dataset.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -131,8 +131,8 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        for place in permutation(len(self.indices), self.generator):
-            yield self.indices[place]
+        for position in permutation(len(self.indices), self.generator):
+            yield self.indices[position]
 
     def __len__(self) -> int:
         return len(self.indices)
