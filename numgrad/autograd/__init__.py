@@ -1,6 +1,6 @@
-"""Automatic differentiation: walking back through what was recorded.
+"""Automatic differentiation: backward through the graph that operations have recorded.
 
-Nothing in this package knows an operation; see ``numgrad.ops`` for those.
+No module of this package knows an operation; see ``numgrad.ops`` for those.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
     "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
 ]
 
-#: What is imported when it is first asked for: each name with the module that it is or that has it.
+#: Modules that are imported when they are first asked for, by the names under which they are asked for.
 _LATER = {
     "forward_ad": "forward_ad", "functional": "functional", "profiler": "profiler", "profiler_util": "profiler_util",
 }

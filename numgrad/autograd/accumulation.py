@@ -25,7 +25,7 @@ accumulating = threading.RLock()
 def accumulate(variable: Any, gradient: Any) -> None:
     """Add ``gradient`` to ``variable.grad``: in place, unless the sum is to be recorded.
 
-    The first gradient becomes the ``grad`` itself, where it is nobody else's and lies in memory as it should.
+    The first gradient becomes the ``grad`` itself, where no other tensor shares its memory and its strides are right.
     """
     present = variable._grad
     if present is None:
@@ -44,7 +44,7 @@ def _own(variable: Any, gradient: Any) -> Any:
     layout, given = variable._layout, gradient._layout
     wanted = None if layout.contiguous else _dense_strides(layout)
     if wanted is None:
-        if not given.contiguous or state.mode & LEVELS:  # under ``vmap`` its memory may be somebody else's
+        if not given.contiguous or state.mode & LEVELS:  # under ``vmap`` its memory may be shared
             return operations.copy(gradient)
     elif not _agree(given.shape, given.strides, wanted):
         laid_out = operations.zeros(given.shape, given.type, wanted)
@@ -73,7 +73,7 @@ _warned = False
 
 
 def _warn_of_other_strides(variable: Any, gradient: Any) -> None:
-    """Warn, once in a process, if what a program has put into ``grad`` lies in memory in another way than the leaf."""
+    """Warn, once in a process, if a ``grad`` that the program has set has other strides than the leaf."""
     global _warned
     layout = variable._layout
     shape = layout.shape
@@ -91,7 +91,7 @@ def _warn_of_other_strides(variable: Any, gradient: Any) -> None:
 
 
 def _dense_strides(layout: Layout) -> tuple[int, ...] | None:
-    """The strides of a tensor whose elements fill their memory, each element once, in whatever order; else None."""
+    """The strides of a tensor whose elements fill their memory, each element once, in any order; else None."""
     dense = output_strides(layout.shape, ((layout.shape, layout.strides),))
     return dense if _agree(layout.shape, layout.strides, dense) else None
 
@@ -100,7 +100,7 @@ def _agree(shape: tuple[int, ...], strides: tuple[int, ...], others: tuple[int, 
     return all(extent == 1 or stride == other for extent, stride, other in zip(shape, strides, others, strict=True))
 
 
-# -- what a grad is the sum of, noted in anomaly mode ----------------------------------------------------------
+# -- contributions to a grad, noted in anomaly mode ----------------------------------------------------------
 
 
 #: Contributions that are remembered for each leaf, the latest.
@@ -108,10 +108,10 @@ REMEMBERED = 16
 
 
 class Contribution(NamedTuple):
-    """What one backward pass added to a ``grad``.
+    """The addition of one backward pass to a ``grad``.
 
     Attributes:
-        call: who asked for the pass.
+        call: the call of the program that asked for the pass.
         sources: the nodes whose gradients were summed, by name, with the calls that recorded them.
         changed_by: the names of the leaf's hooks, if these changed the sum.
     """
@@ -122,7 +122,7 @@ class Contribution(NamedTuple):
 
 
 class Contributions:
-    """What made the present ``grad`` of a leaf, or the last one that it had.
+    """The additions that made the present ``grad`` of a leaf, or the last one that it had.
 
     Attributes:
         latest: the last contributions, in their order.
@@ -164,12 +164,12 @@ def note_contribution(
 
 
 def contributions_to(leaf: Any) -> Contributions | None:
-    """What was noted for a leaf."""
+    """The contributions noted for a leaf."""
     known = _noted.get(id(leaf))
     return known if known is not None and known.leaf() is leaf else None
 
 
-# -- gradients brought into the shape and dtype of what they belong to -----------------------------------------
+# -- gradients brought into the shape and dtype of what they belong to ---------------------------------------
 
 
 def fit(gradient: Any, layout: Layout, source: Node | None, edge: Edge) -> Any:

@@ -19,7 +19,7 @@ __all__ = [
     "set_anomaly_enabled", "set_detect_anomaly",
 ]
 
-#: The place of an element.
+#: The index of an element.
 Index = tuple[int, ...]
 
 
@@ -45,14 +45,14 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
 
 
 class ForwardCheck(Watcher):
-    """Who watches operations for the first that returns a NaN or an infinity, though it was given none."""
+    """Watches for the first operation that returns a NaN or an infinity, though it was given none."""
 
     is_mode = True
 
     def before(self, call: Any) -> dict[str, Any] | None:
-        """What the operation is given, by name; None if there is nothing to find out: some of it is bad already."""
+        """The arguments of the operation by name; None if its result need not be looked at: one is bad already."""
         if state.current_pass is not None or getattr(call, "source", call) is None:
-            return None  # backward has a check of its own, and what is filled with a value was given it
+            return None  # backward has a check of its own, and a fill value was given
         arguments = _arguments(call)
         if call.target is None:
             return arguments  # looked at afterwards, if need be
@@ -86,7 +86,7 @@ forward_check = ForwardCheck()
 
 
 class _Checks(NamedTuple):
-    """Whether anomaly mode is on, and what it looks for."""
+    """Whether anomaly mode is on, and its checks."""
 
     on: bool
     nan: bool
@@ -94,7 +94,7 @@ class _Checks(NamedTuple):
     forward: bool
 
     def switch(self) -> _Checks:
-        """Have it so in this thread; returns what was before."""
+        """Switch to these in this thread; returns those before."""
         before = _Checks(is_anomaly_enabled(), state.check_nan, state.check_inf, forward_check in state.watchers)
         state.mode = state.mode | ANOMALY if self.on else state.mode & ~ANOMALY
         state.check_nan, state.check_inf = self.nan, self.inf
@@ -116,7 +116,7 @@ class _AnomalyMode:
 
     def __exit__(self, *exception: Any) -> None:
         outside = self._outside
-        if outside:  # the last stays: who leaves twice switches back to the same again
+        if outside:  # the last stays: leaving twice switches back to the same again
             (outside.pop() if len(outside) > 1 else outside[0]).switch()
 
 
@@ -125,13 +125,13 @@ class detect_anomaly(_AnomalyMode):  # noqa: N801 - PyTorch's name
 
     A failing backward shows the traceback of the forward call that it belongs to; a saved tensor that was changed in
     place, the lines that saved and changed it.  A node that returns NaN in backward raises an error, which tells the
-    first bad element and what there was at its place.  All this costs time and memory: use it to debug.
+    first bad element and the values there.  All this costs time and memory: use it to debug.
 
     Args:
         check_nan: whether to look for NaN.
         check_forward: look at the results of operations, too, not at gradients only: the first operation that makes a
-            NaN of operands that have none raises an error.  PyTorch has no such check.  It also notes who made tensors
-            that require no gradient, for :func:`numgrad.explain`.
+            NaN of operands that have none raises an error.  PyTorch has no such check.  It also notes which operations
+            made tensors that require no gradient, for :func:`numgrad.explain`.
         check_inf: look for infinities as well.  PyTorch does not.
 
     Raises:
@@ -191,7 +191,7 @@ def explain_failure(node: Any) -> None:
 
     For a node that a backward pass has recorded, further warnings lead on to the node that this pass was at.
     """
-    happened, what = "Error detected in", "caused the error"
+    happened, effect = "Error detected in", "caused the error"
     while node is not None:
         trace = node.metadata.get("traceback_")
         if trace is None:
@@ -200,9 +200,9 @@ def explain_failure(node: Any) -> None:
                 "forward pass for more information."
             )
         else:
-            warn_user(f"{happened} {node.name()}. Traceback of forward call that {what}:\n{''.join(trace)}")
+            warn_user(f"{happened} {node.name()}. Traceback of forward call that {effect}:\n{''.join(trace)}")
         node = node.metadata.get("parent_")
-        happened, what = "\n\nPrevious calculation was induced by", "induced the previous calculation"
+        happened, effect = "\n\nPrevious calculation was induced by", "induced the previous calculation"
 
 
 def check_gradients(node: Any, gradients: Sequence[Any], incoming: Any) -> None:
@@ -231,7 +231,7 @@ def check_gradients(node: Any, gradients: Sequence[Any], incoming: Any) -> None:
 
 
 def _note_origins(call: Any, parts: Iterable[Any]) -> None:
-    """Note who made those of the results that require no gradient (see ``numgrad.explain``)."""
+    """Note the operation with those of its results that require no gradient (see ``numgrad.explain``)."""
     for part in parts:
         if is_tensor(part) and not part.requires_grad:
             needed = any(is_tensor(value) and value.requires_grad for value in _flattened(call.args))
@@ -239,7 +239,7 @@ def _note_origins(call: Any, parts: Iterable[Any]) -> None:
             note_origin(part, _name(call), recorded if needed else "from operands that require no gradient")
 
 
-# -- what is bad --------------------------------------------------------------------------------------------
+# -- NaN and infinities --------------------------------------------------------------------------------------
 
 
 def _elements(value: Any) -> np.ndarray | None:
@@ -252,7 +252,7 @@ def _elements(value: Any) -> np.ndarray | None:
 
 
 def _first_bad(value: Any) -> Index | None:
-    """The place of the first element that is what is looked for."""
+    """The index of the first NaN, or infinity if these are looked for."""
     elements = _elements(value)
     if elements is None or elements.dtype.kind not in "fc" or not elements.size:
         return None
@@ -283,11 +283,11 @@ def _kind(value: Any, index: Index) -> str:
     return "nan" if elements is not None and np.isnan(elements[index]) else "infinite"
 
 
-# -- what is said of it -------------------------------------------------------------------------------------
+# -- messages ------------------------------------------------------------------------------------------------
 
 
 def _arguments(call: Any) -> dict[str, Any]:
-    """What an operation was called with, by the names of its parameters."""
+    """The arguments of an operation, by the names of its parameters."""
     op = getattr(call, "op", None)
     names: Any = getattr(op, "parameters", None) or getattr(op, "inputs", ())
     arguments = {names[n] if n < len(names) else f"argument {n}": value for n, value in enumerate(call.args)}
@@ -295,7 +295,7 @@ def _arguments(call: Any) -> dict[str, Any]:
 
 
 def _name(call: Any) -> str:
-    """What users call an operation."""
+    """The users' name of an operation."""
     name = call.name.removesuffix("_op")
     return name if call.target is None or name.endswith("_") else f"{name}_"
 
@@ -313,12 +313,12 @@ def _saved_by(node: Any) -> dict[str, Any]:
 
 
 def _account(which: str, value: Any, index: Index, given: dict[str, Any]) -> str:
-    """Where the bad element stands, and what was given there."""
+    """The index of the bad element, and the given values there."""
     elements = _elements(value)
     assert elements is not None
     noun = "nan" if _kind(value, index) == "nan" else "infinity"
-    place = f" at {list(index)}" if index else ""
-    lines = [f"The first {noun} stands{place} in {which}, of shape {list(elements.shape)}."]
+    position = f" at {list(index)}" if index else ""
+    lines = [f"The first {noun} stands{position} in {which}, of shape {list(elements.shape)}."]
     for name, own in given.items():
         parts = {f"{name}[{n}]": part for n, part in enumerate(own)} if isinstance(own, tuple | list) else {name: own}
         for part_name, part in parts.items():
@@ -329,7 +329,7 @@ def _account(which: str, value: Any, index: Index, given: dict[str, Any]) -> str
 
 
 def _seen(value: Any, own: np.ndarray, index: Index, shape: tuple[int, ...]) -> str:
-    """What a value is, at that index of a result of this shape if it has such an element."""
+    """A value at that index of a result of this shape, if it has such an element, or in short."""
     if not is_tensor(value) and not own.shape:
         return f"is {value}"
     skipped = len(shape) - own.ndim

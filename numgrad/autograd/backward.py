@@ -143,7 +143,7 @@ def grad(
     return dict(zip(inputs, gradients, strict=True)) if isinstance(inputs, dict) else tuple(gradients)
 
 
-# -- what is given ------------------------------------------------------------------------------------------
+# -- what is given -------------------------------------------------------------------------------------------
 
 
 def _as_tuple(values: Any) -> tuple[Any, ...]:
@@ -260,7 +260,7 @@ def _checked(edge: GradientEdge) -> tuple[Node, int]:
     return edge.node, edge.output_nr
 
 
-# -- what is returned ---------------------------------------------------------------------------------------
+# -- what is returned ----------------------------------------------------------------------------------------
 
 
 def _zeros_for(value: Any, recorded: bool) -> Any:
@@ -282,7 +282,7 @@ def _unused_error(index: int, edge: tuple[Node, int]) -> RuntimeError:
     )
 
 
-# -- batches ------------------------------------------------------------------------------------------------
+# -- batches -------------------------------------------------------------------------------------------------
 
 
 def _batched(

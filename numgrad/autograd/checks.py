@@ -1,4 +1,4 @@
-"""What is a tensor, an inference tensor, a gradient."""
+"""Checks of values: tensors, gradients, inference tensors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .grad_mode import INFERENCE, state
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether a value is a tensor: what has a version counter."""
+    """Whether a value is a tensor: only tensors have a version counter."""
     return hasattr(value, "_counter")
 
 
@@ -27,7 +27,7 @@ def mismatch(index: int, given: Any, expected: Any) -> RuntimeError:
     )
 
 
-# -- inference tensors -----------------------------------------------------------------------------------------
+# -- inference tensors ---------------------------------------------------------------------------------------
 #
 # They are known by their version counter, which counts nothing.  All tensors on one memory share a counter, so views of
 # an inference tensor are inference tensors, and views of a normal tensor normal ones, wherever they are made.

@@ -53,7 +53,7 @@ _NOTHING: Set[Node] = frozenset()
 _by_sequence = attrgetter("sequence")
 _node_of = itemgetter(0)
 
-#: What there is in the buffer of a node that is not on the way: nothing may be sent there.
+#: The buffer of a node that does not run in this pass: nothing may be sent there.
 _CLOSED: Any = object()
 
 
@@ -88,16 +88,16 @@ class _Pass:
         self.buffers: dict[Node, Any] = {}
         #: Edges into each AccumulateGrad that have not delivered yet.
         self.pending: dict[AccumulateGrad, int] = {}
-        #: What to call at the end.
+        #: Functions to call at the end.
         self.callbacks: list[Callable[[], Any]] = []
         self.location = calling_location(4)  # where the program asked for this pass
         self.node: Node | None = None  # whose turn it is, if it has hooks or in anomaly mode
         #: In anomaly mode the nodes that have sent gradients to each AccumulateGrad.
         self.sources: dict[AccumulateGrad, list[Node]] | None = None
         self.annotated = False
-        #: What hooks that wait for several gradients have seen so far.
+        #: The gradients that hooks which wait for several have seen so far.
         self.waiting: dict[Any, Any] = {}
-        #: What the thread is switched to during the pass: see ``_before_hooks``.
+        #: The modes of the thread during the pass: see ``_before_hooks``.
         self.modes: dict[str, Any] | None = None
         self._numbers: set[int] | None = None
         self.outer = state.current_pass
@@ -139,7 +139,7 @@ class _Pass:
                 self.buffers.clear()
         return [] if self.captures is None else [*map(self.captured.get, self.captures)]
 
-    # -- what is to run -----------------------------------------------------------------------------------------
+    # -- the nodes to run ------------------------------------------------------------------------------------
 
     def _find_order(self) -> list[Node]:
         """The nodes to run, in their order."""
@@ -169,7 +169,7 @@ class _Pass:
         """Whether this pass has a use for a gradient that is sent to a node that has not run yet."""
         return node in self.buffers or node in self.pending
 
-    # -- the walk -----------------------------------------------------------------------------------------------
+    # -- the walk --------------------------------------------------------------------------------------------
 
     def _walk(self, order: Iterable[Node]) -> None:
         buffers, deliver, deliver_to_leaf, wanted = self.buffers, self._deliver, self._deliver_to_leaf, self.wanted
@@ -212,7 +212,7 @@ class _Pass:
             raise
 
     def _turn(self, node: Node, gradient: Any) -> Sequence[Any] | None:
-        """What a node with hooks, that is told of, captured or without a gradient, makes; None if it does not run."""
+        """The results of a node that has hooks, is watched, captured or without a gradient; None if it does not run."""
         attached = node.attached
         if attached is not None and attached.is_idle():
             attached = None
@@ -236,7 +236,7 @@ class _Pass:
         return self._apply(node, gradient) if self.mode & (ANOMALY | WATCHED) else node.apply(gradient)
 
     def _skip(self, node: Node) -> None:
-        """No gradient came to this node: what it leads to need not wait for it."""
+        """No gradient came to this node: leaves that it leads to need not wait for it."""
         for edge in node.edges:
             if edge is not None and edge[0].__class__ is AccumulateGrad:
                 self._deliver(edge, None)
@@ -268,7 +268,7 @@ class _Pass:
             results.append(fit(gradient, target.output(number), node, edge) if self.awaits(target) else None)
         return tuple(results)
 
-    # -- what arrives -------------------------------------------------------------------------------------------
+    # -- gradients that arrive -------------------------------------------------------------------------------
 
     def _deliver(self, edge: tuple[Node, int], gradient: Any, source: Node | None = None) -> None:
         """Add a gradient, from the node ``source``, to what has arrived at the end of an edge."""
@@ -360,7 +360,7 @@ class _Pass:
             switch_back(modes)
 
     def _before_hooks(self) -> dict[str, Any]:
-        """What the thread is switched to before any hook of this pass has run, to switch back to after each node's."""
+        """The modes of the thread before any hook of this pass has run, to switch back to after each node's hooks."""
         if self.modes is None:
             self.modes = thread_state()
         return self.modes
@@ -380,7 +380,7 @@ class _Pass:
         self.annotated = True
 
 
-# -- passes nested too deeply for a stack ----------------------------------------------------------------------
+# -- passes nested too deeply for a stack --------------------------------------------------------------------
 
 
 #: Passes nested in one thread (a backward called inside a backward) before the next gets a thread of its own.
@@ -388,7 +388,7 @@ NESTING = 30
 
 
 def in_thread(function: Callable[[], list[Any]]) -> list[Any]:
-    """Call ``function`` in a thread that takes this one's place: it has its modes and streams."""
+    """Call ``function`` in another thread, with the modes and streams of this one."""
     outcome: list[Any] = []
     modes = state.__dict__.copy()
     if operations.streams is not None:

@@ -1,4 +1,4 @@
-"""What errors of backward say: at which node, and what became of the tensors that were saved for it."""
+"""Errors of backward: at which node, and what has changed or freed the tensors that were saved for it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> Run
     After PyTorch's words it names the node and, as far as anomaly mode has noted them, the call that saved the tensor
     and those that changed it.
     """
-    kind = f"[{tensor._layout.type.name} {list(tensor.shape)}]"
+    description = f"[{tensor._layout.type.name} {list(tensor.shape)}]"
     edge = (node, 0) if is_output else tensor._edge
     if edge is not None:
-        kind += f", which is output {edge[1]} of {operation_name(edge[0])},"
+        description += f", which is output {edge[1]} of {operation_name(edge[0])},"
     if state.mode & ANOMALY:
         hint = (
             "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
@@ -36,19 +36,19 @@ def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> Run
         )
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"{kind} is at version {tensor._counter[0]}; expected version {version} instead. {hint}\n"
+        f"{description} is at version {tensor._counter[0]}; expected version {version} instead. {hint}\n"
         f"{_saved_by(node, version)}\n{_changed_by(node, tensor, version)}"
     )
 
 
 def _saved_by(node: Any, version: int) -> str:
-    """The sentence that says who saved a tensor, and where."""
+    """A sentence: the node that saved a tensor, and the call that recorded it."""
     location = recorded_at(node)
     return f"{node.name()} saved it at version {version}" + (f", recorded here:\n{location}" if location else ".")
 
 
 def _changed_by(node: Any, tensor: Any, version: int) -> str:
-    """The sentence that says who changed a tensor since, or how to find out."""
+    """A sentence: the call that changed a tensor since, or how to find it."""
     locations = list(changes_since(tensor, version).values())
     if not locations:
         if recorded_at(node) is not None:
@@ -70,8 +70,8 @@ def recorded_at(node: Any) -> Location | None:
 def freed_error(node: Any, freed_by: Any) -> RuntimeError:
     """The error for a second backward through a graph whose saved tensors are gone.
 
-    After PyTorch's words it names the node (None if that is gone, too) and, where there is a Place, the call that freed
-    what it had saved.
+    After PyTorch's words it names the node (None if that is gone, too) and, where it is known, the call that freed the
+    saved tensors.
     """
     message = (
         "Trying to backward through the graph a second time (or directly access saved tensors after they have "

@@ -53,8 +53,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     #: Whether ``vmap`` is to be derived from forward and backward.
     generate_vmap_rule = False
-    #: Whether what is saved for backward is dropped when ``ctx.saved_tensors`` is read, which can be done once then:
-    #: each tensor's memory is free as soon as ``backward`` has done with it.
+    #: Whether the tensors saved for backward are dropped when ``ctx.saved_tensors`` is read, which can be done once
+    #: then: each tensor's memory is free as soon as ``backward`` has done with it.
     clear_saved_tensors_on_access = False
     #: Whether ``backward`` gets all gradients in one list, ``backward(ctx, grads)``, and may take out those that it has
     #: done with.
@@ -95,9 +95,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Compute the gradient of every input of ``forward`` (None for what is not a tensor).
+        """Compute the gradient of every input of ``forward`` (None for arguments that are no tensors).
 
-        It gets one gradient per output of ``forward``, None for what is not a tensor; it must not change them in
+        It gets one gradient per output of ``forward``, None for outputs that are no tensors; it must not change them in
         place.  With ``create_graph`` it is recorded.  ``vjp`` is another name for it.
         """
         raise NotImplementedError(
@@ -126,7 +126,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward`` and record it.
 
-        Keyword arguments are put in the place that the signature of ``forward`` gives them.  With ``setup_context``
+        Keyword arguments are put into the order of the signature of ``forward``.  With ``setup_context``
         those left out are given their defaults, so that ``backward`` returns a gradient for them, too.
 
         Raises:
@@ -144,7 +144,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _call(cls, args: tuple[Any, ...], call: FunctionCall | None = None) -> Any:
-        """What ``apply`` returns; ``call`` takes note of what ``jvp`` needs."""
+        """Run ``forward`` and record it; ``call`` keeps what ``jvp`` needs."""
         separate = cls.setup_context is not Function.setup_context
         node = cls._backward_cls(args)
         context = node.context
@@ -162,7 +162,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             state.mode = mode  # first, for Ctrl-C may come with any call
             switch_back(before)
         if call is not None:
-            call.take_note(context, output)
+            call.note_forward(context, output)
         if isinstance(output, tuple):
             return tuple(finish(node, args, output, record))
         return finish(node, args, (output,), record)[0]
@@ -222,7 +222,7 @@ def _refusing(gradient: Any) -> Any:
 
 
 class Error(Node):
-    """The origin of what must not be differentiated; PyTorch's name."""
+    """The origin of gradients that must not be differentiated; PyTorch's name."""
 
     __slots__ = ()
 
@@ -234,7 +234,7 @@ class Error(Node):
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
-# -- arguments of apply as parameters of forward ---------------------------------------------------------------
+# -- arguments of apply as parameters of forward -------------------------------------------------------------
 
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

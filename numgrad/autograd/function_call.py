@@ -1,4 +1,4 @@
-"""What becomes of the tensors that a Function's forward returns: they get their edges in the graph, and tangents.
+"""The outputs of a Function: the tensors that forward returns get their edges in the graph, and their tangents.
 
 A tensor that forward made gets the Function's node as its origin.  An input marked as dirty stays the same tensor
 with a new origin, as after any in-place operation.  Any other input that is returned becomes a view of itself, so
@@ -82,7 +82,7 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
 
 
 def _taken(given: dict[str, Any], name: str) -> tuple[Any, ...]:
-    """What was marked with one method of the context, taken off it: outputs kept there would hold their node."""
+    """The tensors marked with one method of the context, taken off it: outputs kept there would hold their node."""
     tensors = given.pop(name, None)
     if tensors is None:
         return ()
@@ -153,7 +153,7 @@ def _record_change(output: Any, node: BackwardCFunction, number: int, inputs: tu
 
 
 def _passed_on(tensor: Any, differentiable: bool, changed: bool) -> Any:
-    """What the caller gets for an input that forward returns: another tensor on its memory."""
+    """The caller's tensor for an input that forward returns: another one on its memory."""
     if not tensor.requires_grad and changed:
         return tensor
     alias = tensor._alias()
@@ -175,14 +175,14 @@ def _cut_off(output: Any) -> Any:
     return output
 
 
-# -- tangents --------------------------------------------------------------------------------------------------
+# -- tangents ------------------------------------------------------------------------------------------------
 
 
 class FunctionCall:
     """One call of a Function, as levels are handed it (see ``numgrad.ops.table.transforms``)."""
 
     target = None
-    closed = False  # watchers and levels have to do with what forward calls, too
+    closed = False  # watchers and levels see the operations that forward calls, too
     context: Any  # the Function's, when it has run
     saved: tuple[Any, ...]
     constants: frozenset[int]  # the numbers of the outputs that have no derivative
@@ -196,8 +196,8 @@ class FunctionCall:
         """Do it, as the levels that are left want it."""
         return self.function._call(self.args, self)
 
-    def take_note(self, context: Any, output: Any) -> None:
-        """Keep what ``jvp`` and its result are going to be judged by, of what ``forward`` left and returned."""
+    def note_forward(self, context: Any, output: Any) -> None:
+        """Keep for ``jvp`` what ``forward`` has saved, and the outputs that have no derivative."""
         self.context = context
         self.saved = context.saved_for_forward or ()
         marked = context.non_differentiable

@@ -1,4 +1,4 @@
-"""What a user's Function leaves in the graph: its node, and the context that its forward and backward share.
+"""A user's Function in the graph: its node, and the context that its forward and backward share.
 
 In PyTorch the two are one object.  Here they are two, since users give any name to what they keep on the context
 (``ctx.shape = x.shape``), names of the node's own fields too.  The node shows what is on the context.
@@ -129,11 +129,11 @@ class Context(FunctionCtx):
         node = None if name == "_node" else self._node()
         if node is not None and name in _OF_THE_NODE:
             return getattr(node, name)
-        kind = type(self if node is None else node).__name__
-        raise AttributeError(f"'{kind}' object has no attribute '{name}'")
+        name_of_type = type(self if node is None else node).__name__
+        raise AttributeError(f"'{name_of_type}' object has no attribute '{name}'")
 
 
-#: What a context passes on of its node, which in PyTorch is the same object.
+#: Attributes of the node that its context has, too: in PyTorch they are the same object.
 _OF_THE_NODE = frozenset({
     "_input_metadata", "_raw_saved_tensors", "_sequence_nr", "metadata", "name", "next_functions", "register_hook",
     "register_prehook",
@@ -211,14 +211,14 @@ class BackwardCFunction(SavingNode):
         raise TypeError(f"'{type(self).__name__}' object is not callable")
 
     def set_outputs(self, layouts: list[Layout]) -> None:
-        """Take note of the layout of each output; what is no tensor has NO_LAYOUT."""
+        """Set the layout of each output, NO_LAYOUT for one that is no tensor."""
         if layouts:
             self.layout = layouts[0]
             if len(layouts) > 1:
                 self.more_outputs = tuple(layouts[1:])
 
     def keep_saved(self, tensors: tuple[Any, ...], outputs: list[tuple[int, Any]]) -> None:
-        """Keep what is to be saved; ``outputs`` are, with their numbers, those that this node is the origin of."""
+        """Keep tensors for backward; ``outputs`` are, with their numbers, those that this node is the origin of."""
         saved, versions, numbers = [], [], []
         for index, tensor in enumerate(tensors):
             number = version = None
@@ -238,7 +238,7 @@ class BackwardCFunction(SavingNode):
         self.saved, self.versions, self.numbers = tuple(saved), tuple(versions), tuple(numbers)
 
     def unpack(self) -> tuple[Any, ...]:
-        """The saved tensors, checked, the outputs among them in their place in the graph."""
+        """The saved tensors, checked, the outputs among them with their edges in the graph."""
         if self.cleared:
             raise RuntimeError(
                 "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
@@ -273,7 +273,7 @@ class BackwardCFunction(SavingNode):
         if several is None:
             gradients = [gradient]
         elif gradient and self.attached is None and self.function.boxed_grads_call:
-            gradients = gradient  # the engine's own, so that what is taken out is free
+            gradients = gradient  # the engine's own, so that a gradient that is taken out is free
         else:
             gradients = list(gradient or [None] * (1 + len(several)))
         if context.materialize_grads:
@@ -301,7 +301,7 @@ class BackwardCFunction(SavingNode):
         return self._checked(results if isinstance(results, tuple) else (results,))
 
     def _checked(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The gradients of the tensor inputs, of what ``backward`` returned for all."""
+        """The gradients of the tensor inputs, from those that ``backward`` returned for all inputs."""
         expected = self.input_count
         if len(results) != expected:
             if len(results) < expected or any(result is not None for result in results[expected:]):
@@ -328,11 +328,11 @@ class BackwardCFunction(SavingNode):
             results = tuple([result for result, of_tensor in zip(results, of_tensors, strict=True) if of_tensor])
         for number, (edge, result) in enumerate(zip(self.edges, results, strict=True)):
             if edge is not None and result is not None and result._layout.type.dtype.is_complex:
-                kind = edge[0].output(edge[1]).type
-                if kind is not None and not kind.dtype.is_complex:
+                expected_type = edge[0].output(edge[1]).type
+                if expected_type is not None and not expected_type.dtype.is_complex:
                     raise RuntimeError(
                         f"Function {self.name()} returned an invalid gradient at index {number} - got one of "
-                        f"{result.dtype} (shape {list(result.shape)}) for a real input of {kind.dtype}; its "
+                        f"{result.dtype} (shape {list(result.shape)}) for a real input of {expected_type.dtype}; its "
                         "real part would be the gradient"
                     )
         return results

@@ -1,4 +1,4 @@
-"""Whether operations are recorded: one word per thread that every op call tests, and what sets it."""
+"""Whether operations are recorded: one word of bits per thread that every op call tests, and the modes that set it."""
 
 from __future__ import annotations
 
@@ -27,19 +27,18 @@ ORDINARY = 7
 ANOMALY = 8
 SAVED_HOOKS = 16  # functions pack what is saved for backward
 LEVELS = 32  # there are levels (see levels.py): tensors may have tangents, or stand for batches
-DUAL = 64  # what is saved of an operation's output is to have its tangents
-WATCHED = 128  # somebody wants to know of every operation
+DUAL = 64  # saved outputs are to share the tangents that the outputs are going to have
+WATCHED = 128  # there are watchers of operations (see watching.py)
 STREAMS = 256  # nodes note the streams of GPUs that are current, for one of them is no default one
-#: The operation is to be done in another way, or told of.
+#: Operations go through levels or watchers.
 TRANSFORMED = LEVELS | WATCHED
-#: What is computed is followed: rules must call operations of the table, not kernels.
+#: The computation of gradients is recorded, or levels take part: rules must call operations, not kernels.
 TRACED = GRAD | LEVELS
 
 _RECORDING = GRAD | GRAD_WANTED
 _OTHERS = ~_RECORDING
 
-#: As long as the inference modes that are entered, in whatever thread: new tensors look at their thread's mode only
-#: if there are any.
+#: An element for each inference mode entered in any thread: only if there are some, new tensors look at their thread's.
 inference_blocks: list[None] = []
 
 
@@ -61,7 +60,7 @@ class _State(threading.local):
     saved_hooks: tuple[Any, ...] = ()
     saved_hooks_refused: str | None = None
     level: Any = None  # the innermost one that operations have to do with
-    watchers: tuple[Any, ...] = ()  # who is told of operations
+    watchers: tuple[Any, ...] = ()  # of operations
     before_write: Callable[[Any], None] | None = None  # called with a tensor that is about to be changed in place
 
     def __init__(self) -> None:  # called in each thread, when that first asks for something
@@ -84,7 +83,7 @@ def is_inference_mode_enabled() -> bool:
 
 
 def is_multithreading_enabled() -> bool:
-    """What ``set_multithreading_enabled`` was told in this thread; True at first."""
+    """The flag that ``set_multithreading_enabled`` set in this thread; True at first."""
     return state.multithreading
 
 
@@ -102,7 +101,7 @@ def with_recording(mode: int, on: bool) -> int:
 def recording_apart() -> Iterator[bool]:
     """Record within the block, for derivatives that are taken there; says whether recording was on before.
 
-    Where it was off, what is recorded is nobody else's business: anomaly mode and hooks for saved tensors pass over it.
+    Where it was off, only the caller sees the graph: anomaly mode and hooks for saved tensors are off.
     """
     mode = state.mode
     state.mode = mode if mode & GRAD else (mode | GRAD) & ~(ANOMALY | SAVED_HOOKS)
@@ -120,7 +119,7 @@ def thread_state() -> dict[str, Any]:
 def switch_back(before: dict[str, Any]) -> bool:
     """Undo what a user's code has switched in this thread and left so; returns whether there was anything.
 
-    Who watches operations and is no mode is left alone: a profile that begins or ends in a hook has begun or ended.
+    Watchers that are no modes are left alone: a profile that begins or ends in a hook has begun or ended.
     """
     own = state.__dict__
     if own == before:
@@ -141,7 +140,7 @@ def switch_back(before: dict[str, Any]) -> bool:
     return True
 
 
-# -- context managers ------------------------------------------------------------------------------------------
+# -- context managers ----------------------------------------------------------------------------------------
 
 
 class ModeDecorator:
@@ -249,7 +248,7 @@ class _BareDecorator(_GradModeDecorator):
 
     def __exit__(self, *exception: Any) -> None:
         before, outer = self._before or (0, None)
-        if outer is not None:  # the last stays: who leaves twice goes back to the same word again
+        if outer is not None:  # the last stays: leaving twice restores the same word again
             self._before = outer
         mode = state.mode
         if before & _RECORDING:

@@ -1,4 +1,4 @@
-"""What programs do with the graph itself: ask for its edges, hook into it, decide how tensors are saved."""
+"""The graph as programs use it: its edges, hooks that wait for several gradients, hooks for saved tensors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class GradientEdge(NamedTuple):
-    """A place in the graph where a gradient arrives: a node and the number of its output.
+    """An edge of the graph along which a gradient arrives: a node and the number of its output.
 
     It stands for a tensor among the outputs and inputs of :func:`numgrad.autograd.grad` and ``backward``.  It holds
     the graph behind it, but of tensors only the leaves.
@@ -36,7 +36,7 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """The place where the gradient of ``tensor`` arrives: at its ``grad_fn``, or a leaf's AccumulateGrad.
+    """The edge along which the gradient of ``tensor`` arrives: at its ``grad_fn``, or a leaf's AccumulateGrad.
 
     Raises:
         RuntimeError: the tensor does not require a gradient.
@@ -104,7 +104,7 @@ class _unsafe_preserve_version_counter(ModeDecorator):  # noqa: N801 - PyTorch's
         return self.__class__(self.tensors)
 
 
-# -- hooks that wait for several gradients ---------------------------------------------------------------------
+# -- hooks that wait for several gradients -------------------------------------------------------------------
 #
 # How many gradients a backward pass will bring is known from the nodes that it runs.  A hook must not hold these
 # nodes, which hold the hook; so it knows a node by its sequence number, and a leaf, whose AccumulateGrad comes and
@@ -222,7 +222,7 @@ class _All:
         return source in state.current_pass.numbers
 
 
-# -- hooks for saved tensors -----------------------------------------------------------------------------------
+# -- hooks for saved tensors ---------------------------------------------------------------------------------
 
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
@@ -275,7 +275,7 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
 
     Args:
         pin_memory: copy tensors of a GPU into pinned memory, and back without waiting.
-        device_type: the kind of device that ``pin_memory`` is for.
+        device_type: the type of device that ``pin_memory`` is for.
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
@@ -325,7 +325,7 @@ class AllowMutationContext:
         self._on_memory: dict[int, WeakSet[_Handle]] = {}
 
     def clear(self) -> None:
-        """Forget everything; what was recorded can no longer be gone through backward."""
+        """Forget everything; backward through graphs recorded in the block is no longer possible."""
         self.original.clear()
         self.cloned.clear()
         self._on_memory.clear()
@@ -346,7 +346,7 @@ class AllowMutationContext:
         return kept[handle]
 
     def _before_write(self, target: Any) -> None:
-        """Copy what was saved on the memory of ``target``, which is about to be changed."""
+        """Copy the saved tensors on the memory of ``target``, which is about to be changed."""
         copies: dict[int, Any] = {}  # a tensor that was saved several times is copied once
         for handle in self._on_memory.pop(_memory(target), ()):
             tensor = self.original.pop(handle)

@@ -12,7 +12,7 @@ from .accumulation import accumulating
 from .checks import is_tensor
 from .operations import operations
 
-#: The hooks of one kind at one place, by the number of their handle, in the order they are called in.
+#: Hooks by the number of their handle, in the order in which they are called.
 Hooks = OrderedDict[int, Callable[..., Any]]
 
 _ids = itertools.count()
@@ -58,13 +58,13 @@ class RemovableHandle:
 
 
 def _reference(entries: Any) -> ref[Any]:
-    return ref(OrderedDict() if entries is None else entries)  # None stands for what is gone
+    return ref(OrderedDict() if entries is None else entries)  # None stands for a dictionary that is gone
 
 
 def add_hook(
     hooks: Hooks, hook: Callable[..., Any], *, prepend: bool = False, marks: Sequence[OrderedDict[int, bool]] = ()
 ) -> RemovableHandle:
-    """Add a hook after those there are, or before; ``marks`` are what to note its number in, too."""
+    """Add a hook after the others, or before them; its number is noted in the dictionaries ``marks``, too."""
     handle = RemovableHandle(hooks, extra_dict=list(marks))
     hooks[handle.id] = hook
     if prepend:
@@ -75,12 +75,12 @@ def add_hook(
 
 
 def hook_name(hook: Any) -> str:
-    """What a hook is called in messages."""
+    """The name of a hook in messages."""
     return getattr(hook, "__name__", None) or repr(hook)
 
 
 def check_replacement(gradient: Any, replaced: Any, hook: Any) -> None:
-    """Raise unless what a hook returned may take the place of ``gradient``; both may be None, for no gradient.
+    """Raise unless a hook's result may replace ``gradient``; both may be None, for no gradient.
 
     Raises:
         TypeError: it is no tensor.
@@ -118,7 +118,7 @@ def is_unserializable(hook: Any) -> bool:
     return hasattr(hook, "__torch_unserializable__")
 
 
-# -- hooks of nodes --------------------------------------------------------------------------------------------
+# -- hooks of nodes ------------------------------------------------------------------------------------------
 
 
 def run_pre_hooks(node: Any, hooks: Hooks, gradient: Any) -> Any:
@@ -154,7 +154,7 @@ def _arrived(node: Any, gradient: Any) -> tuple[Any, ...]:
 
 
 def _replaced(gradients: tuple[Any, ...], returned: Any, hook: Any) -> tuple[Any, ...]:
-    """The gradients after a hook that returned a tuple to take their place, or None to leave them."""
+    """The gradients after a hook that returned a tuple to replace them, or None to leave them."""
     if returned is None:
         return gradients
     if not isinstance(returned, tuple):
@@ -170,7 +170,7 @@ def _replaced(gradients: tuple[Any, ...], returned: Any, hook: Any) -> tuple[Any
     return returned
 
 
-#: The value of ``_shared`` in a gradient that somebody outside of the pass may hold, but nobody in it: the engine does
+#: The value of ``_shared`` in a gradient that code outside of the pass may hold, but no node in it: the engine does
 #: not reuse its memory, and a user's backward may change it.
 LENT = 2
 
@@ -183,7 +183,7 @@ def lend(gradients: Sequence[Any]) -> None:
             gradient._shared = True if twice else gradient._shared or LENT
 
 
-# -- hooks of tensors ------------------------------------------------------------------------------------------
+# -- hooks of tensors ----------------------------------------------------------------------------------------
 
 
 class TensorHooks:

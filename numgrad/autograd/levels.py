@@ -1,4 +1,4 @@
-"""Levels: what is done with every operation beside computing it, one inside the other.
+"""Levels: what is done with every operation besides computing it, one inside the other.
 
 Forward mode computes tangents, ``vmap`` stands one tensor for a batch of them.  Each such block of the program is a
 level; ``state.level`` is the innermost one that operations have to do with, and leads to those around it.  An
@@ -72,7 +72,7 @@ class Tangents(Level):
 
     def __init__(self) -> None:
         super().__init__()
-        self._given: dict[int, ref[_Duals]] = {}  # by identity: who has tangents at this level
+        self._given: dict[int, ref[_Duals]] = {}  # by identity: all that have tangents at this level
 
     def note(self, duals: _Duals) -> None:
         """Remember that these are given a tangent at this level."""
@@ -118,7 +118,7 @@ class outside:  # noqa: N801 - a context manager
 
 
 def with_duals(run: Callable[..., Any], *args: Any) -> Any:
-    """Call ``run``; what is saved of its results gets the tangents that they are going to have."""
+    """Call ``run``; results that are saved share the tangents that they are going to have."""
     mode = state.mode
     state.mode = mode | DUAL
     try:
@@ -153,7 +153,7 @@ def level_of(values: Iterable[Any]) -> Level | None:
     return level
 
 
-# -- tangents ---------------------------------------------------------------------------------------------------
+# -- tangents ------------------------------------------------------------------------------------------------
 
 
 def tangent_of(tensor: Any, level: Level) -> Any:

@@ -1,6 +1,6 @@
 """Where in the user's program something was called, as messages show it: file and line, or the cell of a notebook.
 
-In anomaly mode it is noted who made and who changed a tensor.
+In anomaly mode the calls that made or changed a tensor are noted.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def calling_frame(depth: int = 1) -> FrameType:
 def forward_trace() -> list[str]:
     """The traceback of the call being recorded, frame by frame, without the recorder's own frames.
 
-    In a notebook it begins with the cell, since what runs the cells is the same for all.
+    In a notebook it begins with the cell, since the frames that run the cells are the same for all.
     """
     frames = traceback.extract_stack()
     while frames and frames[-1].filename.startswith(_PACKAGE):
@@ -105,7 +105,7 @@ def _shown(frame: FrameSummary) -> str:
 
 
 def _cell(filename: str) -> str | None:
-    """What IPython calls the cell of a notebook whose code is said to stand in this file; None if it is a file."""
+    """IPython's name of the cell of a notebook whose code has this file name; None if it is a file."""
     number = re.match(r"<ipython-input-(\d+)-", filename)
     if number is not None:
         return f"Cell In[{number[1]}]"
@@ -116,11 +116,11 @@ def _cell(filename: str) -> str | None:
     return " ".join(label) if label is not None else None
 
 
-# -- who made and who changed a tensor, noted in anomaly mode --------------------------------------------------
+# -- the calls that made or changed a tensor, noted in anomaly mode ------------------------------------------
 
 
-#: What a tensor's ``_origin`` may be: cut off a graph; on another library's memory; made of data, or filled; computed
-#: where nothing is recorded.  What was computed from tensors that require no gradient has none.
+#: The values of a tensor's ``_origin``: cut off a graph; on another library's memory; made of data, or filled; computed
+#: where nothing is recorded.  A tensor computed from tensors that require no gradient has none.
 DETACHED, FOREIGN, GIVEN, UNRECORDED = "detached", "foreign", "given", "unrecorded"
 
 
@@ -130,7 +130,7 @@ class Origin(NamedTuple):
     Attributes:
         name: the operation's.
         reason: why it was not recorded.
-        location: what called it.
+        location: the call of it.
     """
 
     name: str
@@ -149,7 +149,7 @@ def note_origin(tensor: Any, name: str, reason: str) -> None:
 
 
 def origin_of(tensor: Any) -> Origin | None:
-    """What was noted of a tensor."""
+    """The operation noted for a tensor."""
     weak, origin = _origins.get(id(tensor), (None, None))
     return origin if weak is not None and weak() is tensor else None
 
@@ -157,8 +157,8 @@ def origin_of(tensor: Any) -> Origin | None:
 #: Version counters that are remembered, and changes of each: the oldest are forgotten.
 COUNTERS, CHANGES = 4096, 64
 
-#: By the identity of a version counter: the counter, held so that no other gets its identity, and who made which
-#: version of the memory that it counts for.
+#: By the identity of a version counter: the counter, held so that no other gets its identity, and the calls that made
+#: each version of the memory that it counts for.
 _changes: dict[int, tuple[list[int], dict[int, Location]]] = {}
 _noting = threading.Lock()
 

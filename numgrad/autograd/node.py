@@ -31,14 +31,14 @@ Edge = tuple["Node", int] | None
 NO_LAYOUT = layout_of(None, ())
 
 #: The number of the next node.  It is taken after the node's edges are known, so a larger number is never an
-#: ancestor of a smaller one, in whatever thread they were made.
+#: ancestor of a smaller one, in any thread.
 next_sequence = itertools.count().__next__
 
 _new = object.__new__
 
 
 class InputMetadata(NamedTuple):
-    """What a gradient that comes to a node looks like."""
+    """Shape, dtype and device of the gradient of one of a node's outputs."""
 
     shape: Size
     dtype: dtype
@@ -48,7 +48,7 @@ class InputMetadata(NamedTuple):
 
 
 class Attachments:
-    """What few nodes have: hooks, metadata, in anomaly mode the place of the call that was recorded, and streams.
+    """Attributes that few nodes have: hooks, metadata, in anomaly mode the location of the recorded call, and streams.
 
     The metadata then have the whole traceback of that call, ``traceback_``, and the node that was running if a backward
     pass recorded it, ``parent_``.
@@ -97,7 +97,7 @@ class Node:
             self.note_circumstances()
 
     def note_circumstances(self) -> None:
-        """Note what anomaly mode and streams other than the default ones want to know of the call being recorded."""
+        """Note the location of the call being recorded in anomaly mode, and streams other than the default ones."""
         if state.mode & ANOMALY:
             note_forward(self)
         if state.mode & STREAMS:
@@ -111,10 +111,10 @@ class Node:
         raise NotImplementedError(f"{type(self).__name__} does not define apply")
 
     def release(self, freed_by: Location) -> None:
-        """Drop what was saved for backward: the pass that this call began is done with the node."""
+        """Drop the tensors saved for backward: the pass that the call ``freed_by`` began is done with the node."""
 
     def saved_values(self) -> dict[str, Any]:
-        """What was saved, by name, except what hooks have packed; nothing, if it is freed.
+        """The saved values by name, except those that hooks have packed; none if they are freed.
 
         Raises:
             RuntimeError: a tensor was changed in place since.
@@ -123,7 +123,7 @@ class Node:
 
     @property
     def freed_by(self) -> Location | None:
-        """The call that had a backward pass drop what was saved; None if nothing was, or it is still there."""
+        """The call whose backward pass dropped the saved values; None if there were none, or they are still there."""
         return None
 
     def output(self, number: int) -> Layout:
@@ -182,7 +182,7 @@ class Node:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for whatever one wants to attach to the node."""
+        """A dictionary for anything that a program attaches to the node."""
         return self.attachments().metadata
 
     @property
@@ -232,7 +232,7 @@ class Node:
 
 
 class DeadEnd(Node):
-    """Where the gradient of a view ends that was made without recording: what is computed of it is recorded."""
+    """The end of the gradient of a view that was made without recording: operations on the view are recorded."""
 
     __slots__ = ()
 

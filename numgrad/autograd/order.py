@@ -1,4 +1,4 @@
-"""Which nodes a backward pass goes through, and in which order; the walk for all who look at a graph.
+"""Which nodes a backward pass goes through, and in which order; walks through a graph to look at it.
 
 Note [Order]
 A node takes its number after its edges are known, so every consumer of a node's output has a higher number than

@@ -28,7 +28,7 @@ HookPair = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 
 def keep(tensor: Any, number: int | None = None) -> tuple[Any, int]:
-    """What a node keeps of a tensor, its output ``number`` or (None) one of its inputs, and the version of that."""
+    """The value that a node keeps for a tensor, its output ``number`` or (None) one of its inputs, with its version."""
     value = tensor if number is None else tensor._alias()
     if number is not None and state.mode & DUAL:
         share_tangents(tensor, value)
@@ -45,7 +45,7 @@ def keep(tensor: Any, number: int | None = None) -> tuple[Any, int]:
 def restore(node: Any, value: Any, version: int, number: int | None, in_graph: int = True) -> Any:
     """The tensor again of which ``keep`` gave ``value`` and ``version``.
 
-    The node's own output gets its place in the graph again only with ``in_graph``.
+    The node's own output gets its edge in the graph again only with ``in_graph``.
 
     Raises:
         RuntimeError: it was modified in place since.
@@ -71,7 +71,7 @@ def restored_output(node: Any, alias: Any, number: int = 0) -> Any:
 
 
 def put_in_graph(tensor: Any, edge: tuple[Node, int]) -> None:
-    """Have the gradient of a tensor go along this edge; somebody else holds the node if it is a leaf's."""
+    """Have the gradient of a tensor go along this edge.  The tensor does not hold the node of a leaf."""
     tensor._requires_grad = True
     if isinstance(edge[0], AccumulateGrad):
         tensor._accumulator = ref(edge[0])
@@ -80,11 +80,11 @@ def put_in_graph(tensor: Any, edge: tuple[Node, int]) -> None:
 
 
 class PackedTensor:
-    """A saved tensor in the form that a pack hook gave it, with its place in the graph."""
+    """A saved tensor in the form that a pack hook gave it, with its edge in the graph."""
 
     __slots__ = ("beneath", "edge", "number", "packed", "shape", "tangents", "type", "unpack_hook")
 
-    #: In the place of a tensor's version counter: it never holds the version that was noted.
+    #: Instead of a tensor's version counter: it never equals the version that was noted.
     _counter = (None,)
 
     def __init__(self, tensor: Any, number: int | None, hooks: HookPair, detached: bool = False):
@@ -111,7 +111,7 @@ class PackedTensor:
             )
 
     def tensor(self, node: Any) -> Any:
-        """What the unpack hook returns, in the place in the graph that the saved tensor had."""
+        """The tensor that the unpack hook returns, with the saved tensor's edge and tangents."""
         before = thread_state()
         try:
             value = self.unpack_hook(self.packed)
@@ -147,7 +147,7 @@ class PackedTensor:
 class SavingNode(Node):
     """A node that saves tensors: ``saved`` has the values, ``versions`` the version of each.
 
-    Once the values are freed ``saved`` is the place of the call that freed them; it is None while there are none yet.
+    Once the values are freed ``saved`` is the location of the call that freed them; it is None while there are none.
     """
 
     __slots__ = ("saved", "versions")
@@ -160,7 +160,7 @@ class SavingNode(Node):
         raise NotImplementedError(f"{type(self).__name__} does not define saved_output")
 
     def kept(self) -> tuple[Any, ...]:
-        """What was saved, as it is kept.
+        """The saved values, as they are kept.
 
         Raises:
             RuntimeError: it was freed by an earlier backward.
@@ -171,7 +171,7 @@ class SavingNode(Node):
         return saved
 
     def unpack_one(self, index: int) -> Any:
-        """What was saved at one index.
+        """The saved value at one index, restored.
 
         Raises:
             RuntimeError: it was freed by an earlier backward, or was changed in place since.
@@ -187,7 +187,7 @@ class SavingNode(Node):
         self.saved, self.versions = tuple(saved), tuple(versions)
 
     def is_freed(self) -> bool:
-        """Whether a backward pass has freed what was saved."""
+        """Whether a backward pass has freed the saved values."""
         return self.saved.__class__ is not tuple
 
     @property
@@ -199,7 +199,7 @@ class SavingNode(Node):
         """The saved tensors that were changed in place since, each with the version at which it was saved.
 
         Raises:
-            RuntimeError: what was saved is freed.
+            RuntimeError: the saved values are freed.
         """
         return [
             (value, version)
@@ -208,14 +208,14 @@ class SavingNode(Node):
         ]
 
     def saved_entries(self) -> list[tuple[str, Any, int | None]]:
-        """What was saved as it is kept, unchecked, to look at: name, value and version; nothing, if it is freed."""
+        """The saved values as they are kept, unchecked, to look at: name, value and version; none if they are freed."""
         saved = self.saved  # another thread may release it
         if saved.__class__ is not tuple:
             return []
         return list(zip(self.saved_names(), saved, self.versions, strict=True))
 
     def saved_names(self) -> Sequence[str]:
-        """What messages call that which was saved, in its order."""
+        """The names of the saved values in messages, in their order."""
         raise NotImplementedError(f"{type(self).__name__} does not define saved_names")
 
     def saved_values(self) -> dict[str, Any]:
@@ -231,7 +231,7 @@ class SavingNode(Node):
         return self.versions[index] is not None
 
     def raw(self, index: int) -> SavedTensor:
-        """What was saved at one index as it is kept, to attach hooks to."""
+        """The saved value at one index as it is kept, to attach hooks to."""
         return SavedTensor.of(self, index if self.is_freed() or self.has_tensor(index) else None)
 
 
@@ -248,7 +248,7 @@ class SavedTensor:
 
     @classmethod
     def of(cls, node: SavingNode, index: int | None) -> SavedTensor:
-        """What a node has saved at one index."""
+        """The saved value of a node at one index."""
         saved = cls.__new__(cls)
         saved._node, saved._index = node, index
         return saved
@@ -256,7 +256,7 @@ class SavedTensor:
     def register_hooks(
         self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
     ) -> None:
-        """Keep what ``pack_hook(tensor)`` returns, now, and give ``unpack_hook`` that to have the tensor back.
+        """Keep the result of ``pack_hook(tensor)``, called now; ``unpack_hook`` makes the tensor of it again.
 
         Raises:
             RuntimeError: nothing is saved here (any more), or hooks are attached already.

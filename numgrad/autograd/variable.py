@@ -13,7 +13,7 @@ __all__ = ["Variable", "reshaped_gradient"]
 
 
 class _ExecutionEngine:
-    """What libraries written for PyTorch know of the engine."""
+    """The methods of the engine that libraries written for PyTorch call."""
 
     def queue_callback(self, callback: Callable[[], Any]) -> None:
         """Call ``callback()`` when the backward pass that is running in this thread is over.

@@ -1,4 +1,4 @@
-"""Views and in-place changes: which tensors share memory, and what becomes of the graph when one is written to.
+"""Views and in-place changes: which tensors share memory, and how the graph changes when one is written to.
 
 Note [In place on a view]
 A view knows its base (never itself a view) and the steps that lead from one to the other.  Writing to a view
@@ -46,7 +46,7 @@ class View:
     Attributes:
         steps: how to make the view of the base.
         layout: the base's own when the view was made, of which the steps are taken.
-        made: what forbids writing to the view, if anything does.
+        made: how the view was made, where that forbids writing to it, else None.
     """
 
     __slots__ = ("layout", "made", "steps")
@@ -99,7 +99,7 @@ class View:
             return self.way(base).view_of(base)._edge
 
     def way(self, base: Any) -> Way:
-        """How to make the view of what the base is now."""
+        """How to make the view of the base as it is now."""
         start = self.layout.shape, self.layout.strides
         return Way(self.steps, None if start == (base._layout.shape, base._layout.strides) else start)
 
@@ -156,7 +156,7 @@ _EXPLANATIONS: dict[str | None, str] = {
 
 
 class FunctionView(View):
-    """What an output of a user's Function knows of the tensor whose memory it shares.
+    """The view of a user's Function: an output that shares memory with an input.
 
     How the one leads to the other is the Function's business, so neither can follow when the other is changed.
     """
@@ -165,7 +165,7 @@ class FunctionView(View):
 
     def __init__(self, parent: Any):
         super().__init__(parent, None, GRAD)
-        self.made = FUNCTION  # in whatever mode it was made
+        self.made = FUNCTION  # in any mode
 
     def hides_tangent(self) -> bool:
         return True
@@ -309,7 +309,7 @@ def check_writable(tensor: Any, *others: Any) -> None:
 
 
 def _announce_change(tensor: Any) -> None:
-    """Tell those who want to know of changes in place that ``tensor`` is about to be changed."""
+    """``tensor`` is about to be changed: note that in anomaly mode, and copy saved tensors if that is asked for."""
     if state.mode & ANOMALY:
         note_change(tensor)
     if state.before_write is not None:

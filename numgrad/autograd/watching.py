@@ -1,7 +1,7 @@
-"""Watchers: who is told of every operation, and of what backward does, in one thread.
+"""Watchers: objects that are called for every operation of one thread, and for every node that backward runs.
 
 A profiler or a debugging aid is a ``Watcher`` that it enters with ``watch`` and takes out with ``unwatch``.  Several
-may watch at once, and leave in any order.  While nobody watches, the bit WATCHED is not set and nothing is asked.
+may watch at once, and leave in any order.  While none watches, the bit WATCHED is not set and none is asked for.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from .grad_mode import WATCHED, state, watchers_of_new_threads
 if TYPE_CHECKING:
     from .node import Node
 
-#: What a span may be: the engine's turn at a node, from its hooks to the delivery of its gradients; the node's own
+#: The categories of spans: the engine's turn at a node, from its hooks to the delivery of its gradients; the node's own
 #: computation within that; a block that the program has named.
 NODE, RULE, BLOCK = "node", "rule", "block"
 
 
 class Watcher:
-    """Who wants to know of operations and spans; of those that a subclass has no method for it does not.
+    """Called before and after operations, at the begin and the end of spans; subclasses have the methods they need.
 
-    Of what one watches is told in the order of a stack: what begins last ends first.
+    Calls are nested as a stack: the operation or span that begins last ends first.
     """
 
-    #: Whether it belongs to a mode of the thread: what hooks change of that ends with them (see ``switch_back``).
+    #: Whether it belongs to a mode of the thread, which hooks change for themselves only (see ``switch_back``).
     is_mode = False
 
     def before(self, call: Any) -> Any:
         """An operation, given as a call (see ``numgrad.ops.table.transforms``), is about to be done.
 
-        What is returned is handed to ``after`` or ``failed``.
+        Its result is handed to ``after`` or ``failed``.
         """
 
     def after(self, call: Any, token: Any, result: Any) -> None:
@@ -41,10 +41,10 @@ class Watcher:
     def failed(self, call: Any, token: Any) -> None:
         """It raised an error, or a watcher did in its ``after``, this one's perhaps included."""
 
-    def begin(self, kind: str, subject: Any, given: Any) -> Any:
+    def begin(self, category: str, subject: Any, given: Any) -> Any:
         """A span begins: NODE and RULE of a node, given the gradient; BLOCK of a name, given a remark or None.
 
-        What is returned is handed to ``end``.
+        Its result is handed to ``end``.
         """
 
     def end(self, token: Any, result: Any) -> None:
@@ -52,37 +52,37 @@ class Watcher:
 
 
 def watch(watcher: Watcher) -> None:
-    """Tell the watcher of all that is done in this thread from now on."""
+    """Call the watcher for all operations and spans in this thread from now on."""
     state.watchers = (*state.watchers, watcher)
     state.mode |= WATCHED
 
 
 def watch_everywhere(watcher: Watcher) -> None:
-    """Tell the watcher of all that is done in this thread, and in threads that have done nothing yet, for good."""
+    """As ``watch``, also in threads that have done nothing yet."""
     watch(watcher)
     watchers_of_new_threads.append(watcher)
 
 
 def unwatch(watcher: Watcher) -> None:
-    """No longer tell it; nothing happens if it is not told."""
+    """No longer call the watcher; nothing happens if it does not watch."""
     state.watchers = tuple([other for other in state.watchers if other is not watcher])
     if not state.watchers:
         state.mode &= ~WATCHED
 
 
 class span:  # noqa: N801 - a context manager
-    """``with span(kind, subject, given) as told:`` tell the watchers; ``told.result`` may be set."""
+    """``with span(category, subject, given) as told:`` the watchers are told; ``told.result`` may be set."""
 
-    __slots__ = ("given", "kind", "result", "subject", "tokens")
+    __slots__ = ("category", "given", "result", "subject", "tokens")
 
-    def __init__(self, kind: str, subject: Any, given: Any = None):
-        self.kind = kind
+    def __init__(self, category: str, subject: Any, given: Any = None):
+        self.category = category
         self.subject = subject
         self.given = given
         self.result: Any = None
 
     def __enter__(self) -> span:
-        self.tokens = [(watcher, watcher.begin(self.kind, self.subject, self.given)) for watcher in state.watchers]
+        self.tokens = [(watcher, watcher.begin(self.category, self.subject, self.given)) for watcher in state.watchers]
         return self
 
     def __exit__(self, *exception: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the transforms are given and what their functions return: nested structures, ``argnums``, and the checks."""
+"""Arguments and results of the transforms: nested structures, ``argnums``, and the checks."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def check_outputs(leaves: list[Any], caller: str) -> None:
             )
 
 
-# -- nested structures -----------------------------------------------------------------------------------------
+# -- nested structures ---------------------------------------------------------------------------------------
 #
 # Tuples, lists, dictionaries and named tuples of tensors are taken apart and put together again.  What is none of
 # these is a leaf, None too.
@@ -94,45 +94,45 @@ class Structure:
     """How leaves are nested.
 
     Attributes:
-        kind: the class of the tuple, list or dictionary; None for a leaf.
+        container: the class of the tuple, list or dictionary; None for a leaf.
         keys: those of a dictionary, in its order.
-        parts: the structures of what is in it, in order.
+        parts: the structures of its elements, in order.
     """
 
-    kind: type | None = None
+    container: type | None = None
     keys: tuple[Any, ...] | None = None
     parts: tuple[Structure, ...] = ()
 
     @property
     def count(self) -> int:
         """The number of leaves."""
-        return 1 if self.kind is None else sum([part.count for part in self.parts])
+        return 1 if self.container is None else sum([part.count for part in self.parts])
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The structure with these leaves, of which there are as many as it has."""
         return self._take(iter(leaves))
 
     def _take(self, leaves: Iterator[Any]) -> Any:
-        if self.kind is None:
+        if self.container is None:
             return next(leaves)
         parts = [part._take(leaves) for part in self.parts]
         if self.keys is not None:
-            return self.kind(zip(self.keys, parts, strict=True))
-        return self.kind(*parts) if hasattr(self.kind, "_fields") else self.kind(parts)
+            return self.container(zip(self.keys, parts, strict=True))
+        return self.container(*parts) if hasattr(self.container, "_fields") else self.container(parts)
 
     def __str__(self) -> str:
         """The structure as a literal, with a star for each leaf."""
-        if self.kind is None:
+        if self.container is None:
             return "*"
         parts = [str(part) for part in self.parts]
         if self.keys is not None:
             text = "{" + ", ".join([f"{key!r}: {part}" for key, part in zip(self.keys, parts, strict=True)]) + "}"
-            return text if self.kind is dict else f"{self.kind.__name__}({text})"
-        if hasattr(self.kind, "_fields"):
-            fields = [f"{name}={part}" for name, part in zip(self.kind._fields, parts, strict=True)]
-            return f"{self.kind.__name__}({', '.join(fields)})"
+            return text if self.container is dict else f"{self.container.__name__}({text})"
+        if hasattr(self.container, "_fields"):
+            fields = [f"{name}={part}" for name, part in zip(self.container._fields, parts, strict=True)]
+            return f"{self.container.__name__}({', '.join(fields)})"
         text = ", ".join(parts)
-        if self.kind is list:
+        if self.container is list:
             return f"[{text}]"
         return f"({text},)" if len(parts) == 1 else f"({text})"
 
@@ -147,16 +147,16 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
-    """The same structure with what ``function`` makes of each leaf."""
+    """The same structure with the result of ``function`` for each leaf."""
     leaves, structure = flatten(tree)
     return structure.unflatten([function(leaf) for leaf in leaves])
 
 
 def _structure(tree: Any, leaves: list[Any]) -> Structure:
-    kind = tree.__class__
-    if kind is dict or kind is OrderedDict:
-        return Structure(kind, tuple(tree), tuple([_structure(part, leaves) for part in tree.values()]))
-    if kind is tuple or kind is list or (isinstance(tree, tuple) and hasattr(kind, "_fields")):
-        return Structure(kind, None, tuple([_structure(part, leaves) for part in tree]))
+    container = tree.__class__
+    if container is dict or container is OrderedDict:
+        return Structure(container, tuple(tree), tuple([_structure(part, leaves) for part in tree.values()]))
+    if container is tuple or container is list or (isinstance(tree, tuple) and hasattr(container, "_fields")):
+        return Structure(container, None, tuple([_structure(part, leaves) for part in tree]))
     leaves.append(tree)
     return _LEAF

@@ -161,7 +161,7 @@ def _returned(tape: Recording, tree: Any) -> Any:
     return structure.unflatten(tape.returned(leaves, tape.by_caller))
 
 
-# -- forward mode ----------------------------------------------------------------------------------------------
+# -- forward mode --------------------------------------------------------------------------------------------
 
 
 _JVP = "jvp(f, primals, tangents)"
@@ -243,7 +243,7 @@ def _primal(leaf: Any, level: Tangents) -> Any:
     return primal_and_tangent(leaf, level)[0]
 
 
-# -- linear approximation --------------------------------------------------------------------------------------
+# -- linear approximation ------------------------------------------------------------------------------------
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -291,14 +291,14 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         if given != structure:
             raise RuntimeError(f"Expected the tangents {given} to have the same argspec as the primals {structure}")
         for index, (vector, point) in enumerate(zip(vectors, points, strict=True)):
-            for what, of_vector, of_point in (
+            for attribute, of_vector, of_point in (
                 ("shape", vector.shape, point.shape), ("device", vector.device, point.device),
                 ("dtype", vector.dtype, point.dtype),
             ):
                 if of_vector != of_point:
                     raise RuntimeError(
-                        f"tangent:{index} with {what} {of_vector} in flattened pytree doesn't match the {what} "
-                        f"{of_point} of the corresponding primal."
+                        f"tangent:{index} with {attribute} {of_vector} in flattened pytree doesn't match the "
+                        f"{attribute} {of_point} of the corresponding primal."
                     )
         recorded = is_grad_enabled()
         needed = concerns_caller or tape.concerns_caller(vectors)

@@ -24,8 +24,8 @@ def functional_call(
 ) -> Any:
     """Call a module as if these tensors were its parameters and buffers.
 
-    Afterwards the module has its own again.  What the call has put in the place of one that was given (a buffer that
-    counts, say) is then in the dictionary.
+    Afterwards the module has its own again.  A tensor that the call has put into the module instead of a given one (a
+    buffer that counts, say) is then in the dictionary.
 
     Args:
         module: the module to call.
@@ -37,7 +37,7 @@ def functional_call(
         strict: all parameters and buffers must be given, and nothing else.
 
     Returns:
-        What the module returns.
+        The result of the module.
 
     Raises:
         ValueError: no dictionaries are given, or a name twice; different tensors are given for names that are tied.
@@ -99,7 +99,7 @@ def _stacked(states: list[dict[str, Tensor]]) -> dict[str, Tensor]:
     return result
 
 
-# -- replacing ----------------------------------------------------------------------------------------------
+# -- replacing -----------------------------------------------------------------------------------------------
 
 
 def _one_dictionary(given: Any) -> dict[str, Tensor]:
@@ -120,7 +120,7 @@ def _one_dictionary(given: Any) -> dict[str, Tensor]:
 
 @contextmanager
 def _replaced(module: Module, tensors: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
-    """The module with these tensors; afterwards the dictionary has what has become of them."""
+    """The module with these tensors; afterwards the dictionary has those that the module has then."""
     names = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
     everywhere = _tied(names, tensors) if tie_weights else tensors
     if strict:
@@ -155,8 +155,8 @@ def _tied(names: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Ten
 
 def _check_names(module: Module, names: dict[str, Tensor], given: dict[str, Tensor]) -> None:
     lines = [
-        f"\n\t{kind} key(s): {', '.join([repr(name) for name in sorted(found)])}."
-        for kind, found in (("Unexpected", given.keys() - names.keys()), ("Missing", names.keys() - given.keys()))
+        f"\n\t{problem} key(s): {', '.join([repr(name) for name in sorted(found)])}."
+        for problem, found in (("Unexpected", given.keys() - names.keys()), ("Missing", names.keys() - given.keys()))
         if found
     ]
     if lines:
@@ -164,7 +164,7 @@ def _check_names(module: Module, names: dict[str, Tensor], given: dict[str, Tens
 
 
 def _exchange(module: Module, path: str, tensor: Any) -> Any:
-    """Put a tensor, or nothing, in the place of that with this name, which is returned."""
+    """Replace the tensor of this name with another one, or remove it; returns the one before."""
     prefix, _, name = path.rpartition(".")
     owner = module.get_submodule(prefix)
     if tensor is not _ABSENT and tensor is not None and not isinstance(tensor, Tensor):

@@ -108,7 +108,7 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
     """The function that computes the Hessian of ``func``: the Jacobian, forward, of its Jacobian, backward.
 
     For an argument of shape (n) and an output without dimensions that is a tensor of shape (n, n).  Of nested
-    arguments or outputs it is the nested structure that :func:`jacrev` gives, with such a structure in each place.
+    arguments or outputs it is the nested structure that :func:`jacrev` gives, with such a structure for each leaf.
 
     Example:
         >>> import numgrad

@@ -57,7 +57,7 @@ class InputNode(Node):
 
 
 class Recording:
-    """What one call of a transform records: ``with Recording() as tape:`` around the call of the function.
+    """The recording of one call of a transform: ``with Recording() as tape:`` around the call of the function.
 
     Whether the caller's grad mode is on is found out at the start: inside recording is on in any case.
     """

@@ -107,9 +107,9 @@ def _run(
             leaf if dim is None else mapped(level, leaf) for leaf, dim in zip(fronted, dims, strict=True)
         ]
         outputs, output_structure = flatten(func(*structure.unflatten(given), **kwargs))
-        places = _out_dims(func, out_dims, output_structure)
+        dims_out = _out_dims(func, out_dims, output_structure)
         with below(level):
-            results = [_result(func, level, *pair) for pair in zip(outputs, places, strict=True)]
+            results = [_result(func, level, *pair) for pair in zip(outputs, dims_out, strict=True)]
     return output_structure.unflatten(results)
 
 
@@ -134,7 +134,7 @@ def _result(func: Callable[..., Any], level: Batched, output: Any, dim: int | No
     return movedim(whole, 0, dim) if dim else whole
 
 
-# -- what is mapped -------------------------------------------------------------------------------------------------
+# -- dimensions of batches -----------------------------------------------------------------------------------
 
 
 def _name(func: Callable[..., Any]) -> str:
@@ -200,7 +200,7 @@ def _batch_size(leaves: list[Any], dims: list[int | None]) -> int:
 
 def _out_dims(func: Callable[..., Any], out_dims: Dims, structure: Structure) -> list[Any]:
     """For each output where the batch is to be."""
-    if isinstance(out_dims, tuple) and len(out_dims) == 1 and structure.kind is None:
+    if isinstance(out_dims, tuple) and len(out_dims) == 1 and structure.container is None:
         out_dims = out_dims[0]
     name = _name(func)
     for dim in flatten(out_dims)[0]:
@@ -221,9 +221,9 @@ def _out_dims(func: Callable[..., Any], out_dims: Dims, structure: Structure) ->
 def _spread(dims: Dims, structure: Structure) -> list[Any] | None:
     """The dims for each leaf, one for a part of the structure being that of all its leaves; None if they do not fit."""
     own = flatten(dims)[1]
-    if own.kind is None:
+    if own.container is None:
         return [dims] * structure.count
-    if own.kind is not structure.kind or own.keys != structure.keys or len(own.parts) != len(structure.parts):
+    if own.container is not structure.container or own.keys != structure.keys or len(own.parts) != len(structure.parts):
         return None
     found: list[Any] = []
     values = dims.values() if isinstance(dims, dict) else dims
@@ -239,7 +239,7 @@ def _joined(chunks: list[Any], out_dims: Dims) -> Any:
     """The results of the chunks as one."""
     rows, structures = zip(*map(flatten, chunks), strict=True)
     structure = structures[0]
-    if isinstance(out_dims, tuple) and len(out_dims) == 1 and structure.kind is None:
+    if isinstance(out_dims, tuple) and len(out_dims) == 1 and structure.container is None:
         out_dims = out_dims[0]
     dims = _spread(out_dims, structure) or []
     return structure.unflatten([

@@ -84,7 +84,7 @@ def as_tensors(value: Any, name: str, caller: str) -> tuple[Tensors, bool]:
 
 
 def alone(values: Tensors, several: bool) -> Any:
-    """The tuple where there are several, else what is in it."""
+    """The tuple where there are several, else its only element."""
     return values if several else values[0]
 
 
@@ -158,7 +158,7 @@ def check_recorded(tensors: Sequence[Any], message: str) -> None:
             raise RuntimeError(message.format(index))
 
 
-# -- gradients -------------------------------------------------------------------------------------------------
+# -- gradients -----------------------------------------------------------------------------------------------
 
 
 def gradients(

@@ -150,7 +150,7 @@ def hessian(
     return alone(tuple([alone(row, several) for row in parts]), several)
 
 
-# -- reverse mode: by rows ----------------------------------------------------------------------------------
+# -- reverse mode: by rows -----------------------------------------------------------------------------------
 
 
 def _row_by_row(outputs: Tensors, inputs: Tensors, create_graph: bool, strict: bool) -> Parts:
@@ -198,7 +198,7 @@ def split_rows(rows: Sequence[Any], outputs: Sequence[Any], inputs: Sequence[Any
     return tuple(parts)
 
 
-# -- forward mode: by columns -------------------------------------------------------------------------------
+# -- forward mode: by columns --------------------------------------------------------------------------------
 
 
 def _check_forward(create_graph: bool, strict: bool, vectorize: bool) -> None:
@@ -253,7 +253,7 @@ def split_columns(columns: Sequence[Any], inputs: Sequence[Any]) -> Parts:
     return tuple(parts)
 
 
-# -- batches ------------------------------------------------------------------------------------------------
+# -- batches -------------------------------------------------------------------------------------------------
 
 
 def standard_basis(tensors: Sequence[Any]) -> Tensors:
@@ -270,5 +270,5 @@ def standard_basis(tensors: Sequence[Any]) -> Tensors:
 
 
 def _for_each(function: Callable[..., Tensors], batches: Tensors) -> Tensors:
-    """What the function makes of each of the batches' elements, stacked along a new first dimension."""
+    """The function's results for each element of the batches, stacked along a new first dimension."""
     return tuple(operations.for_each(function, batches, len(batches[0])))

@@ -183,5 +183,5 @@ def _value_and_gradient(
 
 
 def _zeros(tensors: Tensors) -> Tensors:
-    """Zeros of the same shapes and dtypes to differentiate with respect to: for what is linear any value does."""
+    """Zeros of the same shapes and dtypes to differentiate with respect to: of a linear function any value does."""
     return tuple([tensor.new_zeros(tensor.shape).requires_grad_() for tensor in tensors])

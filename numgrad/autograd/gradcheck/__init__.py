@@ -56,8 +56,8 @@ def gradcheck(
         check_undefined_grad: check that missing gradients of outputs, and in forward mode missing tangents of inputs,
             are treated as zeros.
         check_grad_dtypes: check that gradients have their inputs' dtypes, and tangents their outputs'.
-        check_batched_grad: check that backward inside of ``vmap`` gives what single gradients do.
-        check_batched_forward_grad: check that forward mode inside of ``vmap`` gives what single tangents do.
+        check_batched_grad: check that backward inside of ``vmap`` gives the same as single gradients do.
+        check_batched_forward_grad: check that forward mode inside of ``vmap`` gives the same as single tangents do.
         check_forward_ad: check forward mode.
         check_backward_ad: check backward.
         fast_mode: multiply the Jacobians with random vectors, the same at every call, and compare the products: a few
@@ -152,7 +152,7 @@ def gradgradcheck(
         nondet_tol: by how much the gradients of two runs of backward may differ.
         check_undefined_grad: check that missing gradients of gradients are treated as zeros.
         check_grad_dtypes: check that gradients have their inputs' dtypes.
-        check_batched_grad: check that backward inside of ``vmap`` gives what single gradients do.
+        check_batched_grad: check that backward inside of ``vmap`` gives the same as single gradients do.
         check_fwd_over_rev: check forward mode through backward.
         check_rev_over_rev: check backward through backward.
         fast_mode: compare products with random vectors, as in :func:`gradcheck`.
@@ -188,7 +188,7 @@ def gradgradcheck(
         raise
 
 
-# -- PyTorch's older functions ------------------------------------------------------------------------------
+# -- PyTorch's older functions -------------------------------------------------------------------------------
 
 
 def get_numerical_jacobian(

@@ -158,7 +158,7 @@ class Comparison:
         """How far errors in all elements show in a component, of which there is one for all parts of the input."""
         return sum(directions.sum() for directions in self._probe.inputs[k].values()) if self._fast else 1.0
 
-    # -- texts ----------------------------------------------------------------------------------------------
+    # -- texts -----------------------------------------------------------------------------------------------
 
     def _account(
         self, i: int, k: int, forward: bool, unit: complex, numerical: np.ndarray, analytical: np.ndarray
@@ -234,7 +234,7 @@ def _index(number: Any, tensor: Any) -> str:
     return f"[{', '.join(str(int(number)) for number in index)}]" if index else ""
 
 
-# -- zero and undefined gradients and tangents ----------------------------------------------------------------
+# -- zero and undefined gradients and tangents ---------------------------------------------------------------
 
 
 def check_zero_gradients(problem: Problem) -> None:
@@ -317,7 +317,7 @@ def _tangents(problem: Problem, tangents: dict[int, Any]) -> tuple[Any, ...]:
     )
 
 
-# -- batches --------------------------------------------------------------------------------------------------
+# -- batches -------------------------------------------------------------------------------------------------
 
 _BATCHED_GRADIENTS = (
     "gradcheck or gradgradcheck failed while testing batched gradient computation.\n"
@@ -332,7 +332,7 @@ _BATCHED_TANGENTS = (
 
 
 def check_batched_gradients(problem: Problem) -> None:
-    """A batch of gradients for an output gives what each of them gives."""
+    """A batch of gradients for an output gives the same as each of them alone."""
 
     def gradients(output: Any, gradient: Any) -> tuple[Any, ...]:
         found = grad([output], problem.inputs, [gradient], retain_graph=True, allow_unused=True)
@@ -345,7 +345,7 @@ def check_batched_gradients(problem: Problem) -> None:
 
 
 def check_batched_tangents(problem: Problem) -> None:
-    """A batch of tangents of an input gives what each of them gives."""
+    """A batch of tangents of an input gives the same as each of them alone."""
 
     def tangents(key: int, tangent: Any) -> tuple[Any, ...]:
         return _tangents(problem, {key: tangent})

@@ -82,7 +82,7 @@ def probe(inputs: list[Any], outputs: list[Any], fast: bool) -> Probe:
     return Probe([{unit: directions(x) for unit in units_of(x)} for x in inputs], [directions(y) for y in outputs])
 
 
-# -- arrays and tensors -------------------------------------------------------------------------------------
+# -- arrays and tensors --------------------------------------------------------------------------------------
 
 
 def array_of(tensor: Any) -> np.ndarray:
@@ -108,7 +108,7 @@ def random_like(tensor: Any, draw: Callable[[int, np.dtype], np.ndarray]) -> np.
     return draw(tensor.numel() * len(units_of(tensor)), real).view(numpy_dtype).reshape(tensor.shape)
 
 
-# -- finite differences: (f(x + eps) - f(x - eps)) / (2 eps) --------------------------------------------------
+# -- finite differences: (f(x + eps) - f(x - eps)) / (2 eps) -------------------------------------------------
 
 
 def derivatives_along(
@@ -176,7 +176,7 @@ def combined(by_unit: dict[complex, np.ndarray]) -> np.ndarray:
     return by_unit[1] + 1j * by_unit[1j] if 1j in by_unit else by_unit[1]
 
 
-# -- automatic differentiation --------------------------------------------------------------------------------
+# -- automatic differentiation -------------------------------------------------------------------------------
 
 
 def vector_jacobian_products(

@@ -72,7 +72,7 @@ class Problem:
         self.outputs = [results[number] for number in self._chosen]
 
     def evaluate(self, replaced: dict[int, Any] | None = None) -> list[Any]:
-        """The outputs, computed anew; ``replaced`` has what to take for some inputs, by their numbers."""
+        """The outputs, computed anew; ``replaced`` has values for some of the inputs, by their numbers."""
         results = self._results(replaced or {})
         return [results[number] for number in self._chosen]
 
@@ -120,7 +120,7 @@ def _check_input(number: int, x: Any) -> None:
         )
 
 
-# -- gradients as functions -----------------------------------------------------------------------------------
+# -- gradients as functions ----------------------------------------------------------------------------------
 
 
 def gradient_of(

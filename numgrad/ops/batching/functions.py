@@ -77,7 +77,7 @@ def _recorded(call: FunctionCall, args: tuple[Any, ...], outputs: tuple[Any, ...
     result = outputs if several else outputs[0]
     with no_grad():
         call.function.setup_context(context, args, result)
-    call.take_note(context, result)
+    call.note_forward(context, result)
     record = bool(state.mode & GRAD) and True in context.needs_input_grad
     results = finish(node, args, outputs, record)
     return tuple(results) if several else results[0]

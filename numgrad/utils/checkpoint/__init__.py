@@ -29,7 +29,7 @@ _Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 _DETERMINISM_CHECKS = ["default", "none"]
 
-#: The settings of the innermost blocks, in whatever thread; with None each checkpoint has its own.
+#: The settings of the innermost blocks, for all threads; with None each checkpoint has its own.
 _early_stop: bool | None = None
 _debug: bool | None = None
 
@@ -56,7 +56,7 @@ def checkpoint(
     function must do the same each time it is called with them.
 
     Args:
-        function: what to run; it may be called several times.
+        function: the function to run; it may be called several times.
         args: its arguments.  A tensor among them must not be changed in place until backward has run.
         use_reentrant: False records the function as ever, so that all there is to a graph works: ``grad``, derivatives
             of derivatives, hooks, checkpoints in one another, results of any structure.  True, the old way and for
@@ -119,7 +119,7 @@ def checkpoint_sequential(
 
     Args:
         functions: a list of functions or modules, or a ``Sequential``, each taking what the one before returns.
-        segments: into how many segments to divide them, from 1 to their number; the last has what is left over.
+        segments: into how many segments to divide them, from 1 to their number; the last has those left over.
         input: a tensor, the argument of the first.
         use_reentrant: see :func:`checkpoint`.
         kwargs: only ``preserve_rng_state``.

@@ -20,7 +20,7 @@ class OperationLog(Watcher):
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Within the block, this thread's operations are noted; what was noted before is dropped."""
+        """Within the block, this thread's operations are noted; earlier entries are dropped."""
         self.entries = []
         watch(self)
         try:

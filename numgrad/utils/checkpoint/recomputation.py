@@ -1,7 +1,7 @@
 """Checkpoints that are not reentrant: the function is recorded as ever, but what it saves is not kept.
 
 Note [Recomputation]
-While the function runs in forward, hooks put a handle in the place of every tensor that is saved for backward, and only
+While the function runs in forward, hooks save a handle instead of every tensor that is saved for backward, and only
 count the tensors.  The first handle that backward asks for makes the function run again, with hooks that keep what is
 saved: the tensor with the same count is the one that the handle stands for.  What is recorded on the way is dropped.
 
@@ -44,7 +44,7 @@ _TIP = (
 
 
 class CheckpointError(RuntimeError):
-    """What a checkpoint computed again in backward does not fit what it computed in forward."""
+    """The tensors that a checkpoint computed again in backward do not fit those of forward."""
 
 
 class _ThreadState(threading.local):
@@ -138,7 +138,7 @@ class SavedArguments(SavingNode):
 
 
 class Frame:
-    """One call of a checkpoint: how to run its function again, and what that has given in the passes that run."""
+    """One call of a checkpoint: how to run its function again, and the tensors computed again in running passes."""
 
     def __init__(
         self,
@@ -161,11 +161,11 @@ class Frame:
         self._arguments = SavedArguments(args)
         self._kwargs = kwargs
         self._again = again
-        self._level = state.level  # such as of vmap: what runs again has to do with it, even if it has ended
+        self._level = state.level  # such as of vmap: the function runs at this level again, even if it has ended
         self._random_states = States() if preserve_rng_state else None
         #: The operations of forward and those of the latest recomputation.
         self._logs = (OperationLog(), OperationLog()) if debug else None
-        #: What has been computed again, by the backward pass or the group of passes that it belongs to.
+        #: The tensors computed again, by the backward pass or the group of passes that it belongs to.
         self._recomputed: WeakKeyDictionary[Any, _Tensors] = WeakKeyDictionary()
 
     @contextmanager
@@ -264,7 +264,7 @@ class Frame:
 class _within(outside):  # noqa: N801 - a context manager
     """``with _within(level):`` operations have to do with this level and those around it, as they had in forward.
 
-    Tensors lose again what tangents they are given there at levels that have ended.
+    Tensors lose again the tangents that they are given there at levels that have ended.
     """
 
     def __init__(self, level: Level | None):
@@ -304,7 +304,7 @@ class _Recomputation:
                 "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
                 f"forward pass.{_TIP}"
             )
-        return tensor.detach()  # what the graph now recorded saves, if the function goes back through it
+        return tensor.detach()  # for the graph recorded now, if the function goes back through it
 
     def check(self) -> None:
         """Raise unless the tensors are like those of forward.

@@ -36,7 +36,7 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 class CheckpointFunction(Function):
-    """``CheckpointFunction.apply(function, preserve_rng_state, *args)``: what the reentrant checkpoint records.
+    """``CheckpointFunction.apply(function, preserve_rng_state, *args)``: the operation of a reentrant checkpoint.
 
     Its backward runs ``function`` again and the engine inside the engine.  Only tensors directly among ``args`` and
     the results take part.
@@ -81,7 +81,7 @@ class CheckpointFunction(Function):
         return None, None, *[value.grad if is_tensor(value) else None for value in inputs]
 
 
-# -- random states of GPUs ------------------------------------------------------------------------------------
+# -- random states of GPUs -----------------------------------------------------------------------------------
 
 
 class DefaultDeviceType:
