@@ -10,7 +10,7 @@ from .core.missing import found_later as _found_later
 from .core.tensor import Tensor
 from .core.types import to_dtype as _to_dtype
 from .devices import LinAlgError
-from .ops.matrices.solving import linalg_solve_op as _solve_op
+from .ops.matrices.linalg import linalg_solve_op as _solve_op
 from .ops.memory.copying import convert as _convert
 from .ops.pointwise.arithmetic import abs as _abs
 from .ops.reductions.extremes import amax as _amax

@@ -109,8 +109,8 @@ def test_batching_is_made_of_a_few_operations_and_knows_no_other():
         for name in names if any(within(name, f"numgrad.ops.{family}") for family in operations)
     }
     assert imported == {
-        "reductions.sums.sum_dims", "shapes.dimensions.movedim", "shapes.joining.stack_op", "shapes.parts.select_op",
-        "shapes.views.expand_op", "shapes.views.reshape", "shapes.views.unsqueeze_op",
+        "reductions.sums.sum_dims", "shapes.broadcasting.expand_op", "shapes.dimensions.movedim",
+        "shapes.dimensions.unsqueeze_op", "shapes.joining.stack_op", "shapes.parts.select_op", "shapes.views.reshape",
     }
 
 

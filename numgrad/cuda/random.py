@@ -13,7 +13,7 @@ from typing import Any
 from ..core.device import numbered, to_device
 from ..core.tensor import Tensor
 from ..devices import begin_cuda, cuda_in_use
-from ..ops.creation.random_states import get_state, set_state
+from ..ops.creation.random_numbers import get_state, set_state
 from ..random import generator_of, gpu_generator, seed_gpus
 
 __all__ = [

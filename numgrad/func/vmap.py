@@ -8,11 +8,11 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..ops.batching.batches import Batched, below, mapped, unmapped
-from ..ops.creation.random_states import get_rng_state, set_rng_state
+from ..ops.creation.random_numbers import get_rng_state, set_rng_state
+from ..ops.shapes.broadcasting import expand
 from ..ops.shapes.dimensions import movedim
 from ..ops.shapes.joining import cat
 from ..ops.shapes.parts import narrow
-from ..ops.shapes.views import expand
 from .arguments import Structure, flatten
 
 #: Where the batch is in an input or output: a dimension, None for nowhere, or a nested structure of these.

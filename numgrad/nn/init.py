@@ -14,9 +14,9 @@ import numpy as np
 from ..autograd.grad_mode import no_grad
 from ..core.missing import found_later as _found_later
 from ..core.tensor import Tensor
-from ..ops.creation.filled import empty, empty_like, eye, ones_like
+from ..ops.creation.factories import empty, empty_like, eye, ones_like
 from ..ops.creation.from_data import from_numpy
-from ..ops.creation.random_tensors import randperm
+from ..ops.creation.random_numbers import randperm
 from ..ops.pointwise.comparison import where
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
-from ..ops.creation.filled import empty
+from ..ops.creation.factories import empty
 
 __all__ = ["Buffer", "Parameter"]
 

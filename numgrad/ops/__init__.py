@@ -6,59 +6,27 @@ operations it needs.
 
 # ruff: noqa: F401, I001 - each module fills its part of the table; the last two need all the others
 from ..interop import interchange, numpy_functions
-from .creation import filled, from_data, multinomial, random_states, random_tensors, ranges
-from .indexing import (
-    advanced,
-    gathering,
-    masking,
-    picking,
-    places,
-    scattering,
-    selecting,
-    subscript,
-    updating,
-)
-from .matrices import addmm, checks, contractions, einsum, matmul, solving
+from .creation import distributions, factories, from_data, random_numbers
+from .indexing import advanced, gathering, index, launchers, masking, scattering, selecting, subscript
+from .matrices import addmm, einsum, linalg, matmul, products
 from .memory import copying, moving, overwriting
-from .network import (
-    attention,
-    batch_normalization,
-    convolution,
-    correlation,
-    dropout,
-    likelihood,
-    losses,
-    normalization,
-    pooling,
-    reducing,
-    softmax,
-)
+from .network import attention, convolution, dropout, loss_reduction, losses, normalization, pooling, softmax
 from .pointwise import (
     activation,
     arithmetic,
     clamping,
     comparison,
     complexes,
-    gated,
+    exponential,
     integers,
-    interpolation,
-    powers,
     rounding,
+    smooth_activation,
     special,
     trigonometric,
 )
-from .reductions import (
-    axes,
-    extremes,
-    norms,
-    scans,
-    searching,
-    sorting,
-    statistics,
-    sums,
-    ties,
-)
+from .reductions import axes, extremes, norms, scans, searching, sorting, statistics, sums
 from .shapes import (
+    broadcasting,
     diagonals,
     dimensions,
     grids,
@@ -70,7 +38,6 @@ from .shapes import (
     splitting,
     views,
     windows,
-    written_parts,
 )
 from .spectral import fourier
 from .table import promotion

@@ -11,7 +11,7 @@ from ..core.tensor import Tensor, check_in_place
 from .memory.copying import kept_copy
 from .memory.overwriting import copy_
 from .pointwise import arithmetic as p
-from .pointwise import comparison, integers, powers
+from .pointwise import comparison, exponential, integers
 from .table.arguments import checked
 from .table.callables import OPERANDS, operator
 from .table.op import attach, named, named_in_place, public, public_functions
@@ -67,7 +67,7 @@ for _name, _function in {
     _attach(_name, _function, _function.inplace)
 _attach("sub", p.sub, p.sub.inplace, reflected=operator(p.rsub.op))
 _attach("truediv", p.div, p.div.inplace, reflected=_guarded(_quotient_of))
-_attach("pow", powers.pow, powers.pow_)
+_attach("pow", exponential.pow, exponential.pow_)
 for _function in (comparison.eq, comparison.ne, comparison.lt, comparison.le, comparison.gt, comparison.ge):
     attach(f"__{_function.op.name}__", operator(_function.op))
 for _name, _function in {"neg": p.neg, "abs": p.abs, "invert": _inverted, "pos": p.positive}.items():

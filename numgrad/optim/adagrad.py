@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
-from ..ops.creation.filled import full_like
+from ..ops.creation.factories import full_like
 from .fused import FusedOptimizer, check_not_negative, check_rate, new_step
 
 __all__ = ["Adagrad"]

@@ -14,7 +14,7 @@ from ..autograd.locations import note_change
 from ..core.layout import contiguous_strides
 from ..core.tensor import Tensor, check_in_place, strided
 from ..core.types import TensorType, float32
-from ..ops.creation.filled import zeros_like
+from ..ops.creation.factories import zeros_like
 from ..ops.creation.from_data import tensor
 from ..ops.memory.copying import kept_strides, write
 from .optimizer import Optimizer

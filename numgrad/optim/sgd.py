@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
-from ..ops.creation.filled import zeros_like
+from ..ops.creation.factories import zeros_like
 from .fused import FusedOptimizer, check_rate
 
 __all__ = ["SGD"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import numgrad
-from numgrad.ops.network import correlation
+from numgrad.ops.network import im2col
 
 
 def _assert_close(found, wanted):
@@ -19,7 +19,7 @@ def _randoms(*shapes):
 @pytest.mark.parametrize(("images", "filters"), [((5, 2, 9, 8), (4, 2, 3, 3)), ((2, 3, 12, 9), (2, 3, 5, 5))])
 def test_more_windows_than_are_multiplied_at_a_time(images, filters, monkeypatch):
     """Tiles of two images, and of two rows of one: the same as image by image, and as the two halves."""
-    monkeypatch.setattr(correlation, "BYTES", 8000)
+    monkeypatch.setattr(im2col, "BYTES", 8000)
     x, w = _randoms(images, filters)
     out = numgrad.conv2d(x, w, stride=(2, 1))
     each = numgrad.stack([numgrad.conv2d(image[:, :7], w, stride=(2, 1)) for image in x])

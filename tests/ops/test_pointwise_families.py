@@ -8,7 +8,7 @@ import pytest
 import numgrad
 from numgrad import tensor
 from numgrad.ops.operators import ALIASES, FUNCTIONS_IN_PLACE
-from numgrad.ops.pointwise import activation, gated
+from numgrad.ops.pointwise import activation, smooth_activation
 
 NAN, INF = math.nan, math.inf
 
@@ -37,7 +37,8 @@ def test_numbers_and_tensors_have_nodes_of_their_own(x):
 
 
 def test_in_place_forms_have_nodes_of_their_own(x):
-    for function, name in [(activation.elu, "Elu"), (activation.celu, "Celu"), (activation.leaky_relu, "LeakyRelu")]:
+    functions = smooth_activation.elu, smooth_activation.celu, activation.leaky_relu
+    for function, name in zip(functions, ("Elu", "Celu", "LeakyRelu"), strict=True):
         y = x * 1
         assert function(y, inplace=True) is y
         assert (name_of(function(x)), name_of(y)) == (f"{name}Backward0", f"{name}Backward1")
@@ -113,7 +114,7 @@ def test_closeness():
         numgrad.isclose(y, tensor([1, 2, 3]))
 
 
-@pytest.mark.parametrize("function", [activation.elu, activation.selu, activation.celu])
+@pytest.mark.parametrize("function", [smooth_activation.elu, smooth_activation.selu, smooth_activation.celu])
 def test_a_second_derivative_is_spoilt_by_no_exponential_that_is_not_chosen(function):
     x = tensor([1000.0, INF, 0.5], requires_grad=True)
     (slope,) = numgrad.autograd.grad(function(x).sum(), x, create_graph=True)
@@ -145,13 +146,13 @@ def test_integers_refuse_numbers_that_they_cannot_hold():
         (lambda x: numgrad.div(x, 2, rounding_mode="up"), RuntimeError, "'trunc', or 'floor' but found 'up'"),
         (lambda x: numgrad.addcdiv(x, x.long(), x.long()), RuntimeError, "Integer division with addcdiv"),
         (lambda x: numgrad.heaviside(x, x.double()), RuntimeError, "different dtypes"),
-        (lambda x: gated.gelu(x, approximate="sin"), RuntimeError, "none or tanh, not 'sin'"),
+        (lambda x: smooth_activation.gelu(x, approximate="sin"), RuntimeError, "none or tanh, not 'sin'"),
         (lambda x: activation.hardtanh(x, 2, 1), ValueError, "min_val cannot be greater than max_val"),
-        (lambda x: gated.glu(x), RuntimeError, "dimension 0 is size 3"),
+        (lambda x: smooth_activation.glu(x), RuntimeError, "dimension 0 is size 3"),
         (lambda x: activation.prelu(x, tensor([1.0, 2.0])), RuntimeError, "numbers = 2 and channel size = 1"),
         (lambda x: activation.rrelu(x, training=True), NotImplementedError, "training=False"),
-        (lambda x: activation.elu(3), TypeError, "'input'.* must be Tensor, not int"),
-        (lambda x: activation.celu(x, 0), RuntimeError, "alpha cannot be 0"),
+        (lambda x: smooth_activation.elu(3), TypeError, "'input'.* must be Tensor, not int"),
+        (lambda x: smooth_activation.celu(x, 0), RuntimeError, "alpha cannot be 0"),
         (lambda x: x.float_power_(2), RuntimeError, "dtype Float .* requires dtype Double"),
     ],
 )

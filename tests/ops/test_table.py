@@ -89,7 +89,7 @@ def test_an_op_declared_in_two_files_is_noticed():
     stranger.batch_rule = ops["t_op"].batch_rule
     assert declared_elsewhere(stranger) == [
         ("mm_op", "the rule for mat2", "numgrad.ops.reductions.sums"),
-        ("mm_op", "batch_rule", "numgrad.ops.shapes.views"),
+        ("mm_op", "batch_rule", "numgrad.ops.shapes.dimensions"),
     ]
 
 

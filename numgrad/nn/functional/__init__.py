@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from ...core.missing import found_later as _found_later
 from ...ops.indexing.gathering import one_hot
-from ...ops.matrices.addmm import linear
+from ...ops.matrices.matmul import linear
 from ...ops.network.attention import scaled_dot_product_attention
-from ...ops.network.batch_normalization import batch_norm
 from ...ops.network.convolution import conv1d, conv2d, conv3d
+from ...ops.network.normalization import batch_norm
 from ...ops.network.pooling import (
     max_pool1d,
     max_pool1d_with_indices,
@@ -17,33 +17,40 @@ from ...ops.network.pooling import (
     max_pool3d_with_indices,
 )
 from ...ops.pointwise.activation import (
-    celu,
-    celu_,
-    elu,
-    elu_,
     hardshrink,
+    hardsigmoid,
+    hardswish,
     hardtanh,
     hardtanh_,
     leaky_relu,
     leaky_relu_,
-    logsigmoid,
     prelu,
     relu,
     relu6,
     relu_,
     rrelu,
     rrelu_,
-    selu,
-    selu_,
-    softplus,
     softshrink,
-    softsign,
-    tanhshrink,
     threshold,
     threshold_,
 )
-from ...ops.pointwise.arithmetic import sigmoid, tanh
-from ...ops.pointwise.gated import gelu, glu, hardsigmoid, hardswish, mish, silu
+from ...ops.pointwise.exponential import sigmoid, tanh
+from ...ops.pointwise.smooth_activation import (
+    celu,
+    celu_,
+    elu,
+    elu_,
+    gelu,
+    glu,
+    logsigmoid,
+    mish,
+    selu,
+    selu_,
+    silu,
+    softplus,
+    softsign,
+    tanhshrink,
+)
 from ...ops.reductions.norms import cosine_similarity, pairwise_distance
 from ...ops.shapes.padding import pad
 from .classification import (

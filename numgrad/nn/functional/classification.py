@@ -12,15 +12,17 @@ from ...core.tensor import Tensor
 from ...core.types import int64, uint8
 from ...ops.batching.batches import is_mapped, physical_of
 from ...ops.memory.copying import convert, row_of
-from ...ops.network import likelihood
+from ...ops.network import losses as ops
+from ...ops.network.loss_reduction import reduced, refuse_gradient
 from ...ops.network.losses import bce, logit_loss
-from ...ops.network.reducing import reduced, refuse_gradient
 from ...ops.network.softmax import log_softmax, log_softmax_op
-from ...ops.pointwise.arithmetic import add, div, exp, mul, neg, sub
+from ...ops.pointwise.arithmetic import add, div, mul, neg, sub
 from ...ops.pointwise.comparison import eq
+from ...ops.pointwise.exponential import exp
 from ...ops.pointwise.special import xlogy
 from ...ops.reductions.sums import sum_all, sum_dims
-from ...ops.shapes.views import expand, reshape
+from ...ops.shapes.broadcasting import expand
+from ...ops.shapes.views import reshape
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.dispatch import perform
 from ...ops.table.entries import Entries
@@ -57,7 +59,7 @@ def nll_loss(
     if weight is None and size_average is None and reduce is None:
         entry = _plain.recent.get((input._layout, target._layout, ignore_index, reduction))
         if entry is not None and state.mode <= ORDINARY:
-            return likelihood.nll_loss_of(input, target, entry)
+            return ops.nll_loss_of(input, target, entry)
     reduction = reduction_of(reduction, size_average, reduce)
     return _nll_loss(input, target, weight, ignore_index, reduction)[0]
 
@@ -78,13 +80,13 @@ def _nll_loss(
         target = convert(target, int64)
     if shapes is None:
         if weight is None and state.mode <= ORDINARY and len(input._layout.shape) == 2:
-            entry = likelihood.entry(input, target, ignored, reduction)
+            entry = ops.nll_loss_entry(input, target, ignored, reduction)
             _plain.add((input._layout, target._layout, ignored, reduction), entry)
-        return likelihood.nll_loss(input, target, weight, ignored, reduction)
+        return ops.nll_loss(input, target, weight, ignored, reduction)
     shape = target._layout.shape if len(input._layout.shape) > 1 else ()
     if shapes[0] != input._layout.shape:
         input = reshape(input, shapes[0])
-    loss, count = likelihood.nll_loss(input, reshape(target, shapes[1]), weight, ignored, reduction)
+    loss, count = ops.nll_loss(input, reshape(target, shapes[1]), weight, ignored, reduction)
     return reshape(loss, shape) if reduction == "none" and loss._layout.shape != shape else loss, count
 
 
@@ -168,7 +170,7 @@ def cross_entropy(
         key = input._layout, target._layout, ignore_index, reduction
         entries = _plain_of_scores.recent.get(key)
         if entries is not None and state.mode <= ORDINARY:
-            return likelihood.nll_loss_of(perform(entries[0], (input,)), target, entries[1])
+            return ops.nll_loss_of(perform(entries[0], (input,)), target, entries[1])
     reduction = reduction_of(reduction, size_average, reduce)
     shape = input._layout.shape
     dim = min(1, len(shape) - 1)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...core.tensor import Tensor
+from ...ops.network.loss_reduction import reduced, refuse_gradient
 from ...ops.network.losses import soft_margin
-from ...ops.network.reducing import reduced, refuse_gradient
-from ...ops.pointwise.comparison import minimum, where
+from ...ops.pointwise.clamping import minimum
+from ...ops.pointwise.comparison import where
 from ...ops.reductions.norms import pairwise_distance
-from ...ops.shapes.dimensions import broadcast_tensors
+from ...ops.shapes.broadcasting import broadcast_tensors
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.op import check_tensors
 from .reduction import loss_function, reduction_of

@@ -6,9 +6,9 @@ import math
 
 from ...autograd.grad_mode import no_grad
 from ...core.tensor import Tensor
+from ...ops.network.loss_reduction import reduced
 from ...ops.network.losses import huber, mse, smooth_l1
-from ...ops.network.reducing import reduced
-from ...ops.shapes.dimensions import broadcast_tensors
+from ...ops.shapes.broadcasting import broadcast_tensors
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.op import check_tensors
 from ...ops.table.operands import check_one_device

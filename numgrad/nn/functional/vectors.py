@@ -8,8 +8,8 @@ from typing import Any
 
 from ...autograd.grad_mode import no_grad
 from ...core.tensor import Tensor
-from ...ops.creation.filled import empty_like, zeros_like
-from ...ops.creation.random_tensors import exponential_
+from ...ops.creation.factories import empty_like, zeros_like
+from ...ops.creation.random_numbers import exponential_
 from ...ops.indexing import gathering
 from ...ops.network import normalization as normalizations
 from ...ops.network import softmax as softmaxes

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...ops.creation.filled import empty
+from ...ops.creation.factories import empty
 from .. import functional, init
 from ..parameter import Parameter
 from .module import Module

@@ -7,7 +7,9 @@ from typing import Any
 from ...autograd.grad_mode import LEVELS, no_grad, state
 from ...core.tensor import Tensor
 from ..memory.overwriting import copy_
-from ..shapes.views import expand_op, reshape, unsqueeze_op
+from ..shapes.broadcasting import expand_op
+from ..shapes.dimensions import unsqueeze_op
+from ..shapes.views import reshape
 from .batches import is_batched, is_mapped, zeros_beside
 
 

@@ -19,7 +19,7 @@ from ..memory.copying import empty_of
 from ..memory.moving import placed
 from ..table.op import attach, export, public
 from ..table.promotion import number_dtype, promote_types
-from .filled import as_size, finished, number_tensor
+from .factories import as_size, finished, number_tensor
 
 
 def from_array(array: np.ndarray) -> Tensor:

@@ -1,6 +1,6 @@
 """Reading and writing at places given by tensors: the operations behind ``x[indices]`` and ``index_put``.
 
-Index tensors, integers or masks, are turned into places (see ``places``) and checked before anything is computed.
+Index tensors, integers or masks, are turned into places (see ``launchers``) and checked before anything is computed.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from ..table.dispatch import caller, change
 from ..table.entries import Entries
 from ..table.op import public
 from ..table.operands import check_apart, check_one_device
-from .picking import index_op, index_put_op
-from .places import expanded_layout, finder, index_reader
-from .updating import check_held
+from .index import index_op, index_put_op
+from .launchers import check_held, expanded_layout, finder, index_reader
 
 
 class Selection(NamedTuple):

@@ -16,15 +16,16 @@ from ..batching.physical import aligned, expanded
 from ..memory.copying import filling, row_of, row_reader, writer
 from ..pointwise.arithmetic import mul, reciprocal
 from ..pointwise.comparison import eq, where
-from ..shapes.views import expand_op, reshape, unsqueeze_op
+from ..shapes.broadcasting import expand_op
+from ..shapes.dimensions import unsqueeze_op
+from ..shapes.views import reshape
 from ..table.arguments import Dim
 from ..table.lookup import lookup
 from ..table.op import public
 from ..table.operation import operation
 from ..table.planned import planned
-from .picking import index_backward, index_op, own_places
-from .places import index_reader, picker
-from .updating import number_row
+from .index import index_backward, index_op, own_places
+from .launchers import index_reader, number_row, picker
 
 # -- for each element --------------------------------------------------------------------------------------------
 

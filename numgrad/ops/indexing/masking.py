@@ -17,15 +17,14 @@ from ..batching.physical import aligned, expanded
 from ..memory.copying import convert, row_of, row_reader, write, zeros_of
 from ..memory.overwriting import as_number
 from ..pointwise.comparison import choose
-from ..shapes.views import expand
+from ..shapes.broadcasting import expand
 from ..table.lookup import lookup, overwriting
 from ..table.op import attach, check_tensors, public, public_functions
 from ..table.operands import check_apart
 from ..table.operation import operation
 from ..table.planned import planned
 from ..table.promotion import check_fits, result_dtype
-from .places import expanded_layout, finder, picker, putter
-from .updating import number_as, number_in, updating
+from .launchers import expanded_layout, finder, number_as, number_in, picker, putter, updating
 
 # -- filling ------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from ..table.lookup import lookup
 from ..table.op import public
 from ..table.operands import check_apart, not_implemented
 from .gathering import beyond, check_index_dtype, gather_op, scatter_zeros, scatterer
-from .updating import number_in, updating
+from .launchers import number_in, updating
 
 # -- setting and adding -------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Reading and writing at a row of indices: of one dimension (``index_*``), or of the flattened tensor."""
+"""Reading and writing at a row of indices of one dimension: ``index_select``, ``index_add``, and so on."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from ... import devices
 from ...core.device import CPU
-from ...core.layout import Layout, all_dims, layout_of, normal_dim
+from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor, fresh, tensor_of
 from ...core.types import int64
 from ..batching.batches import is_mapped
-from ..matrices.matmul import times
-from ..memory.copying import repeated_zero, row_of, row_reader, zeros_of
+from ..matrices.products import times
+from ..memory.copying import repeated_zero, row_of, zeros_of
 from ..memory.overwriting import as_number
 from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne
@@ -23,9 +23,8 @@ from ..table.op import public, public_functions
 from ..table.operands import check_apart
 from ..table.operation import operation
 from .gathering import beyond, check_index_dtype
-from .picking import check_places, index_op, index_put_op
-from .places import picker, putter
-from .updating import check_held, number_as, number_in, updating
+from .index import check_places, index_op, index_put_op
+from .launchers import check_held, number_as, number_in, picker, putter, updating
 
 # -- the entries: ``dim`` is not negative, the index is a checked vector, or 0-d for a 0-d tensor ----------------------
 
@@ -197,78 +196,6 @@ def _(grad, index, dim):
 @index_fill_tensor.gradient("input")
 def _(grad, dim, index):
     return index_fill_number(grad, index, dim, 0)
-
-
-def _not_flat(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
-    return IndexError(f"out of range: tried to access index {found.index} on a tensor of {found.size} elements.")
-
-
-def _check_flat_index(input: Layout, index: Layout, name: str) -> None:
-    if index.type.dtype is not int64:
-        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.type.dtype.legacy}")
-    if not input.size and index.size:
-        raise IndexError(f"{name}(): tried to {'put elements into' if name == 'put_' else 'take from'} an empty tensor")
-
-
-@operation("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, outside=_not_flat)
-def take_op(input: Layout, index: Layout) -> Any:
-    """The elements at the indices, of any shape, of the flattened tensor.
-
-    Raises:
-        IndexError, RuntimeError: the index is not int64, or one of it is not in [-count, count).
-    """
-    _check_flat_index(input, index, "take")
-    return picker(input, index, all_dims(input.shape))
-
-
-@take_op.decomposed
-def _(input, index):
-    return index_op(reshape(input, (input._layout.size,)), index, (0,), False)
-
-
-@take_op.gradient("input")
-def _(grad, index, input_shape):
-    """``put(zeros(input_shape), index, grad, accumulate=True)``."""
-    return put_op(repeated_zero(input_shape, grad._layout.type), index, grad, True)
-
-
-@updating(
-    "PutBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], kept=True, export=True,
-    outside=_not_flat,
-)
-def put_op(input: Layout, index: Layout, source: Layout, accumulate: bool = False) -> Any:
-    """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there.
-
-    Raises:
-        IndexError, RuntimeError: the index does not fit, or the source has another dtype or number of elements.
-    """
-    _check_flat_index(input, index, "put_")
-    if source.size != index.size:
-        raise IndexError(
-            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source.size}, index.numel() = {index.size}"
-        )
-    own, given = input.type.dtype, source.type.dtype
-    if given is not own:
-        raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {own} and "
-            f"source.dtype = {given}"
-        )
-    row = layout_of(source.type, index.shape)
-    read = row_reader(source)
-    put = putter(input, index, all_dims(input.shape), row, accumulate, False)
-    return lambda input, index, source, target: put(target, index, tensor_of(row, read(source)))
-
-
-@put_op.gradient("input")
-def _(grad, index, accumulate):
-    """``put(grad, index, 0)``; ``grad`` itself where values were added."""
-    return grad if accumulate else put_op(grad, index, zeros_of(index._layout.shape, grad._layout.type), False)
-
-
-@put_op.gradient("source")
-def _(grad, index, input_shape):
-    return take_op(grad, index)
 
 
 # -- the public functions -----------------------------------------------------------------------------------------

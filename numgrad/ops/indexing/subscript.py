@@ -24,14 +24,16 @@ from ..batching.batches import is_batched, physical_of
 from ..creation.from_data import tensor
 from ..memory.copying import clone, convert, filling, writers, writing, zeros_of
 from ..memory.overwriting import assign_number, copy_, fill_, fitting
+from ..shapes.broadcasting import expand
+from ..shapes.dimensions import unsqueeze_op
 from ..shapes.parts import at_index, select_op, slice_op
-from ..shapes.views import alias, expand, unsqueeze_op, view_as_shape
+from ..shapes.views import alias, view_as_shape
 from ..table.entries import Entries
 from ..table.op import attach
 from ..table.operands import overlaps
 from .advanced import indexed, only_tensors, write_selected
+from .launchers import number_as
 from .masking import masked_fill_
-from .updating import number_as
 
 #: What an index is for each of the dimensions that it is about: None takes the dimension as it is.
 Indices = list[Tensor | None]

@@ -1,4 +1,4 @@
-"""Matrix products added to a tensor: ``beta * input + alpha * product``, and the linear layer made of one.
+"""Matrix products added to a tensor: ``beta * input + alpha * product``.
 
 The product is BLAS's.  A row that is added to each of its rows is there before, and BLAS adds to it; one pass over the
 product adds anything else.
@@ -10,8 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ...autograd.grad_mode import GRAD, ORDINARY, state
-from ...core.layout import Layout, layout_of, numel, output_strides
+from ...core.layout import Layout, layout_of, output_strides
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import bool_
 from ...devices import NUMBERS
@@ -19,32 +18,27 @@ from ..memory.copying import convert, filled_of, row_reader
 from ..pointwise.arithmetic import add, conj, mul
 from ..pointwise.integers import logical_and, logical_or
 from ..reductions.sums import sum_dims
-from ..shapes.views import (
-    expand,
-    expand_op,
-    passed_on,
-    permute_op,
-    t,
-    t_op,
-    transpose_op,
-    unsqueeze_op,
-    view,
-)
-from ..table.dispatch import caller, perform
-from ..table.entries import Entry
-from ..table.op import check_tensors, composite, parameters, public
+from ..shapes.broadcasting import expand, expand_op
+from ..shapes.dimensions import permute_op, transpose_op, unsqueeze_op
+from ..shapes.views import passed_on
+from ..table.dispatch import perform
+from ..table.op import check_tensors, parameters, public
 from ..table.operands import fused_launcher
 from ..table.planned import planned
 from ..table.promotion import result_dtype
-from .checks import check_matrices, check_stacks, check_types, refuse_bools, scalar_name, shapes_text
-from .matmul import (
+from .products import (
     bmm_op,
+    check_matrices,
+    check_stacks,
+    check_types,
     left_gradient,
-    matmul,
     mm_op,
     mv_op,
     outer_product,
+    refuse_bools,
     right_gradient,
+    scalar_name,
+    shapes_text,
     times,
     turned_mv,
 )
@@ -176,10 +170,10 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    return _called(addmm_op, input, mat1, mat2, beta, alpha)
+    return call_weighted(addmm_op, input, mat1, mat2, beta, alpha)
 
 
-def _called(op: Any, input: Any, left: Any, right: Any, beta: Any, alpha: Any, first: Any = None) -> Tensor:
+def call_weighted(op: Any, input: Any, left: Any, right: Any, beta: Any, alpha: Any, first: Any = None) -> Tensor:
     """One of these operations, for which ``first`` is called, if given, where it was not with such operands."""
     try:
         entry = op.recent.get((input._layout, left._layout, right._layout, beta.__class__, alpha.__class__))
@@ -239,7 +233,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the operands are bool.
     """
-    return _called(addmv_op, input, mat, vec, beta, alpha)
+    return call_weighted(addmv_op, input, mat, vec, beta, alpha)
 
 
 @planned("AddrBackward0", inputs=["input", "vec1", "vec2"], numbers=["beta", "alpha"])
@@ -283,7 +277,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
     Raises:
         RuntimeError: the shapes do not fit, or a factor is no integer beside integers.
     """
-    return _called(addr_op, input, vec1, vec2, beta, alpha, _addr)
+    return call_weighted(addr_op, input, vec1, vec2, beta, alpha, _addr)
 
 
 def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
@@ -393,7 +387,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    return _called(baddbmm_op, input, batch1, batch2, beta, alpha)
+    return call_weighted(baddbmm_op, input, batch1, batch2, beta, alpha)
 
 
 @public(direct=True)
@@ -404,57 +398,4 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alph
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the matrices are bool.
     """
-    return _called(addbmm_op, input, batch1, batch2, beta, alpha)
-
-
-# -- the linear layer ---------------------------------------------------------------------------------------------
-
-
-@functools.lru_cache(maxsize=4096)
-def _unrecorded(input: Layout, weight: Layout, bias: Layout | None) -> Any:
-    """What the layer comes to for a matrix where nothing is recorded: then no view of the weight need be made."""
-    if len(input.shape) != 2 or len(weight.shape) != 2 or weight.type is not input.type:
-        return None
-    if bias is not None and not (bias.contiguous and bias.type is input.type):
-        return None
-    turned, _ = t_op.prepare(weight)
-    if bias is None:
-        layout, _ = mm_op.prepare(input, turned)
-        return caller(Entry(mm_op, input.type.backend.product_launcher(input, weight, (False, True)), layout, False))
-    layout, _ = addmm_op.prepare(bias, input, turned, int, int)
-    if bias.shape != layout.shape[1:]:
-        return None
-    multiply, read = input.type.backend.product_launcher(input, weight, (False, True)), row_reader(bias)
-    return caller(Entry(addmm_op, lambda rows, factors, row: multiply(rows, factors, read(row)), layout, False))
-
-
-@composite(export=False)
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``: of (..., k) elements and an (m, k) weight, (..., m).
-
-    Raises:
-        RuntimeError: the shapes do not fit, or the dtypes differ.
-        NotImplementedError: the operands are bool.
-    """
-    shape, of_weight = input._layout.shape, weight._layout.shape
-    rank = len(shape)
-    if rank == 0 or not of_weight:
-        raise RuntimeError(
-            f"both arguments to linear need to be at least 1D, but they are {rank}D and {weight.dim()}D"
-        )
-    mode = state.mode
-    if mode <= ORDINARY and not (
-        mode & GRAD and (input._requires_grad or weight._requires_grad or (bias is not None and bias._requires_grad))
-    ):
-        call = _unrecorded(input._layout, weight._layout, None if bias is None else bias._layout)
-        if call is not None:
-            return call(input, weight) if bias is None else call(input, weight, bias)
-    if bias is None:
-        return matmul(input, t(weight))
-    if rank == 2:
-        return _called(addmm_op, bias, input, t(weight), 1, 1)
-    own = bias._layout
-    if len(own.shape) == 1 and len(of_weight) == 2 and input._layout.contiguous and own.contiguous:
-        rows = view(input, (numel(shape[:-1]), shape[-1]))
-        return view(addmm(bias, rows, t(weight)), (*shape[:-1], of_weight[0]))
-    return add.inplace(matmul(input, t(weight)), bias)
+    return call_weighted(addbmm_op, input, batch1, batch2, beta, alpha)

@@ -24,9 +24,10 @@ from ...core.tensor import Tensor
 from ..pointwise.arithmetic import mul
 from ..reductions.sums import sum_dims
 from ..shapes.diagonals import diagonal_op
-from ..shapes.views import permute_op, reshaped, unsqueeze_op, view_as_shape
+from ..shapes.dimensions import permute_op, unsqueeze_op
+from ..shapes.views import reshaped, view_as_shape
 from ..table.op import composite
-from .matmul import bmm
+from .products import bmm
 
 #: Labels in PyTorch's order, that of characters; ``...`` stands for the dimensions without one.
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase

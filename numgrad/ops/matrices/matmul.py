@@ -1,4 +1,4 @@
-"""Matrix products, computed by BLAS."""
+"""``matmul``, the operator ``@``, and the linear layer: which products they are made of."""
 
 from __future__ import annotations
 
@@ -7,340 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.grad_mode import GRAD, TRACED, state
-from ...core.layout import Layout, broadcast_shapes, layout_of, numel
-from ...core.tensor import Tensor, tensor_of
-from ..batching.batches import is_shared, physical, size_of
-from ..batching.physical import expanded
-from ..memory.copying import contiguous
-from ..pointwise.arithmetic import conj, conj_physical, mul
-from ..reductions.sums import sum_dims
-from ..shapes.views import (
-    expand_op,
-    passed_on,
-    reshape,
-    reshaped,
-    squeeze_dim,
-    squeeze_result,
-    t_op,
-    transpose_op,
-    unsafe_view,
-    unsqueeze,
-    unsqueeze_op,
-)
-from ..table.dispatch import caller, result_of
-from ..table.entries import Entries
-from ..table.op import attach, check_tensors, composite, public, public_functions
-from ..table.planned import planned
-from .checks import check_matrices, check_stacks, check_types, refuse_bools, scalar_name, shapes_text
+from ...autograd.grad_mode import GRAD, ORDINARY, state
+from ...core.layout import Layout, broadcast_shapes, numel
+from ...core.tensor import Tensor
+from ..memory.copying import contiguous, row_reader
+from ..pointwise.arithmetic import add
+from ..shapes.broadcasting import expand_op
+from ..shapes.dimensions import squeeze_dim, squeeze_result, t, t_op, transpose_op, unsqueeze, unsqueeze_op
+from ..shapes.views import reshaped, unsafe_view, view
+from ..table.dispatch import caller
+from ..table.entries import Entries, Entry
+from ..table.op import attach, check_tensors, composite, public_functions
+from .addmm import addmm, addmm_op, call_weighted
+from .products import bmm, dot_op, mm, mm_op, mv, mv_op, shapes_text
 
-# -- products -----------------------------------------------------------------------------------------------------
-
-
-def _by_columns(matrix: Layout) -> bool:
-    """Whether the elements lie column by column, so that the gradient should, too."""
-    return matrix.strides[0] == 1 and matrix.strides[1] == matrix.shape[0]
-
-
-def times(tensor: Tensor, number: Any) -> Tensor:
-    """The tensor times a number, without computing anything for 1."""
-    return tensor if number == 1 else mul(tensor, number)
-
-
-@planned("MmBackward0", inputs=["input", "mat2"], linear=True)
-def mm_op(input: Layout, mat2: Layout) -> Any:
-    check_matrices(input, mat2)
-    kinds = [scalar_name(factor.type.dtype) for factor in (input, mat2)]
-    check_types(f"expected m1 and m2 to have the same dtype, but got: {kinds[0]} != {kinds[1]}", input, mat2)
-    refuse_bools("addmm_impl_cpu_", input, mat2)
-    return layout_of(input.type, (input.shape[0], mat2.shape[1])), input.type.backend.product_launcher(input, mat2)
-
-
-@mm_op.batched
-def _(input, mat2):
-    left, right = physical(input), physical(mat2)
-    if is_shared(mat2):
-        (rows, inner), width = input._layout.shape, mat2._layout.shape[1]
-        return reshape(mm(reshape(left, (size_of(input) * rows, inner)), right), (size_of(input), rows, width))
-    return bmm(expanded(input), right)
-
-
-@mm_op.gradient("input")
-def _(grad, mat2, input_layout):
-    """``grad @ t(conj(mat2))``."""
-    return left_gradient(grad, mat2, input_layout)
-
-
-@mm_op.gradient("mat2")
-def _(grad, input, mat2_layout):
-    """``t(conj(input)) @ grad``."""
-    return right_gradient(grad, input, mat2_layout)
-
-
-def left_gradient(grad: Tensor, mat2: Tensor, mat1: Layout) -> Tensor:
-    """The gradient of a product's first factor: ``grad @ mat2.mH``, column by column if ``mat1`` lies so."""
-    other = conj(mat2)
-    if _by_columns(mat1):
-        return _turned_product(other, False, grad, True, True)
-    return _turned_product(grad, False, other, True)
-
-
-def right_gradient(grad: Tensor, mat1: Tensor, mat2: Layout) -> Tensor:
-    """The gradient of a product's second factor: ``mat1.mH @ grad``, column by column if ``mat2`` lies so."""
-    other = conj(mat1)
-    if _by_columns(mat2):
-        return _turned_product(grad, True, other, False, True)
-    return _turned_product(other, True, grad, False)
-
-
-def _turned_product(
-    left: Tensor, turn_left: bool, right: Tensor, turn_right: bool, turn_result: bool = False
-) -> Tensor:
-    """The product of two matrices, or two stacks of them, where one factor or more and the result are transposed."""
-    if state.mode & TRACED:
-        turned, product = (_turned_stack, bmm_op) if len(left._layout.shape) == 3 else (t_op, mm_op)
-        out = product(turned(left) if turn_left else left, turned(right) if turn_right else right)
-        return turned(out) if turn_result else out
-    layout, launch = _turned_launcher(left._layout, right._layout, turn_left, turn_right, turn_result)
-    return tensor_of(layout, launch(left, right))
-
-
-@functools.lru_cache(maxsize=4096)
-def _turned_launcher(
-    left: Layout, right: Layout, turn_left: bool, turn_right: bool, turn_result: bool
-) -> tuple[Layout, Any]:
-    shape = (*left.shape[:-2], left.shape[-1 if turn_left else -2], right.shape[-2 if turn_right else -1])
-    layout = layout_of(left.type, shape)
-    if turn_result:
-        layout = layout_of(left.type, shape[::-1], layout.strides[::-1])
-    return layout, left.type.backend.product_launcher(left, right, (turn_left, turn_right))
-
-
-def _turned_stack(stack: Tensor) -> Tensor:
-    return transpose_op(stack, 1, 2)
-
-
-#: The calls of products, by the operation and the layouts of the factors; of matmul without the operation.
+#: The calls of ``matmul``, by the layouts of the factors, where it is one product alone.
 _calls = Entries()
 _known_calls = _calls.recent
-
-
-def _called(op: Any, input: Any, other: Any) -> Tensor:
-    """One of these products."""
-    try:
-        key = op, input._layout, other._layout
-    except AttributeError:
-        check_tensors(op.name.removesuffix("_op"), **dict(zip(op.inputs, (input, other), strict=True)))
-        raise
-    call = _known_calls.get(key)
-    if call is None:
-        call = _calls.find(key) or _calls.add(key, caller(op.entry((input, other))[0]))
-    return call(input, other)
-
-
-@public(direct=True)
-def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of an (n, k) and a (k, m) matrix, of shape (n, m).
-
-    Raises:
-        RuntimeError: the shapes do not fit, or the dtypes differ.
-        NotImplementedError: the matrices are bool.
-    """
-    return _called(mm_op, input, mat2)
-
-
-@planned("MvBackward0", inputs=["input", "vec"], linear=True)
-def mv_op(input: Layout, vec: Layout) -> Any:
-    if (len(input.shape), len(vec.shape)) != (2, 1):
-        raise RuntimeError(
-            f"vector + matrix @ vector expected, got 1, {len(input.shape)}, {len(vec.shape)} {shapes_text(input, vec)}"
-        )
-    if input.shape[1] != vec.shape[0]:
-        (n, k), (j,) = input.shape, vec.shape
-        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({j})")
-    kinds = [factor.type.dtype.legacy for factor in (vec, input)]
-    check_types(
-        f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[0]}", input, vec
-    )
-    refuse_bools("addmv_impl_cpu", input, vec)
-    return layout_of(input.type, input.shape[:1]), input.type.backend.vector_product_launcher(input, vec)
-
-
-@mv_op.batched
-def _(input, vec):
-    if is_shared(input):
-        return mm(physical(vec), t_op(physical(input)))
-    if is_shared(vec):
-        size, (rows, inner) = size_of(input), input._layout.shape
-        return reshape(mv(reshape(physical(input), (size * rows, inner)), physical(vec)), (size, rows))
-    return squeeze_dim(bmm(physical(input), unsqueeze_op(physical(vec), 2)), 2)
-
-
-@mv_op.gradient("input")
-def _(grad, vec):
-    return outer_product(grad, conj(vec))
-
-
-@mv_op.gradient("vec")
-def _(grad, input):
-    return turned_mv(conj(input), grad)
-
-
-def turned_mv(matrix: Tensor, vec: Tensor) -> Tensor:
-    """The product of the transposed matrix and a vector."""
-    if state.mode & TRACED:
-        return mv_op(t_op(matrix), vec)
-    turned, layout, launch = _turned_mv_launcher(matrix._layout, vec._layout)
-    return tensor_of(layout, launch(tensor_of(turned, matrix._storage, matrix._offset), vec))
-
-
-@functools.lru_cache(maxsize=4096)
-def _turned_mv_launcher(matrix: Layout, vec: Layout) -> tuple[Layout, Layout, Any]:
-    turned, _ = t_op.prepare(matrix)
-    return turned, *mv_op.prepare(turned, vec)
-
-
-def outer_product(left: Tensor, right: Tensor) -> Tensor:
-    """The matrix of the products of two vectors' elements."""
-    return mul(passed_on(unsqueeze_op, left, 1), right)
-
-
-@public(direct=True)
-def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of an (n, k) matrix and a vector of k elements, of shape (n).
-
-    Raises:
-        RuntimeError: the shapes do not fit, or the dtypes differ.
-        NotImplementedError: the operands are bool.
-    """
-    return _called(mv_op, input, vec)
-
-
-@planned("DotBackward0", inputs=["input", "tensor"], linear=True)
-def dot_op(input: Layout, tensor: Layout) -> Any:
-    _check_vectors("dot", input, tensor)
-    return layout_of(input.type, ()), input.type.backend.vector_product_launcher(input, tensor)
-
-
-@dot_op.batched
-def _(input, tensor):
-    if is_shared(tensor):
-        return mv(physical(input), physical(tensor))
-    if is_shared(input):
-        return mv(physical(tensor), physical(input))
-    return sum_dims(mul(physical(input), physical(tensor)), (1,), False)
-
-
-@dot_op.gradient("input")
-def _(grad, tensor):
-    return mul(grad, conj(tensor))
-
-
-@dot_op.gradient("tensor")
-def _(grad, input):
-    return mul(grad, conj(input))
-
-
-@planned("VdotBackward0", inputs=["input", "other"], linear=True)
-def vdot_op(input: Layout, other: Layout) -> Any:
-    _check_vectors("vdot", input, other)
-    if not input.type.dtype.is_complex:
-        return layout_of(input.type, ()), input.type.backend.vector_product_launcher(input, other)
-    product = input.type.backend.vector_product_launcher(layout_of(input.type, input.shape), other)
-    conjugate = conj_physical.op
-    return layout_of(input.type, ()), lambda left, right: product(
-        result_of(*conjugate.entry((left,), conjugate.statics)), right
-    )
-
-
-@vdot_op.batched
-def _(input, other):
-    return sum_dims(mul(conj(expanded(input)), expanded(other)), (1,), False)
-
-
-@vdot_op.gradient("input")
-def _(grad, other):
-    return mul(conj(grad), other)
-
-
-@vdot_op.gradient("other")
-def _(grad, input):
-    return mul(grad, input)
-
-
-def _check_vectors(name: str, left: Layout, right: Layout) -> None:
-    if (len(left.shape), len(right.shape)) != (1, 1):
-        raise RuntimeError(
-            f"1D tensors expected, but got {len(left.shape)}D and {len(right.shape)}D tensors "
-            f"{shapes_text(left, right)}"
-        )
-    kinds = [vector.type.dtype.legacy for vector in (left, right)]
-    check_types(
-        f"dot : expected both vectors to have same dtype, but found {kinds[0]} and {kinds[1]}", left, right
-    )
-    if left.shape != right.shape:
-        count, other = left.size, right.size
-        raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{count}] and src [{other}] to have the same number of "
-            f"elements, but got {count} and {other} elements respectively"
-        )
-    refuse_bools(name, left, right)
-
-
-@public(direct=True)
-def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """The sum of products of two vectors of one length.
-
-    Raises:
-        RuntimeError: the shapes do not fit, or the dtypes differ.
-        NotImplementedError: the vectors are bool.
-    """
-    return _called(dot_op, input, tensor)
-
-
-@public(direct=True)
-def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """``dot`` with the first vector conjugated.
-
-    Raises:
-        RuntimeError: the shapes do not fit, or the dtypes differ.
-        NotImplementedError: the vectors are bool.
-    """
-    return _called(vdot_op, input, other)
-
-
-@planned("BmmBackward0", inputs=["input", "mat2"], linear=True, batch=1)
-def bmm_op(input: Layout, mat2: Layout) -> Any:
-    check_stacks(input, mat2)
-    check_types(f"expected scalar type {input.type.dtype.legacy} but found {mat2.type.dtype.legacy}", input, mat2)
-    refuse_bools("bmm", input, mat2)
-    return layout_of(input.type, (*input.shape[:2], mat2.shape[2])), input.type.backend.product_launcher(input, mat2)
-
-
-@bmm_op.gradient("input")
-def _(grad, mat2):
-    """``grad @ transpose(conj(mat2), 1, 2)``."""
-    return _turned_product(grad, False, conj(mat2), True)
-
-
-@bmm_op.gradient("mat2")
-def _(grad, input):
-    """``transpose(conj(input), 1, 2) @ grad``."""
-    return _turned_product(conj(input), True, grad, False)
-
-
-@public(direct=True)
-def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of (b, n, k) and (b, k, m) matrices, of shape (b, n, m).
-
-    Raises:
-        RuntimeError: the shapes do not fit, or the dtypes differ.
-        NotImplementedError: the matrices are bool.
-    """
-    return _called(bmm_op, input, mat2)
-
-
-# -- matmul -------------------------------------------------------------------------------------------------------
 
 
 #: The operations that do a product alone, by the ranks of the factors.
@@ -459,3 +142,56 @@ def _rmatmul(self: Tensor, other: Any) -> Any:
 
 attach("__matmul__", _matmul)
 attach("__rmatmul__", _rmatmul)
+
+
+# -- the linear layer ---------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=4096)
+def _unrecorded(input: Layout, weight: Layout, bias: Layout | None) -> Any:
+    """What the layer comes to for a matrix where nothing is recorded: then no view of the weight need be made."""
+    if len(input.shape) != 2 or len(weight.shape) != 2 or weight.type is not input.type:
+        return None
+    if bias is not None and not (bias.contiguous and bias.type is input.type):
+        return None
+    turned, _ = t_op.prepare(weight)
+    if bias is None:
+        layout, _ = mm_op.prepare(input, turned)
+        return caller(Entry(mm_op, input.type.backend.product_launcher(input, weight, (False, True)), layout, False))
+    layout, _ = addmm_op.prepare(bias, input, turned, int, int)
+    if bias.shape != layout.shape[1:]:
+        return None
+    multiply, read = input.type.backend.product_launcher(input, weight, (False, True)), row_reader(bias)
+    return caller(Entry(addmm_op, lambda rows, factors, row: multiply(rows, factors, read(row)), layout, False))
+
+
+@composite(export=False)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``: of (..., k) elements and an (m, k) weight, (..., m).
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        NotImplementedError: the operands are bool.
+    """
+    shape, of_weight = input._layout.shape, weight._layout.shape
+    rank = len(shape)
+    if rank == 0 or not of_weight:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {rank}D and {weight.dim()}D"
+        )
+    mode = state.mode
+    if mode <= ORDINARY and not (
+        mode & GRAD and (input._requires_grad or weight._requires_grad or (bias is not None and bias._requires_grad))
+    ):
+        call = _unrecorded(input._layout, weight._layout, None if bias is None else bias._layout)
+        if call is not None:
+            return call(input, weight) if bias is None else call(input, weight, bias)
+    if bias is None:
+        return matmul(input, t(weight))
+    if rank == 2:
+        return call_weighted(addmm_op, bias, input, t(weight), 1, 1)
+    own = bias._layout
+    if len(own.shape) == 1 and len(of_weight) == 2 and input._layout.contiguous and own.contiguous:
+        rows = view(input, (numel(shape[:-1]), shape[-1]))
+        return view(addmm(bias, rows, t(weight)), (*shape[:-1], of_weight[0]))
+    return add.inplace(matmul(input, t(weight)), bias)

@@ -9,13 +9,13 @@ from ...autograd.grad_mode import no_grad
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import bool_
-from ..creation.filled import ones
+from ..creation.factories import ones
 from ..matrices.matmul import matmul
 from ..memory.copying import contiguous_op, copier, kept_layout
 from ..pointwise.arithmetic import mul
 from ..pointwise.comparison import where
 from ..reductions.axes import Prepared
-from ..shapes.views import transpose_op
+from ..shapes.dimensions import transpose_op
 from ..table.composition import differentiated_as
 from ..table.op import public
 from ..table.operands import check_one_device

@@ -16,13 +16,14 @@ from ..memory.copying import copier, row_reader
 from ..pointwise.arithmetic import conj
 from ..reductions.axes import Prepared
 from ..reductions.sums import sum_dims
+from ..shapes.dimensions import squeeze_dim, unsqueeze_op
 from ..shapes.padding import pad
 from ..shapes.parts import of_part
-from ..shapes.views import for_each_dimension, squeeze_dim, unsqueeze_op
+from ..shapes.views import for_each_dimension
 from ..table.lookup import lookup
 from ..table.operands import check_one_device, not_implemented
 from ..table.planned import planned
-from .correlation import correlator, spread, window_products
+from .im2col import correlator, spread, window_products
 
 
 @planned(

@@ -6,8 +6,8 @@ import math
 
 from ...core.tensor import Tensor
 from ..batching.physical import like_examples
-from ..creation.filled import empty, empty_like, zeros
-from ..creation.random_tensors import bernoulli_, kept_
+from ..creation.distributions import bernoulli_, kept_
+from ..creation.factories import empty, empty_like, zeros
 from ..pointwise.arithmetic import add, div, mul
 from ..table.op import public
 

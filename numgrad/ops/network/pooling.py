@@ -11,7 +11,8 @@ from ...core.types import bool_, int64, tensor_type
 from ..indexing.gathering import gather_op, scatter_zeros
 from ..memory.copying import row_reader
 from ..reductions.axes import Prepared
-from ..shapes.views import for_each_dimension, reshape, squeeze_dim, unsqueeze_op
+from ..shapes.dimensions import squeeze_dim, unsqueeze_op
+from ..shapes.views import for_each_dimension, reshape
 from ..table.lookup import lookup
 from ..table.operands import not_implemented
 from ..table.planned import planned

@@ -9,7 +9,8 @@ from ...core.layout import Layout, layout_of, normal_dim
 from ...core.types import to_dtype
 from ..indexing.gathering import along
 from ..memory.copying import convert, row_reader
-from ..pointwise.arithmetic import exp, mul, neg, sub
+from ..pointwise.arithmetic import mul, neg, sub
+from ..pointwise.exponential import exp
 from ..reductions.sums import sum_dims
 from ..table.lookup import lookup
 from ..table.operands import not_implemented

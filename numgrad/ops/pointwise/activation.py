@@ -1,4 +1,4 @@
-"""Activation functions, as ``nn.functional`` names them.
+"""Activation functions made of straight lines, as ``nn.functional`` names them.
 
 Each formula is a pointwise operation with its derivative; the public function beside it takes PyTorch's arguments.
 All are defined for floating-point tensors of any shape, and those that only cut off for integers, too.  With
@@ -18,11 +18,34 @@ from ...core.types import bool_
 from ..shapes.views import reshape
 from ..table.callables import overload
 from ..table.elementwise import pointwise
-from ..table.op import composite, named_in_place, public
+from ..table.op import check_tensors, named_in_place, public
 from . import comparison
-from .arithmetic import abs, div, exp, sigmoid, sub, tanh
 from .comparison import threshold_backward, where
-from .gated import activated
+
+
+def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: float) -> Tensor:
+    """An activation function's operation on its argument ``input``, perhaps in place.
+
+    The numbers that configure it are all given, in its own order.
+    """
+    if input.__class__ is not Tensor:
+        check_tensors(name, input=input)
+    if inplace:
+        return op.inplace(input, **numbers)
+    if numbers == op.op.statics and all(numbers.values()):  # a zero may be -0.0
+        return op.short(input)
+    return op.configured(input, *numbers.values())
+
+
+def inplace_form(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The function that overwrites its tensor."""
+
+    @functools.wraps(function)
+    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return function(input, *args, **kwargs, inplace=True)
+
+    return named_in_place(call, function.__name__)
+
 
 # -- cut off ----------------------------------------------------------------------------------------------------
 
@@ -161,18 +184,6 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return activated("softshrink", softshrink_op, input, lambd=lambd)
 
 
-@composite(export=False)
-def tanhshrink(input: Tensor) -> Tensor:
-    """``input - tanh(input)``."""
-    return sub(input, tanh(input))
-
-
-@composite(export=False)
-def softsign(input: Tensor) -> Tensor:
-    """``input / (1 + abs(input))``."""
-    return div(input, abs(input) + 1)
-
-
 # -- two slopes -------------------------------------------------------------------------------------------------
 
 
@@ -284,103 +295,42 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_op(input, weight)
 
 
-# -- exponentials -----------------------------------------------------------------------------------------------
+@pointwise("HardsigmoidBackward0", dtypes="f", export=False)
+def hardsigmoid_op(input):
+    """A line from (-3, 0) to (3, 1)."""
+    return scalar.minimum(scalar.maximum(input + 3, 0), 6) / 6
 
 
-@pointwise("EluBackward0", dtypes="f", export=False)
-def elu_op(input, *, alpha=1, scale=1, input_scale=1):
-    """``scale * input`` above 0, ``scale * alpha * (exp(input_scale * input) - 1)`` elsewhere."""
-    return where(input <= 0, scalar.expm1(input * input_scale) * (alpha * scale), input * scale)
-
-
-@elu_op.gradient("input")
-def _(grad, input, alpha, scale, input_scale):
-    """``grad * where(input <= 0, scale * alpha * input_scale * exp(input * input_scale), scale)``."""
-    slope = alpha * scale * input_scale
-    negative = where(input <= 0, input, 0)  # elsewhere the exponential may overflow, and 0 times infinity is NaN
-    at_most_0 = where(input == 0, grad * slope, grad * exp(negative * input_scale) * slope)  # at 0 it does not bend
-    return where(input <= 0, at_most_0, grad * scale)
-
-
-_elu_in_place = overload(elu_op, "EluBackward1")
-_celu, _celu_in_place = overload(elu_op, "CeluBackward0"), overload(elu_op, "CeluBackward1")
-
-_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-
-
-def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``input`` where it is positive, ``alpha * (exp(input) - 1)`` elsewhere."""
-    return activated("elu", _elu_in_place if inplace else elu_op, input, inplace, alpha=alpha, scale=1, input_scale=1)
-
-
-@public(method=False, direct=True)
-def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``scale * elu(input, alpha)`` with the two constants that keep mean 0 and variance 1."""
-    op = _elu_in_place if inplace else elu_op
-    return activated("selu", op, input, inplace, alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1)
-
-
-@public(method=False, direct=True)
-def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``input`` where it is positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
-
-    Raises:
-        RuntimeError: ``alpha`` is 0.
-    """
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    op = _celu_in_place if inplace else _celu
-    return activated("celu", op, input, inplace, alpha=alpha, scale=1, input_scale=1 / alpha)
-
-
-@pointwise("SoftplusBackward0", dtypes="f", inplace=False, export=False)
-def softplus_op(input, *, beta=1, threshold=20):
-    """``log(1 + exp(beta * input)) / beta``, and ``input`` where ``beta * input`` is beyond ``threshold``."""
-    return where(input * beta > threshold, input, scalar.log1p(scalar.exp(input * beta)) / beta)
-
-
-@softplus_op.gradient("input")
-def _(grad, input, beta, threshold):
-    return where(input * beta > threshold, grad, grad * sigmoid(input * beta))
-
-
-def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``; just ``input`` where ``beta * input`` exceeds ``threshold``."""
-    return activated("softplus", softplus_op, input, beta=beta, threshold=threshold)
-
-
-@pointwise("LogSigmoidBackward0", dtypes="f", inplace=False, export=False)
-def logsigmoid_op(input):
-    """``log(sigmoid(input))`` without overflow."""
-    return scalar.minimum(input, 0) - scalar.log1p(scalar.exp(-scalar.abs(input)))
-
-
-@logsigmoid_op.gradient("input")
+@hardsigmoid_op.gradient("input")
 def _(grad, input):
-    return grad * sigmoid(-input)
+    return where((input > -3) & (input < 3), grad / 6, 0)
 
 
-def logsigmoid(input: Tensor) -> Tensor:
-    """``log(1 / (1 + exp(-input)))``."""
-    return activated("logsigmoid", logsigmoid_op, input)
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``min(max(input + 3, 0), 6) / 6``."""
+    return activated("hardsigmoid", hardsigmoid_op, input, inplace)
 
 
-# -- the functions with an underscore ---------------------------------------------------------------------------
+@pointwise("HardswishBackward0", dtypes="f", export=False)
+def hardswish_op(input):
+    """``input * hardsigmoid(input)``."""
+    return input * scalar.minimum(scalar.maximum(input + 3, 0), 6) / 6
 
 
-def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The function that overwrites its tensor."""
-
-    @functools.wraps(function)
-    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return function(input, *args, **kwargs, inplace=True)
-
-    return named_in_place(call, function.__name__)
+@hardswish_op.gradient("input")
+def _(grad, input):
+    inside = (input > -3) & (input < 3)
+    bent = where(inside, grad, 0) * (where(inside, input, 0) / 3 + 0.5)  # outside, 0 times infinity is NaN
+    return where(input <= -3, 0, where(inside, bent, grad))
 
 
-relu_, hardtanh_, threshold_ = _in_place(relu), _in_place(hardtanh), _in_place(threshold)
-leaky_relu_, rrelu_ = _in_place(leaky_relu), _in_place(rrelu)
-elu_, selu_, celu_ = _in_place(elu), _in_place(selu), _in_place(celu)
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * min(max(input + 3, 0), 6) / 6``."""
+    return activated("hardswish", hardswish_op, input, inplace)
 
-for _function in (celu_, relu_, rrelu_, selu_, threshold_):
+
+relu_, hardtanh_, threshold_ = inplace_form(relu), inplace_form(hardtanh), inplace_form(threshold)
+leaky_relu_, rrelu_ = inplace_form(leaky_relu), inplace_form(rrelu)
+
+for _function in (relu_, rrelu_, threshold_):
     public(_function, method=False, direct=True)

@@ -1,4 +1,4 @@
-"""Pointwise arithmetic, signs, the exponential and its relatives: each with its derivative beside it.
+"""Pointwise arithmetic, signs, linear interpolation, sums with a product: each with its derivative beside it.
 
 In the rules ``grad`` is the gradient of the output, ``conj`` is for complex numbers (of a real number it is the
 number itself), and names of other operations stand for their formulas.
@@ -14,7 +14,9 @@ from ...core.tensor import Tensor
 from ...core.types import bool_
 from ..table.callables import overload
 from ..table.elementwise import pointwise
-from ..table.op import attach, public
+from ..table.op import attach, check_tensors, public
+from ..table.operands import not_implemented
+from ..table.promotion import check_fits
 from .comparison import where
 
 _ARITHMETIC_ON_BOOL = {
@@ -237,91 +239,159 @@ def _(grad):
     return 0
 
 
-# -- exponential and its relatives ------------------------------------------------------------------------------
+# -- linear interpolation, and sums with a product or a quotient -------------------------------------------------
 
 
-@pointwise("ExpBackward0", result="float", dtypes="bifc")
-def exp(input):
-    """e to the power of the number."""
-    return scalar.exp(input)
+@pointwise("LerpBackward1", dtypes="c", numbers={"weight": "LerpBackward0"}, export=False)
+def lerp_complex(input, end, weight):
+    """``input + weight * (end - input)``, computed from the nearer end."""
+    near = scalar.abs(weight) < scalar.abs(0.5)
+    return where(near, input + weight * (end - input), end - (end - input) * (1 - weight))
 
 
-@exp.gradient("input")
-def _(grad, out):
-    return grad * conj(out)
+@pointwise("LerpBackward1", dtypes="fc", numbers={"weight": "LerpBackward0"}, export=False, complex=lerp_complex)
+def lerp_op(input, end, weight):
+    """``input + weight * (end - input)``, computed from the nearer end."""
+    near = scalar.abs(weight) < 0.5
+    return where(near, input + weight * (end - input), end - (end - input) * (1 - weight))
 
 
-@pointwise("LogBackward0", result="float", dtypes="bifc")
-def log(input):
-    """The natural logarithm."""
-    return scalar.log(input)
+@lerp_op.gradient("input")
+@lerp_complex.gradient("input")
+def _(grad, weight):
+    return grad * conj(1 - weight)
 
 
-@log.gradient("input")
-def _(grad, input):
-    return grad / conj(input)
+@lerp_op.gradient("end")
+@lerp_complex.gradient("end")
+def _(grad, weight):
+    return grad * conj(weight)
 
 
-@pointwise("TanhBackward0", result="float", dtypes="bifc")
-def tanh(input):
-    """The hyperbolic tangent."""
-    return scalar.tanh(input)
+@lerp_op.gradient("weight")
+@lerp_complex.gradient("weight")
+def _(grad, input, end):
+    return grad * conj(end - input)
 
 
-@tanh.gradient("input")
-def _(grad, out):
-    return tanh_backward(grad, out)
+def _check_lerp(input: Tensor, end: Any, weight: Any) -> None:
+    check_tensors("lerp", end=end)
+    for name, value in (("end", end), ("weight", weight)):
+        if isinstance(value, Tensor) and value.dtype is not input.dtype:
+            raise RuntimeError(f"expected dtype {input.dtype} for `{name}` but got dtype {value.dtype}")
+    if isinstance(weight, complex) and not input.is_complex():
+        check_fits(weight, input.dtype)
+    if input.dtype.kind in "bi":
+        raise not_implemented("lerp_cpu", input._layout)
 
 
-@pointwise("TanhBackwardBackward0", dtypes="fc", inplace=False, export=False)
-def tanh_backward(grad_output, output):
-    """``grad_output * (1 - output**2)``: one operation to record where the gradient itself is differentiated."""
-    return grad_output * conj(1 - output * output)
+@public(direct=True)
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """``input + weight * (end - input)``; the weight is a number or a tensor.
+
+    Raises:
+        RuntimeError: the tensors' dtypes differ.
+    """
+    _check_lerp(input, end, weight)
+    return lerp_op(input, end, weight)
 
 
-@tanh_backward.gradient("grad_output")
-def _(grad, output):
-    return conj(tanh_backward(conj(grad), output))
+@public(function=False, direct=True)
+def lerp_(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """``lerp`` in place."""
+    _check_lerp(input, end, weight)
+    return lerp_op.inplace(input, end, weight)
 
 
-@tanh_backward.gradient("output")
-def _(grad, grad_output, output):
-    return -2 * conj(grad) * grad_output * conj(output)
+@pointwise("AddcmulBackward0", dtypes="ifc", export=False)
+def addcmul_op(input, tensor1, tensor2, *, value=1):
+    """``input + value * tensor1 * tensor2``."""
+    return input + value * tensor1 * tensor2
 
 
-@pointwise("SigmoidBackward0", result="float", dtypes="bifc")
-def sigmoid(input):
-    """``1 / (1 + exp(-input))``."""
-    return scalar.sigmoid(input)
+@addcmul_op.gradient("input")
+def _(grad):
+    return grad
 
 
-@sigmoid.gradient("input")
-def _(grad, out):
-    return sigmoid_backward(grad, out)
+@addcmul_op.gradient("tensor1")
+def _(grad, tensor2, value):
+    return grad * conj(tensor2 * value)
 
 
-@pointwise("SigmoidBackwardBackward0", dtypes="fc", inplace=False, export=False)
-def sigmoid_backward(grad_output, output):
-    """``grad_output * (1 - output) * output``, one operation for the same reason."""
-    return grad_output * conj((1 - output) * output)
+@addcmul_op.gradient("tensor2")
+def _(grad, tensor1, value):
+    return grad * conj(tensor1 * value)
 
 
-@sigmoid_backward.gradient("grad_output")
-def _(grad, output):
-    return conj(sigmoid_backward(conj(grad), output))
+@pointwise("AddcdivBackward0", dtypes="fc", export=False)
+def addcdiv_op(input, tensor1, tensor2, *, value=1):
+    """``input + value * tensor1 / tensor2``."""
+    return input + value * (tensor1 / tensor2)
 
 
-@sigmoid_backward.gradient("output")
-def _(grad, grad_output, output):
-    return conj(grad) * grad_output * conj(1 - 2 * output)
+@addcdiv_op.gradient("input")
+def _(grad):
+    return grad
 
 
-@pointwise("LogOnePlusExpBackward0", result="float", inplace=False, export=False)
-def log_one_plus_exp(input):
-    """``log(1 + exp(input))`` without overflow: part of the logistic losses."""
-    return scalar.maximum(input, 0) + scalar.log1p(scalar.exp(-scalar.abs(input)))
+@addcdiv_op.gradient("tensor1")
+def _(grad, tensor2, value):
+    return grad * conj(value / tensor2)
 
 
-@log_one_plus_exp.gradient("input")
-def _(grad, input):
-    return grad * sigmoid(input)
+@addcdiv_op.gradient("tensor2")
+def _(grad, tensor1, tensor2, value):
+    return -grad * conj(value * tensor1 / (tensor2 * tensor2))
+
+
+def _product(inplace: bool, input: Tensor, tensor1: Any, tensor2: Any, value: float) -> Tensor:
+    check_tensors("addcmul", tensor1=tensor1, tensor2=tensor2)
+    return _weighted(addcmul_op, inplace, input, tensor1, tensor2, value)
+
+
+def _quotient(inplace: bool, input: Tensor, tensor1: Any, tensor2: Any, value: float) -> Tensor:
+    check_tensors("addcdiv", tensor1=tensor1, tensor2=tensor2)
+    if tensor1._layout.type.dtype.kind in "bi" and tensor2._layout.type.dtype.kind in "bi":
+        raise RuntimeError(
+            f"Integer division with addcdiv is not supported ({tensor1.dtype} and {tensor2.dtype}, shapes "
+            f"{list(tensor1.shape)} and {list(tensor2.shape)}); use input + value * tensor1 / tensor2, or "
+            "div(tensor1, tensor2, rounding_mode='trunc')"
+        )
+    return _weighted(addcdiv_op, inplace, input, tensor1, tensor2, value)
+
+
+def _weighted(op: Any, inplace: bool, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: float) -> Tensor:
+    if inplace:
+        return op.inplace(input, tensor1, tensor2, value=value)
+    if value == 1 and value.__class__ is int:
+        return op.short(input, tensor1, tensor2)
+    return op(input, tensor1, tensor2, value=value)
+
+
+@public(direct=True)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``."""
+    return _product(False, input, tensor1, tensor2, value)
+
+
+@public(function=False, direct=True)
+def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``addcmul`` in place."""
+    return _product(True, input, tensor1, tensor2, value)
+
+
+@public(direct=True)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``.
+
+    Raises:
+        RuntimeError: both tensors to be divided are of integers.
+    """
+    return _quotient(False, input, tensor1, tensor2, value)
+
+
+@public(function=False, direct=True)
+def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``addcdiv`` in place."""
+    return _quotient(True, input, tensor1, tensor2, value)

@@ -1,4 +1,4 @@
-"""Numbers kept within bounds."""
+"""The larger and the smaller of two numbers; numbers kept within bounds."""
 
 from __future__ import annotations
 
@@ -10,11 +10,82 @@ from numgrad_kernels import scalar
 
 from ...core.tensor import Tensor
 from ...core.types import bool_
-from ..table.callables import overload
+from ..table.callables import of_tensors, overload
 from ..table.elementwise import pointwise
 from ..table.op import public
 from ..table.promotion import LARGEST_FLOAT32, check_fits, result_dtype
-from .comparison import where
+from .comparison import isnan, where
+
+
+@pointwise("MaximumBackward0", inplace=False, export=False)
+def maximum_op(input, other):
+    """The larger of two numbers; NaN if either is NaN."""
+    return scalar.maximum(input, other)
+
+
+@maximum_op.gradient("input")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input < other, 0, grad))
+
+
+@maximum_op.gradient("other")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input > other, 0, grad))
+
+
+@pointwise("MinimumBackward0", inplace=False, export=False)
+def minimum_op(input, other):
+    """The smaller of two numbers; NaN if either is NaN."""
+    return scalar.minimum(input, other)
+
+
+@minimum_op.gradient("input")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input > other, 0, grad))
+
+
+@minimum_op.gradient("other")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input < other, 0, grad))
+
+
+@pointwise("FmaxBackward0", inplace=False, export=False)
+def fmax_op(input, other):
+    """The larger of two numbers; NaN only if both are NaN."""
+    return where((input >= other) | (other != other), input, other)
+
+
+@fmax_op.gradient("input")
+def _(grad, input, other):
+    return where((input >= other) | isnan(other), grad, 0)
+
+
+@fmax_op.gradient("other")
+def _(grad, input, other):
+    return where((input >= other) | isnan(other), 0, grad)
+
+
+@pointwise("FminBackward0", inplace=False, export=False)
+def fmin_op(input, other):
+    """The smaller of two numbers; NaN only if both are NaN."""
+    return where((input <= other) | (other != other), input, other)
+
+
+@fmin_op.gradient("input")
+def _(grad, input, other):
+    return where((input <= other) | isnan(other), grad, 0)
+
+
+@fmin_op.gradient("other")
+def _(grad, input, other):
+    return where((input <= other) | isnan(other), 0, grad)
+
+
+maximum, minimum = of_tensors(maximum_op), of_tensors(minimum_op)
+fmax, fmin = of_tensors(fmax_op), of_tensors(fmin_op)
+
+
+# -- clamp -----------------------------------------------------------------------------------------------------
 
 
 @pointwise("ClampBackward0", dtypes="if", export=False)

@@ -10,7 +10,6 @@ from ...core.tensor import Tensor
 from ...core.types import bool_, float64
 from ..batching.examples import refused
 from ..memory.copying import convert
-from ..table.callables import of_tensors
 from ..table.elementwise import pointwise
 from ..table.op import public
 
@@ -42,74 +41,6 @@ def _(grad, output, threshold):
 @threshold_backward.gradient("output")
 def _(grad):
     return 0
-
-
-@pointwise("MaximumBackward0", inplace=False, export=False)
-def maximum_op(input, other):
-    """The larger of two numbers; NaN if either is NaN."""
-    return scalar.maximum(input, other)
-
-
-@maximum_op.gradient("input")
-def _(grad, input, other):
-    return where(input == other, grad / 2, where(input < other, 0, grad))
-
-
-@maximum_op.gradient("other")
-def _(grad, input, other):
-    return where(input == other, grad / 2, where(input > other, 0, grad))
-
-
-@pointwise("MinimumBackward0", inplace=False, export=False)
-def minimum_op(input, other):
-    """The smaller of two numbers; NaN if either is NaN."""
-    return scalar.minimum(input, other)
-
-
-@minimum_op.gradient("input")
-def _(grad, input, other):
-    return where(input == other, grad / 2, where(input > other, 0, grad))
-
-
-@minimum_op.gradient("other")
-def _(grad, input, other):
-    return where(input == other, grad / 2, where(input < other, 0, grad))
-
-
-@pointwise("FmaxBackward0", inplace=False, export=False)
-def fmax_op(input, other):
-    """The larger of two numbers; NaN only if both are NaN."""
-    return where((input >= other) | (other != other), input, other)
-
-
-@fmax_op.gradient("input")
-def _(grad, input, other):
-    return where((input >= other) | isnan(other), grad, 0)
-
-
-@fmax_op.gradient("other")
-def _(grad, input, other):
-    return where((input >= other) | isnan(other), 0, grad)
-
-
-@pointwise("FminBackward0", inplace=False, export=False)
-def fmin_op(input, other):
-    """The smaller of two numbers; NaN only if both are NaN."""
-    return where((input <= other) | (other != other), input, other)
-
-
-@fmin_op.gradient("input")
-def _(grad, input, other):
-    return where((input <= other) | isnan(other), grad, 0)
-
-
-@fmin_op.gradient("other")
-def _(grad, input, other):
-    return where((input <= other) | isnan(other), 0, grad)
-
-
-maximum, minimum = of_tensors(maximum_op), of_tensors(minimum_op)
-fmax, fmin = of_tensors(fmax_op), of_tensors(fmin_op)
 
 
 @pointwise(

@@ -1,4 +1,4 @@
-"""Powers, logarithms and the error function's relatives, of each element.
+"""Special functions: log-add-exp, logit, terms of entropies, the error function and its complement.
 
 Integers and bools give floating-point numbers of the default dtype unless it says otherwise.
 """
@@ -6,80 +6,28 @@ Integers and bools give floating-point numbers of the default dtype unless it sa
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from numgrad_kernels import scalar
 
 from ...core.tensor import Tensor
-from ...core.types import complex128, float64
-from ..memory.copying import convert
 from ..table.callables import of_tensors
 from ..table.elementwise import pointwise
-from ..table.op import composite, public
-from .arithmetic import conj, exp, log, sigmoid
+from ..table.op import public
 from .comparison import where
-from .powers import pow, pow_
+from .exponential import exp, log, sigmoid
 
-_LN2, _LN10 = math.log(2), math.log(10)
-_ERF_SLOPE = 2 / math.sqrt(math.pi)
-
-
-# -- exponentials and logarithms --------------------------------------------------------------------------------
+_LN2, _ERF_SLOPE = math.log(2), 2 / math.sqrt(math.pi)
 
 
-@pointwise("Exp2Backward0", result="float", dtypes="bifc")
-def exp2(input):
-    """2 to the power of the number."""
-    return scalar.exp2(input)
+@pointwise("LogOnePlusExpBackward0", result="float", inplace=False, export=False)
+def log_one_plus_exp(input):
+    """``log(1 + exp(input))`` without overflow: part of the logistic losses."""
+    return scalar.maximum(input, 0) + scalar.log1p(scalar.exp(-scalar.abs(input)))
 
 
-@exp2.gradient("input")
-def _(grad, out):
-    return grad * conj(out) * _LN2
-
-
-@pointwise("Expm1Backward0", result="float", dtypes="bifc")
-def expm1(input):
-    """``exp(input) - 1``, accurate near 0."""
-    return scalar.expm1(input)
-
-
-@expm1.gradient("input")
-def _(grad, out):
-    return grad * conj(out + 1)
-
-
-@pointwise("Log1PBackward0", result="float", dtypes="bifc")
-def log1p(input):
-    """``log(1 + input)``, accurate near 0."""
-    return scalar.log1p(input)
-
-
-@log1p.gradient("input")
+@log_one_plus_exp.gradient("input")
 def _(grad, input):
-    return grad / conj(input + 1)
-
-
-@pointwise("Log2Backward0", result="float", dtypes="bifc")
-def log2(input):
-    """The logarithm to the base 2."""
-    return scalar.log2(input)
-
-
-@log2.gradient("input")
-def _(grad, input):
-    return grad / conj(input * _LN2)
-
-
-@pointwise("Log10Backward0", result="float", dtypes="bifc")
-def log10(input):
-    """The logarithm to the base 10."""
-    return scalar.log10(input)
-
-
-@log10.gradient("input")
-def _(grad, input):
-    return grad / conj(input * _LN10)
+    return grad * sigmoid(input)
 
 
 @pointwise("LogaddexpBackward0", dtypes="f", inplace=False, export=False)
@@ -186,60 +134,6 @@ def entr(input):
 @entr.gradient("input")
 def _(grad, input):
     return grad * (-log(input) - 1)
-
-
-# -- powers -----------------------------------------------------------------------------------------------------
-
-
-@composite(direct=True)
-def square(input: Tensor) -> Tensor:
-    """``input ** 2``."""
-    return pow(input, 2)
-
-
-@public(function=False, direct=True)
-def square_(input: Tensor) -> Tensor:
-    """``square`` in place."""
-    return pow_(input, 2)
-
-
-@pointwise("RsqrtBackward0", result="float", dtypes="bifc")
-def rsqrt(input):
-    """``1 / sqrt(input)``: infinite at 0."""
-    return 1 / scalar.sqrt(input)
-
-
-@rsqrt.gradient("input")
-def _(grad, out):
-    return grad * -0.5 * conj(out * out * out)
-
-
-@composite
-def float_power(input: Any, exponent: Any) -> Tensor:
-    """``input ** exponent`` computed in float64, or complex128; either may be a number."""
-    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
-        raise TypeError(
-            "float_power(): one of 'input' and 'exponent' must be Tensor, not "
-            f"{type(input).__name__} and {type(exponent).__name__}"
-        )
-    return pow(_double(input), _double(exponent))
-
-
-def _double(value: Any) -> Any:
-    if not isinstance(value, Tensor):
-        return value if isinstance(value, complex) else float(value)
-    return convert(value, complex128 if value.dtype.is_complex else float64)
-
-
-@public(function=False)
-def float_power_(input: Tensor, exponent: Any) -> Tensor:
-    """``float_power`` in place, of a float64 tensor."""
-    if input.dtype is not float64:
-        raise RuntimeError(
-            f"the base given to float_power_ has dtype {input.dtype.legacy} but the operation's result requires dtype "
-            f"Double (shape {list(input.shape)})"
-        )
-    return pow_(input, _double(exponent))
 
 
 # -- error function ---------------------------------------------------------------------------------------------

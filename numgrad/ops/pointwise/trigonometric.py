@@ -14,7 +14,7 @@ from ..table.callables import of_tensors
 from ..table.elementwise import pointwise
 from .arithmetic import conj
 from .comparison import where
-from .special import rsqrt
+from .exponential import rsqrt
 
 _PI, _DEGREE = math.pi, math.pi / 180
 

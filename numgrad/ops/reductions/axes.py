@@ -13,7 +13,8 @@ from ...core.types import dtype, int64, tensor_type
 from ..batching.batches import physical, size_of
 from ..indexing.gathering import scatter_zeros
 from ..memory.copying import row_of, row_reader
-from ..shapes.views import passed_on, permute_op, reshape, unsqueeze_op
+from ..shapes.dimensions import permute_op, unsqueeze_op
+from ..shapes.views import passed_on, reshape
 
 #: What an operation decides: the layout of its result and what computes that, or those of several.
 Prepared = tuple[Any, Callable[..., Any]]

@@ -1,4 +1,4 @@
-"""The largest and the smallest elements, and their places, over all or some dimensions."""
+"""The largest and the smallest elements, and their indices, over all or some dimensions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import Any
 from ...core.layout import Layout, all_dims, layout_of, normal_dims
 from ...core.types import bool_, int64, tensor_type
 from ..batching.batches import physical
-from ..pointwise.comparison import maximum, minimum
+from ..memory.copying import convert
+from ..pointwise.arithmetic import div, mul
+from ..pointwise.clamping import maximum, minimum
+from ..pointwise.comparison import eq, isnan, where
+from ..shapes.broadcasting import expand
 from ..table.lookup import lookup
 from ..table.operands import not_implemented
 from ..table.planned import planned
@@ -21,10 +25,10 @@ from .axes import (
     picked,
     picked_gradient,
     reduced_shape,
+    restored,
     return_type,
 )
-from .sums import folded
-from .ties import shared_evenly, shared_evenly_over
+from .sums import folded, sum_all, sum_dims
 
 
 def refuse_complex_order(input: Layout, kernel: str) -> None:
@@ -35,6 +39,18 @@ def refuse_complex_order(input: Layout, kernel: str) -> None:
     """
     if input.type.dtype.is_complex:
         raise not_implemented(kernel, input)
+
+
+def shared_evenly(grad, input, out):
+    """The gradient of one element picked from all, shared among those that equal it; a NaN equals a NaN."""
+    mask = where(expand(isnan(out), input._layout.shape), isnan(input), eq(input, out))
+    return where(mask, div(grad, sum_all(convert(mask, input.dtype))), 0)
+
+
+def shared_evenly_over(grad, input, out, dims, keepdim):
+    """The gradient shared among the elements that equal the one picked; where none does, it was a NaN, it is NaN."""
+    mask = convert(eq(input, restored(out, dims, keepdim)), input.dtype)
+    return mul(mask, div(restored(grad, dims, keepdim), sum_dims(mask, dims, True)))
 
 
 # -- along one dimension, with indices --------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from ...core.types import dtype, int64, real_of, tensor_type, to_dtype
 from ..memory.copying import clone, convert
 from ..pointwise.arithmetic import abs, abs_complex, div, mul, sgn, sign
 from ..pointwise.comparison import eq, isnan, where
-from ..pointwise.powers import pow
-from ..shapes.views import expand_op
+from ..pointwise.exponential import pow
+from ..shapes.broadcasting import expand_op
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite
 from ..table.planned import planned

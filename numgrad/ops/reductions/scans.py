@@ -11,8 +11,9 @@ from ..batching.batches import is_mapped
 from ..indexing.gathering import scatter_zeros
 from ..memory.copying import convert, row_reader, warn_of_loss
 from ..memory.overwriting import copy_
-from ..pointwise.arithmetic import add, conj, div, exp, mul, sub
+from ..pointwise.arithmetic import add, conj, div, mul, sub
 from ..pointwise.comparison import ne
+from ..pointwise.exponential import exp
 from ..shapes.joining import cat
 from ..shapes.parts import narrow
 from ..shapes.views import reshape

@@ -8,7 +8,7 @@ from ...core.layout import Layout, all_dims, layout_of, output_strides
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import bool_, int32, int64, tensor_type
 from ..indexing.gathering import scatter_zeros
-from ..shapes.views import permute_op
+from ..shapes.dimensions import permute_op
 from ..table.arguments import Dim
 from ..table.lookup import lookup
 from ..table.op import composite
@@ -26,8 +26,7 @@ from .axes import (
     return_type,
     rows_of_examples,
 )
-from .extremes import refuse_complex_order
-from .ties import shared_evenly
+from .extremes import refuse_complex_order, shared_evenly
 
 # -- sorting ----------------------------------------------------------------------------------------------------
 
@@ -210,8 +209,11 @@ median_all.batched(lambda input: median_dim(rows_of_examples(input), 1, False)[0
 nanmedian_all.batched(lambda input: nanmedian_dim(rows_of_examples(input), 1, False)[0])
 
 
-median_all.gradient("input")(shared_evenly)
-nanmedian_all.gradient("input")(shared_evenly)
+@median_all.gradient("input")
+@nanmedian_all.gradient("input")
+def _(grad, input, out):
+    """``mask = input == out; where(mask, grad / sum(mask), 0)``; a NaN equals a NaN."""
+    return shared_evenly(grad, input, out)
 
 
 def _median(input: Layout, dim: int | None, keepdim: bool, name: str, over_all: Planned, over_dim: Planned) -> Any:

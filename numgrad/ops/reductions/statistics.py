@@ -12,8 +12,9 @@ from ...core.layout import Layout, layout_of, normal_dims, numel
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import get_default_dtype, int64, real_of, tensor_type, to_dtype
 from ..memory.copying import convert
-from ..pointwise.arithmetic import add, div, exp, mul, sub
+from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.comparison import eq, where
+from ..pointwise.exponential import exp
 from ..table.arguments import ALL, Dims, DType
 from ..table.lookup import lookup
 from ..table.op import named

@@ -12,7 +12,8 @@ from ...core.types import TensorType, bool_, dtype, int64, tensor_type, to_dtype
 from ..batching.batches import physical
 from ..memory.copying import warn_of_loss
 from ..pointwise.arithmetic import div
-from ..shapes.views import expand, expand_op, reshape, sizes_of
+from ..shapes.broadcasting import expand, expand_op
+from ..shapes.views import reshape, sizes_of
 from ..table.arguments import ALL, SomeDims
 from ..table.lookup import lookup
 from ..table.op import attach

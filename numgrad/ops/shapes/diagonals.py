@@ -8,6 +8,7 @@ from typing import Any
 from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor
 from ...core.types import bool_
+from ..indexing.launchers import updating
 from ..memory.copying import copier
 from ..memory.overwriting import fill_
 from ..reductions.sums import sum_all
@@ -16,9 +17,9 @@ from ..table.op import composite, public
 from ..table.operands import not_implemented
 from ..table.operation import Operation, operation
 from ..table.planned import planned
-from .dimensions import ravel
-from .parts import narrow, of_part, part_written
-from .views import expand_op
+from .broadcasting import expand_op
+from .parts import narrow, of_part, part_cleared, part_writer, part_written
+from .views import ravel
 from .windows import as_strided
 
 
@@ -151,6 +152,33 @@ def _(input):
 @trace_op.gradient("input")
 def _(grad, input_shape):
     return diagonal_backward(expand_op(grad, (min(input_shape),)), input_shape, 0, 0, 1)
+
+
+@updating("DiagonalScatterBackward0", inputs=["input", "src"], kept=True, dims=["dim1", "dim2"])
+def diagonal_scatter_op(input: Layout, src: Layout, offset: int, dim1: int, dim2: int) -> Any:
+    return part_writer(src, *diagonal_op.prepare(input, offset, dim1, dim2))
+
+
+@diagonal_scatter_op.gradient("input")
+def _(grad, offset, dim1, dim2):
+    """``diagonal_scatter(grad, 0, offset, dim1, dim2)``."""
+    return part_cleared(diagonal_scatter_op, diagonal_op, grad, offset, dim1, dim2)
+
+
+@diagonal_scatter_op.gradient("src")
+def _(grad, offset, dim1, dim2):
+    return diagonal_op(grad, offset, dim1, dim2)
+
+
+@lookup
+def diagonal_scatter(input: Layout, src: Layout, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, in that place.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: the two are the same, or ``src`` has another shape.
+    """
+    return diagonal_scatter_op, (offset, *two_dims(dim1, dim2, len(input.shape)))
 
 
 # -- triangles ----------------------------------------------------------------------------------------------------

@@ -1,88 +1,179 @@
-"""Dimensions merged, split, moved, added or repeated, by the views of ``views``."""
+"""Dimensions in another order, added or removed: transposes, squeeze and unsqueeze."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ...core import layout as layouts
-from ...core.layout import Layout, normal_dim
+from ...core.layout import Layout, layout_of, normal_dim, normal_dims
 from ...core.tensor import Tensor
-from ...core.types import Size, size_of
-from ..memory.copying import contiguous, same
+from ..batching.batches import physical
+from ..memory.copying import row_reader
 from ..pointwise.arithmetic import conj
+from ..table.arguments import Dim
 from ..table.lookup import lookup
-from ..table.op import attach, check_tensors, composite, named, public
-from .views import (
-    alias,
-    expand,
-    expand_op,
-    how_reshaped,
-    how_transposed,
-    permute_op,
-    reshape,
-    sizes_of,
-    transpose_op,
-    unsqueeze_op,
-    view_as_shape,
-)
+from ..table.op import attach, composite, public
+from ..table.operation import operation
+from ..table.planned import planned
+from .views import alias, in_shape, passed_on, sizes_of
+
+
+@planned("PermuteBackward0", view=True)
+def permute_op(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
+    return _chosen(input, dims), 0
+
+
+@permute_op.batched
+def _(input, dims):
+    return permute_op(physical(input), (0, *[d + 1 for d in dims]))
+
+
+def _chosen(input: Layout, dims: Sequence[int]) -> Layout:
+    """The layout of some of the dimensions."""
+    return layout_of(input.type, tuple([input.shape[d] for d in dims]), tuple([input.strides[d] for d in dims]))
+
+
+@permute_op.gradient("input")
+def _(grad, dims):
+    """``permute(grad, argsort(dims))``."""
+    return passed_on(permute_op, grad, tuple([dims.index(d) for d in range(len(dims))]))
 
 
 @lookup
-def flatten(input: Layout, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-d tensor becomes one of a single element.
+def permute(input: Layout, *order: Any, dims: Any = None) -> Any:
+    """The dimensions in another order.
 
     Raises:
         IndexError: there is no such dimension.
-        RuntimeError: the first comes after the last.
+        RuntimeError: they do not name each dimension once.
     """
-    shape = input.shape
-    first, last = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
-    if first > last:
+    rank, given = len(input.shape), sizes_of(order, dims, "permute(): argument 'dims'")
+    if len(given) != rank:
         raise RuntimeError(
-            "flatten() has invalid args: start_dim cannot come after end_dim "
-            f"(start_dim {start_dim}, end_dim {end_dim}, shape {list(shape)})"
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {rank} is not equal to len(dims) = {len(given)}"
         )
-    if first == last and shape:
-        return same, ()
-    return how_reshaped(input, (*shape[:first], layouts.numel(shape[first : last + 1]), *shape[last + 1 :]))
+    normal = tuple([normal_dim(d, rank) for d in given])
+    if len(set(normal)) != rank:
+        raise RuntimeError(
+            f"permute(): duplicate dims are not allowed. (dims {list(given)}, shape {list(input.shape)})"
+        )
+    return permute_op, (normal,)
 
 
-@lookup
-def unflatten(input: Layout, dim: int, sizes: Sequence[int]) -> Any:
-    """One dimension as several, of the sizes given, one of which may be -1.
+@operation("TransposeBackward0", view=True)
+def transpose_op(input: Layout, dim0: Dim, dim1: Dim) -> tuple[Layout, int]:
+    """Two dimensions exchanged."""
+    exchanged = {dim0: dim1, dim1: dim0}  # of no dimensions, too
+    return _chosen(input, [exchanged.get(d, d) for d in range(len(input.shape))]), 0
+
+
+@transpose_op.gradient("input")
+def _(grad, dim0, dim1):
+    return passed_on(transpose_op, grad, dim0, dim1)
+
+
+def how_transposed(input: Layout, dim0: int, dim1: int) -> Any:
+    """What exchanges two dimensions, and its further arguments."""
+    rank = len(input.shape)
+    return transpose_op, (normal_dim(dim0, rank), normal_dim(dim1, rank))
+
+
+@operation("TBackward0", view=True)
+def t_op(input: Layout) -> tuple[Layout, int]:
+    """The transpose of a matrix; a tensor of fewer dimensions as it is.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: the tensor is 0-d, or the sizes do not multiply to that of the dimension.
+        RuntimeError: the tensor has more than two dimensions.
     """
-    shape = input.shape
-    dim = normal_dim(dim, len(shape))
-    if not shape:
-        raise RuntimeError("unflatten: dimension specified as 0 but tensor has no dimensions")
-    wanted = sizes_of((), sizes, "unflatten(): argument 'sizes'")
-    if not wanted:
-        raise RuntimeError("unflatten: sizes must be non-empty")
-    extent = shape[dim]
-    if wanted.count(-1) > 1:
-        raise RuntimeError(f"unflatten: only one dimension can be inferred, but got sizes {list(wanted)}")
-    known = layouts.numel(tuple([size for size in wanted if size != -1]))
-    if known != extent if -1 not in wanted else known == 0 or extent % known:
-        raise RuntimeError(
-            f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim {dim} ({extent}) in the "
-            f"input tensor (shape {list(input.shape)})"
-        )
-    split = [extent // known if size == -1 else size for size in wanted]
-    return view_as_shape, ((*shape[:dim], *split, *shape[dim + 1 :]),)
+    if len(input.shape) > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D")
+    return layout_of(input.type, input.shape[::-1], input.strides[::-1]), 0
+
+
+@t_op.batched
+def _(input):
+    return transpose_op(physical(input), 1, max(len(input._layout.shape), 1))
+
+
+@t_op.gradient("input")
+def _(grad):
+    return passed_on(t_op, grad)
+
+
+t = t_op.public
+
+
+def _squeezed(input: Layout, dims: Sequence[int]) -> tuple[Layout, int]:
+    """The layout without those of ``dims`` that have size 1."""
+    return _chosen(input, [d for d, extent in enumerate(input.shape) if extent != 1 or d not in dims]), 0
+
+
+@planned("SqueezeBackward0", view=True)
+def squeeze_all(input: Layout) -> tuple[Layout, int]:
+    return _squeezed(input, range(len(input.shape)))
+
+
+@planned("SqueezeBackward1", view=True, dims=["dim"])
+def squeeze_dim(input: Layout, dim: int) -> tuple[Layout, int]:
+    return _squeezed(input, (dim,))
+
+
+@planned("SqueezeBackward2", view=True, dims=["dims"])
+def squeeze_dims(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
+    return _squeezed(input, dims)
+
+
+@squeeze_all.batched
+def _(input):
+    return squeeze_dims(physical(input), tuple(range(1, len(input._layout.shape) + 1)))
+
+
+@planned("SqueezeBackward4", linear=True, dims=["dim"])
+def squeeze_result(input: Layout, dim: int) -> Any:
+    """A result of one row as a vector: it takes over the memory, as PyTorch's in-place squeeze does."""
+    return layout_of(input.type, input.shape[:dim] + input.shape[dim + 1 :]), row_reader(input)
+
+
+@squeeze_all.gradient("input")
+@squeeze_dim.gradient("input")
+@squeeze_dims.gradient("input")
+@squeeze_result.gradient("input")
+def _(grad, input_shape):
+    """``reshape(grad, input_shape)``."""
+    return in_shape(grad, input_shape)
 
 
 @lookup
-def ravel(input: Layout) -> Any:
-    """All elements in a row: on the same memory where they lie in row-major order, else copied."""
-    if input.contiguous:
-        return view_as_shape, ((input.size,),)
-    return lambda tensor: view_as_shape(contiguous(tensor), (input.size,)), ()
+def squeeze(input: Layout, dim: int | Sequence[int] | None = None) -> Any:
+    """The tensor without its dimensions of size 1, or without those of ``dim`` that have it."""
+    if dim is None:
+        return squeeze_all, ()
+    if not isinstance(dim, Sequence):
+        return squeeze_dim, (normal_dim(dim, len(input.shape)),)
+    return squeeze_dims, (normal_dims(dim, len(input.shape)) if dim else (),)
+
+
+@planned("UnsqueezeBackward0", view=True, dims=["dim"])
+def unsqueeze_op(input: Layout, dim: int) -> tuple[Layout, int]:
+    shape, strides = input.shape, input.strides
+    step = shape[dim] * strides[dim] if dim < len(shape) else 1
+    return layout_of(input.type, (*shape[:dim], 1, *shape[dim:]), (*strides[:dim], step, *strides[dim:])), 0
+
+
+@unsqueeze_op.gradient("input")
+def _(grad, dim):
+    return passed_on(squeeze_dim, grad, dim)
+
+
+@lookup
+def unsqueeze(input: Layout, dim: int) -> Any:
+    """The tensor with a further dimension of size 1 at ``dim``.
+
+    Raises:
+        IndexError: ``dim`` is beyond the dimensions that the result has.
+    """
+    return unsqueeze_op, (normal_dim(dim, len(input.shape) + 1),)
 
 
 @lookup(names=["moveaxis"])
@@ -174,90 +265,10 @@ def adjoint(input: Tensor) -> Tensor:
     return _adjoint_matrix(input)
 
 
-# -- more dimensions ----------------------------------------------------------------------------------------------
-
-
-def _for_each(function: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
-    """Decorate a function of one tensor: of several, or of a sequence of them, it gives a tuple."""
-    name = function.__name__
-
-    def call(*tensors: Any) -> Any:
-        several = len(tensors) != 1 or isinstance(tensors[0], tuple | list)
-        given = tensors[0] if several and len(tensors) == 1 else tensors
-        for tensor in given:
-            check_tensors(name, input=tensor)
-        results = tuple([function(tensor) for tensor in given])
-        return results if several else results[0]
-
-    return composite(named(call, name, function.__doc__), method=False)
-
-
-@_for_each
-def atleast_1d(input: Tensor) -> Tensor:
-    """The tensor with at least one dimension; several tensors, also as a sequence, give a tuple."""
-    return input if input._layout.shape else reshape(input, (1,))
-
-
-@_for_each
-def atleast_2d(input: Tensor) -> Tensor:
-    """The tensor with at least two dimensions, new ones in front; several tensors give a tuple."""
-    if not input._layout.shape:
-        return reshape(input, (1, 1))
-    return unsqueeze_op(input, 0) if len(input._layout.shape) == 1 else input
-
-
-@_for_each
-def atleast_3d(input: Tensor) -> Tensor:
-    """The tensor with at least three dimensions, a vector being (1, n, 1) and a matrix (n, m, 1)."""
-    if not input._layout.shape:
-        return reshape(input, (1, 1, 1))
-    if len(input._layout.shape) == 1:
-        return unsqueeze_op(unsqueeze_op(input, 0), 2)
-    return unsqueeze_op(input, 2) if len(input._layout.shape) == 2 else input
-
-
-@composite
-def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
-    """The tensor expanded to a shape: ``expand``, with NumPy's name."""
-    return expand(input, sizes_of(sizes, size, "broadcast_to(): argument 'size'"))
-
-
-@composite(method=False)
-def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The tensors, given one by one or as one sequence, expanded to their common shape.
-
-    Raises:
-        RuntimeError: they have none.
-    """
-    several: Any = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
-    if not several:
-        raise RuntimeError("expected a non-empty list of Tensors")
-    shape = layouts.broadcast_shapes(*[tensor._layout.shape for tensor in several])
-    return tuple([tensor if tensor._layout.shape == shape else expand_op(tensor, shape) for tensor in several])
-
-
-@public(method=False)
-def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes (ints stand for one dimension) have when they are broadcast.
-
-    Raises:
-        RuntimeError: there is none.
-        ValueError: a size is negative.
-    """
-    normal = [(shape,) if isinstance(shape, int) else tuple(map(operator.index, shape)) for shape in shapes]
-    if any(extent < 0 for shape in normal for extent in shape):
-        raise ValueError("Attempting to broadcast a dimension with negative length!")
-    result = [1] * max(map(len, normal), default=0)
-    for number, shape in enumerate(normal):
-        for place in range(-1, -len(shape) - 1, -1):
-            if result[place] == 1:
-                result[place] = shape[place]
-            elif shape[place] not in (1, result[place]):
-                raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {shape[place]} at {place}! Mismatching argument at "
-                    f"index {number} had {shape}; but expected shape should be broadcastable to {result}"
-                )
-    return size_of(tuple(result))
+attach("T", property(_reversed))
+attach("mT", property(_matrix_transposed))
+attach("H", property(_conjugate_transposed))
+attach("mH", property(_adjoint_matrix))
 
 
 # -- what a tensor is ---------------------------------------------------------------------------------------------
@@ -295,9 +306,3 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 def ndimension(self: Tensor) -> int:
     """The number of dimensions."""
     return len(self._layout.shape)
-
-
-attach("T", property(_reversed))
-attach("mT", property(_matrix_transposed))
-attach("H", property(_conjugate_transposed))
-attach("mH", property(_adjoint_matrix))

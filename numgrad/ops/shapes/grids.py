@@ -19,10 +19,10 @@ from ..table.op import composite, public_functions
 from ..table.operands import check_one_device
 from ..table.planned import planned
 from ..table.promotion import promote_types
-from .dimensions import flatten
+from .broadcasting import expand_op
 from .joining import checked_tensors, stack
 from .parts import slice_op
-from .views import expand_op, reshape, view
+from .views import flatten, reshape, view
 
 
 def _given(tensors: tuple[Any, ...]) -> tuple[Any, ...]:

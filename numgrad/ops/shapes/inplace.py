@@ -14,9 +14,8 @@ from ..memory.copying import write, zeros_of
 from ..table.op import check_tensors, public
 from ..table.operands import check_one_device
 from ..table.transforms import ShapeCall, transformed
-from .views import (
+from .dimensions import (
     how_transposed,
-    sizes_of,
     squeeze,
     squeeze_all,
     squeeze_dim,
@@ -24,8 +23,8 @@ from .views import (
     t_op,
     transpose_op,
     unsqueeze_op,
-    view_of,
 )
+from .views import sizes_of, view_of
 from .windows import as_strided, as_strided_op, strided_arguments
 
 

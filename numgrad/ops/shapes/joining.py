@@ -19,9 +19,10 @@ from ..table.op import composite, public
 from ..table.operation import operation
 from ..table.planned import planned
 from ..table.promotion import promote_types
-from .dimensions import atleast_1d, atleast_2d, atleast_3d
+from .broadcasting import atleast_1d, atleast_2d, atleast_3d
+from .dimensions import unsqueeze_op
 from .parts import select_op, slice_op
-from .views import passed_on, reshape, unsqueeze_op
+from .views import passed_on, reshape
 
 
 @operation("UnbindBackward0", view=True)

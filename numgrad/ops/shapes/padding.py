@@ -15,9 +15,10 @@ from ..memory.overwriting import fitting
 from ..table.dispatch import caller
 from ..table.lookup import lookup
 from ..table.planned import planned
+from .broadcasting import expand_op
 from .joining import cat
 from .parts import cut, flip_op, of_part, slice_op
-from .views import expand_op, sizes_of
+from .views import sizes_of
 
 
 @planned("ConstantPadNdBackward0", dims=(), numbers=["value"])

@@ -1,4 +1,4 @@
-"""Parts of a tensor: one index, a range of indices, the indices in reverse."""
+"""Parts of a tensor: one index, a range of indices, the indices in reverse; and copies in which a part is written."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 
 from ...core.layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
 from ...core.tensor import Tensor, tensor_of
-from ..memory.copying import copier, kept_layout, writer
+from ..indexing.launchers import updating
+from ..memory.copying import copier, kept_layout, repeated_zero, writer
 from ..table.lookup import lookup
 from ..table.op import attach, public
-from ..table.planned import planned
+from ..table.planned import Planned, planned
 from .views import sizes_of
 
 
@@ -234,3 +235,96 @@ def _reversed_rows(self: Tensor) -> Tensor:
 
 
 attach("__reversed__", _reversed_rows)
+
+
+# -- written to a copy ----------------------------------------------------------------------------------------
+
+
+def part_writer(src: Layout, part: Layout, start: int) -> Callable[[Tensor, Tensor, Tensor], None]:
+    """What writes to the part of a target that has this layout and begins so many elements later.
+
+    Raises:
+        RuntimeError: the source has another shape.
+    """
+    if src.shape != part.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
+            f"slice size = {list(part.shape)}"
+        )
+    write = writer(src, part)
+    return lambda _, src, target: write(src, tensor_of(part, target._storage, target._offset + start))
+
+
+def part_cleared(op: Planned, view: Planned, grad: Tensor, *where: int) -> Tensor:
+    part, _ = view.prepare(grad._layout, *where)
+    return op(grad, repeated_zero(part.shape, part.type), *where)
+
+
+@updating("SelectScatterBackward0", inputs=["input", "src"], kept=True, dims=["dim"])
+def select_scatter_op(input: Layout, src: Layout, dim: int, index: int) -> Any:
+    part, step = select_op.prepare(input, dim, index)
+    return part_writer(src, part, index * step)
+
+
+@select_scatter_op.gradient("input")
+def _(grad, dim, index):
+    """``select_scatter(grad, 0, dim, index)``."""
+    return part_cleared(select_scatter_op, select_op, grad, dim, index)
+
+
+@select_scatter_op.gradient("src")
+def _(grad, dim, index):
+    return select_op(grad, dim, index)
+
+
+@updating("SliceScatterBackward0", inputs=["input", "src"], kept=True, dims=["dim"])
+def slice_scatter_op(input: Layout, src: Layout, dim: int, start: int, end: int, step: int) -> Any:
+    part, each = slice_op.prepare(input, dim, start, end, step)
+    return part_writer(src, part, start * each)
+
+
+@slice_scatter_op.gradient("input")
+def _(grad, dim, start, end, step):
+    """``slice_scatter(grad, 0, dim, start, end, step)``."""
+    return part_cleared(slice_scatter_op, slice_op, grad, dim, start, end, step)
+
+
+@slice_scatter_op.gradient("src")
+def _(grad, dim, start, end, step):
+    return slice_op(grad, dim, start, end, step)
+
+
+@lookup
+def select_scatter(input: Layout, src: Layout, dim: int, index: int) -> Any:
+    """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, in that place.
+
+    Raises:
+        IndexError: there is no such dimension or index.
+        RuntimeError: ``src`` has another shape.
+    """
+    if not input.shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = normal_dim(dim, len(input.shape))
+    extent = input.shape[dim]
+    if not -extent <= index < extent:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
+        )
+    return select_scatter_op, (dim, index % extent)
+
+
+@lookup
+def slice_scatter(
+    input: Layout, src: Layout, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:
+    """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, in its place.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: ``src`` has another shape, or ``step`` is not positive.
+    """
+    if step < 1:
+        raise RuntimeError("slice step must be positive")
+    dim = normal_dim(dim, len(input.shape))
+    first, stop, _ = slice(start, end, step).indices(input.shape[dim])
+    return slice_scatter_op, (dim, first, max(stop, first), step)

@@ -19,9 +19,10 @@ from ..reductions.sums import sum_dims
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite, public_functions
 from ..table.planned import planned
-from .dimensions import flatten
+from .broadcasting import expand_op
+from .dimensions import transpose_op, unsqueeze_op
 from .parts import cut, flip_op, of_part
-from .views import expand_op, reshape, sizes_of, transpose_op, unsqueeze_op
+from .views import flatten, reshape, sizes_of
 
 
 @planned("RollBackward0", linear=True)

@@ -1,4 +1,4 @@
-"""Views of all elements in another shape or order of dimensions."""
+"""Views of all elements in another shape."""
 
 from __future__ import annotations
 
@@ -6,22 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...autograd.grad_mode import TRACED, state
-from ...core.layout import (
-    Layout,
-    broadcast_strides,
-    layout_of,
-    normal_dim,
-    normal_dims,
-    numel,
-    view_strides,
-)
+from ...core.layout import Layout, layout_of, normal_dim, numel, view_strides
 from ...core.tensor import Tensor, strided
 from ..batching.batches import physical, size_of
-from ..memory.copying import contiguous, row_reader
-from ..table.arguments import Dim
+from ..memory.copying import contiguous, row_reader, same
 from ..table.lookup import lookup
 from ..table.op import composite
-from ..table.operation import operation
 from ..table.planned import planned
 
 
@@ -66,7 +56,7 @@ def passed_on(op: Any, grad: Tensor, *arguments: Any) -> Tensor:
     return out
 
 
-def _restored(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+def in_shape(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The gradient in the input's shape."""
     return passed_on(view_as_shape, grad, shape) if grad._flat is not None else reshape(grad, shape)
 
@@ -150,7 +140,7 @@ def _(input, shape, strides):
 @reshape_alias.gradient("input")
 def _(grad, input_shape):
     """``reshape(grad, input_shape)``."""
-    return _restored(grad, input_shape)
+    return in_shape(grad, input_shape)
 
 
 @planned("UnsafeViewBackward0", linear=True, shapes=["shape"])
@@ -162,7 +152,7 @@ def unsafe_view(input: Layout, shape: tuple[int, ...]) -> Any:
 @unsafe_view.gradient("input")
 def _(grad, input_shape):
     """``reshape(grad, input_shape)``."""
-    return _restored(grad, input_shape)
+    return in_shape(grad, input_shape)
 
 
 @lookup(function=False)
@@ -214,218 +204,57 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     return reshape(input, other._layout.shape)
 
 
-@planned("PermuteBackward0", view=True)
-def permute_op(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
-    return _chosen(input, dims), 0
-
-
-@permute_op.batched
-def _(input, dims):
-    return permute_op(physical(input), (0, *[d + 1 for d in dims]))
-
-
-def _chosen(input: Layout, dims: Sequence[int]) -> Layout:
-    """The layout of some of the dimensions."""
-    return layout_of(input.type, tuple([input.shape[d] for d in dims]), tuple([input.strides[d] for d in dims]))
-
-
-@permute_op.gradient("input")
-def _(grad, dims):
-    """``permute(grad, argsort(dims))``."""
-    return passed_on(permute_op, grad, tuple([dims.index(d) for d in range(len(dims))]))
-
-
 @lookup
-def permute(input: Layout, *order: Any, dims: Any = None) -> Any:
-    """The dimensions in another order.
+def flatten(input: Layout, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-d tensor becomes one of a single element.
 
     Raises:
         IndexError: there is no such dimension.
-        RuntimeError: they do not name each dimension once.
+        RuntimeError: the first comes after the last.
     """
-    rank, given = len(input.shape), sizes_of(order, dims, "permute(): argument 'dims'")
-    if len(given) != rank:
+    shape = input.shape
+    first, last = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
+    if first > last:
         raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {rank} is not equal to len(dims) = {len(given)}"
+            "flatten() has invalid args: start_dim cannot come after end_dim "
+            f"(start_dim {start_dim}, end_dim {end_dim}, shape {list(shape)})"
         )
-    normal = tuple([normal_dim(d, rank) for d in given])
-    if len(set(normal)) != rank:
-        raise RuntimeError(
-            f"permute(): duplicate dims are not allowed. (dims {list(given)}, shape {list(input.shape)})"
-        )
-    return permute_op, (normal,)
-
-
-@operation("TransposeBackward0", view=True)
-def transpose_op(input: Layout, dim0: Dim, dim1: Dim) -> tuple[Layout, int]:
-    """Two dimensions exchanged."""
-    exchanged = {dim0: dim1, dim1: dim0}  # of no dimensions, too
-    return _chosen(input, [exchanged.get(d, d) for d in range(len(input.shape))]), 0
-
-
-@transpose_op.gradient("input")
-def _(grad, dim0, dim1):
-    return passed_on(transpose_op, grad, dim0, dim1)
-
-
-def how_transposed(input: Layout, dim0: int, dim1: int) -> Any:
-    """What exchanges two dimensions, and its further arguments."""
-    rank = len(input.shape)
-    return transpose_op, (normal_dim(dim0, rank), normal_dim(dim1, rank))
-
-
-@operation("TBackward0", view=True)
-def t_op(input: Layout) -> tuple[Layout, int]:
-    """The transpose of a matrix; a tensor of fewer dimensions as it is.
-
-    Raises:
-        RuntimeError: the tensor has more than two dimensions.
-    """
-    if len(input.shape) > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D")
-    return layout_of(input.type, input.shape[::-1], input.strides[::-1]), 0
-
-
-@t_op.batched
-def _(input):
-    return transpose_op(physical(input), 1, max(len(input._layout.shape), 1))
-
-
-@t_op.gradient("input")
-def _(grad):
-    return passed_on(t_op, grad)
-
-
-t = t_op.public
-
-
-def _squeezed(input: Layout, dims: Sequence[int]) -> tuple[Layout, int]:
-    """The layout without those of ``dims`` that have size 1."""
-    return _chosen(input, [d for d, extent in enumerate(input.shape) if extent != 1 or d not in dims]), 0
-
-
-@planned("SqueezeBackward0", view=True)
-def squeeze_all(input: Layout) -> tuple[Layout, int]:
-    return _squeezed(input, range(len(input.shape)))
-
-
-@planned("SqueezeBackward1", view=True, dims=["dim"])
-def squeeze_dim(input: Layout, dim: int) -> tuple[Layout, int]:
-    return _squeezed(input, (dim,))
-
-
-@planned("SqueezeBackward2", view=True, dims=["dims"])
-def squeeze_dims(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
-    return _squeezed(input, dims)
-
-
-@squeeze_all.batched
-def _(input):
-    return squeeze_dims(physical(input), tuple(range(1, len(input._layout.shape) + 1)))
-
-
-@planned("SqueezeBackward4", linear=True, dims=["dim"])
-def squeeze_result(input: Layout, dim: int) -> Any:
-    """A result of one row as a vector: it takes over the memory, as PyTorch's in-place squeeze does."""
-    return layout_of(input.type, input.shape[:dim] + input.shape[dim + 1 :]), row_reader(input)
-
-
-@squeeze_all.gradient("input")
-@squeeze_dim.gradient("input")
-@squeeze_dims.gradient("input")
-@squeeze_result.gradient("input")
-def _(grad, input_shape):
-    """``reshape(grad, input_shape)``."""
-    return _restored(grad, input_shape)
+    if first == last and shape:
+        return same, ()
+    return how_reshaped(input, (*shape[:first], numel(shape[first : last + 1]), *shape[last + 1 :]))
 
 
 @lookup
-def squeeze(input: Layout, dim: int | Sequence[int] | None = None) -> Any:
-    """The tensor without its dimensions of size 1, or without those of ``dim`` that have it."""
-    if dim is None:
-        return squeeze_all, ()
-    if not isinstance(dim, Sequence):
-        return squeeze_dim, (normal_dim(dim, len(input.shape)),)
-    return squeeze_dims, (normal_dims(dim, len(input.shape)) if dim else (),)
+def unflatten(input: Layout, dim: int, sizes: Sequence[int]) -> Any:
+    """One dimension as several, of the sizes given, one of which may be -1.
 
-
-@planned("UnsqueezeBackward0", view=True, dims=["dim"])
-def unsqueeze_op(input: Layout, dim: int) -> tuple[Layout, int]:
-    shape, strides = input.shape, input.strides
-    step = shape[dim] * strides[dim] if dim < len(shape) else 1
-    return layout_of(input.type, (*shape[:dim], 1, *shape[dim:]), (*strides[:dim], step, *strides[dim:])), 0
-
-
-@unsqueeze_op.gradient("input")
-def _(grad, dim):
-    return passed_on(squeeze_dim, grad, dim)
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: the tensor is 0-d, or the sizes do not multiply to that of the dimension.
+    """
+    shape = input.shape
+    dim = normal_dim(dim, len(shape))
+    if not shape:
+        raise RuntimeError("unflatten: dimension specified as 0 but tensor has no dimensions")
+    wanted = sizes_of((), sizes, "unflatten(): argument 'sizes'")
+    if not wanted:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    extent = shape[dim]
+    if wanted.count(-1) > 1:
+        raise RuntimeError(f"unflatten: only one dimension can be inferred, but got sizes {list(wanted)}")
+    known = numel(tuple([size for size in wanted if size != -1]))
+    if known != extent if -1 not in wanted else known == 0 or extent % known:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim {dim} ({extent}) in the "
+            f"input tensor (shape {list(input.shape)})"
+        )
+    split = [extent // known if size == -1 else size for size in wanted]
+    return view_as_shape, ((*shape[:dim], *split, *shape[dim + 1 :]),)
 
 
 @lookup
-def unsqueeze(input: Layout, dim: int) -> Any:
-    """The tensor with a further dimension of size 1 at ``dim``.
-
-    Raises:
-        IndexError: ``dim`` is beyond the dimensions that the result has.
-    """
-    return unsqueeze_op, (normal_dim(dim, len(input.shape) + 1),)
-
-
-@planned("ExpandBackward0", view=True)
-def expand_op(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
-    missing = len(shape) - len(input.shape)
-    strides = list(broadcast_strides(input.shape, input.strides, shape))
-    for dim in range(missing - 1, -1, -1):
-        if shape[dim] == 1:
-            strides[dim] = shape[dim + 1] * strides[dim + 1] if dim + 1 < len(shape) else 1
-    return layout_of(input.type, shape, tuple(strides)), 0
-
-
-@expand_op.batched
-def _(input, shape):
-    size, own = size_of(input), input._layout.shape
-    return expand_op(reshape(physical(input), (size, *(1,) * (len(shape) - len(own)), *own)), (size, *shape))
-
-
-@expand_op.gradient("input")
-def _(grad):
-    return grad  # the engine sums over what was repeated
-
-
-@lookup(function=False)
-def expand(input: Layout, *sizes: Any, size: Any = None) -> Any:
-    """The tensor repeated along dimensions of size 1 (or new ones in front) without copying; -1 keeps a size.
-
-    Raises:
-        RuntimeError: a size other than 1 would have to change.
-    """
-    wanted = sizes_of(sizes, size, "expand(): argument 'size'")
-    missing = len(wanted) - len(input.shape)
-    if missing < 0:
-        raise RuntimeError(
-            f"expand({input.type.name}{{{list(input.shape)}}}, size={list(wanted)}): the number of sizes provided "
-            f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({len(input.shape)})"
-        )
-    shape = []
-    for position, goal in enumerate(wanted):
-        extent = input.shape[position - missing] if position >= missing else None
-        if goal < 0 and extent is None:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({goal}) isn't allowed in a leading, non-existing dimension "
-                f"{position}"
-            )
-        if goal != -1 and (goal < 0 or extent not in (None, 1, goal)):
-            raise RuntimeError(
-                f"The expanded size of the tensor ({goal}) must match the existing size ({extent}) at non-singleton "
-                f"dimension {position}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(input.shape)}"
-            )
-        shape.append(extent if goal == -1 else goal)
-    return expand_op, (tuple(shape),)
-
-
-@composite(function=False)
-def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor expanded to the shape of ``other``."""
-    return expand(input, other._layout.shape)
+def ravel(input: Layout) -> Any:
+    """All elements in a row: on the same memory where they lie in row-major order, else copied."""
+    if input.contiguous:
+        return view_as_shape, ((input.size,),)
+    return lambda tensor: view_as_shape(contiguous(tensor), (input.size,)), ()

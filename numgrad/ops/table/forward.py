@@ -26,7 +26,7 @@ from ..memory.copying import clone_op, convert, filled_of
 from ..memory.overwriting import OverwriteCall, copy_, zero_
 from ..pointwise.arithmetic import add
 from ..pointwise.complexes import real
-from ..shapes.views import expand_op
+from ..shapes.broadcasting import expand_op
 from .elementwise_backward import as_gradient
 from .op import Rule, parameters
 from .operands import given_of

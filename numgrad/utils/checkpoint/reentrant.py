@@ -11,7 +11,7 @@ from ...autograd.checks import is_tensor
 from ...autograd.function import Function
 from ...autograd.grad_mode import enable_grad, state
 from ...autograd.levels import tensors_in
-from ...ops.creation.random_states import get_state, set_state
+from ...ops.creation.random_numbers import get_state, set_state
 from ...random import States, gpu_generator
 from .recomputation import random_numbers_again
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 from ...core.types import float64, int64
-from ...ops.creation.filled import empty
+from ...ops.creation.distributions import multinomial
+from ...ops.creation.factories import empty
 from ...ops.creation.from_data import as_tensor
-from ...ops.creation.multinomial import multinomial
-from ...ops.creation.random_tensors import randint, randperm
+from ...ops.creation.random_numbers import randint, randperm
 from ...random import Generator
 
 __all__ = [

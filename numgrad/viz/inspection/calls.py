@@ -16,7 +16,7 @@ from ...autograd.order import nodes_behind
 from ...core.layout import Layout
 from ...core.tensor import Tensor
 from ...devices.launches import Launch, listening
-from ...ops.creation.filled import ones_like
+from ...ops.creation.factories import ones_like
 from ...ops.memory.copying import filled_of
 from ...ops.table.elementwise_backward import PointwiseNode
 from ...ops.table.recording import OpNode

@@ -1,9 +1,11 @@
 """Samples of activation functions."""
 
-import numpy as np
-from ops.sampling import FLOATS, NUMBERS, sample
+import math
 
-from numgrad.ops.pointwise import activation
+import numpy as np
+from ops.sampling import FLOATS, NUMBERS, sample, without
+
+from numgrad.ops.pointwise import activation, smooth_activation
 
 
 def _step(x):
@@ -12,6 +14,11 @@ def _step(x):
 
 def _leaky(x, slope):
     return np.where(x > 0, x, slope * x)
+
+
+def _glu(x, dim):
+    value, gate = np.split(x, 2, dim)
+    return value * _step(gate)
 
 
 sample("hardtanh_op", lambda x, low, high: np.clip(x, low, high), args=(-1, 2), call=activation.hardtanh,
@@ -27,8 +34,21 @@ sample("hardshrink_backward", lambda grad, x: np.where(np.abs(x) > 0.5, grad, 0)
 sample("leaky_relu_backward", lambda grad, x: np.where(x > 0, grad, 0.01 * grad), dtypes=FLOATS)
 sample("prelu_backward", lambda grad, x, weight: np.where(x > 0, grad, grad * weight), dtypes=FLOATS)
 sample("prelu_op", _leaky, dtypes=FLOATS)
-sample("elu_op", lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(x)), args=(0.7,), call=activation.elu,
+sample("elu_op", lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(x)), args=(0.7,), call=smooth_activation.elu,
        dtypes=FLOATS)
 sample("softplus_op", lambda x, beta, _: np.where(x * beta > 2, x, np.log1p(np.exp(x * beta)) / beta), args=(2, 2),
-       call=activation.softplus, dtypes=FLOATS)
-sample("logsigmoid_op", lambda x: np.log(_step(x)), call=activation.logsigmoid, dtypes=FLOATS)
+       call=smooth_activation.softplus, dtypes=FLOATS)
+sample("logsigmoid_op", lambda x: np.log(_step(x)), call=smooth_activation.logsigmoid, dtypes=FLOATS)
+
+without("glu_op", "0-d")
+erf = np.vectorize(math.erf, otypes="d")
+
+sample("silu_op", lambda x: x * _step(x), call=smooth_activation.silu, dtypes=FLOATS)
+sample("mish_op", lambda x: x * np.tanh(np.log1p(np.exp(x))), call=smooth_activation.mish, dtypes=FLOATS)
+sample("gelu_op", lambda x: x * (1 + erf(x / 2**0.5)) / 2, call=smooth_activation.gelu, dtypes=FLOATS)
+sample("gelu_tanh_op", lambda x, approximate: x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3))) / 2,
+       approximate="tanh", call=smooth_activation.gelu, dtypes=FLOATS)
+sample("hardsigmoid_op", lambda x: np.clip(x + 3, 0, 6) / 6, call=activation.hardsigmoid, dtypes=FLOATS)
+sample("hardswish_op", lambda x: x * np.clip(x + 3, 0, 6) / 6, call=activation.hardswish, dtypes=FLOATS)
+for _shape, _dim in (((2, 4), 1), ((4, 0, 3), 0), ((6,), 0)):
+    sample("glu_op", _glu, _shape, args=(_dim,), call=smooth_activation.glu, dtypes=FLOATS, memory="kept")

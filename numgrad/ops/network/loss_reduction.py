@@ -18,7 +18,7 @@ from ..batching.physical import aligned
 from ..pointwise.arithmetic import div, mul
 from ..reductions.axes import Prepared
 from ..reductions.sums import mean_all, mean_dims, sum_all, sum_dims
-from ..shapes.views import expand
+from ..shapes.broadcasting import expand
 from ..table.elementwise import pointwise
 from ..table.op import parameters
 from ..table.planned import Planned

@@ -1,36 +1,41 @@
-"""Making tensors: filled with a number, at random, or like another."""
+"""Making tensors: filled with a number, like another, an identity matrix, evenly spaced numbers."""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any, NamedTuple
 
-from ... import devices, random
+import numpy as np
+
+from ... import devices
 from ...autograd.grad_mode import LEVELS, state
 from ...autograd.locations import GIVEN
-from ...core.device import to_device
+from ...core.device import numbered, to_device
 from ...core.differentiable import check_differentiable
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, strided, tensor_of
 from ...core.types import (
     CPU,
     TensorType,
+    bool_,
+    complex_of,
     default_dtype_changed,
     dtype,
     get_default_dtype,
-    real_of,
+    int64,
     tensor_type,
     to_dtype,
 )
 from ...devices import NUMBERS
 from ..batching.batches import is_mapped
-from ..batching.examples import drawn
 from ..batching.physical import like_examples
-from ..memory.copying import filling, kept_layout
+from ..memory.copying import filling, from_row, kept_layout
 from ..memory.moving import pin_memory as to_pinned_memory
 from ..memory.overwriting import as_number, fitting
+from ..table.arguments import wrong_kind
 from ..table.op import attach, check_tensors, named, public
 from ..table.promotion import bounds, number_dtype
 
@@ -88,14 +93,14 @@ class _Plan(NamedTuple):
 
 
 #: What stands for the class of a number where memory is zeroed, or left as it is.
-_ZEROED, _EMPTY = "zeroed", "empty"
+_ZEROED, EMPTY = "zeroed", "empty"
 
 
 @functools.lru_cache(maxsize=4096)
 def _plan(number: Any, layout: Layout) -> _Plan:
     """How a tensor of this layout is made, filled with a number of a class."""
     type = layout.type
-    if number in (_ZEROED, _EMPTY):
+    if number in (_ZEROED, EMPTY):
         return _Plan(layout, type.backend.memory_launcher(layout, number == _ZEROED), 0, 0)
     launch = type.backend.pointwise_launcher(devices.filler(number, type.numpy), [None], [layout])
     return _Plan(layout, launch, *((0, -1) if number is complex else bounds(number, type.dtype)))
@@ -147,7 +152,7 @@ def _of_size(name: str, what: str, number: Any, *value: int) -> Callable[..., Te
 
 zeros = _of_size("zeros", "of zeros", _ZEROED)
 ones = _of_size("ones", "of ones", int, 1)
-empty = _of_size("empty", "whose elements are whatever the memory held", _EMPTY)
+empty = _of_size("empty", "whose elements are whatever the memory held", EMPTY)
 
 
 @public(method=False, direct=True)
@@ -203,56 +208,6 @@ def _diagonal(matrix: Layout) -> tuple[Layout, Callable[..., None]]:
     return layout, filling(layout, int).launch
 
 
-# -- random -----------------------------------------------------------------------------------------------------
-
-
-#: Elements below which there will be memory for some random numbers.
-SMALL = 1 << 16
-
-
-def row_drawn(draw: Callable[..., Any], layout: Layout, *arguments: float, **out: Any) -> Any:
-    """As many numbers of its dtype as a tensor has; of complex ones the real and imaginary parts in turn."""
-    kind = layout.type.dtype
-    if not kind.is_complex:
-        return draw(layout.size, kind.numpy, *arguments, **out)
-    real = real_of(kind).numpy
-    own = {name: row.view(real) for name, row in out.items()}
-    return draw(2 * layout.size, real, *arguments, **own).view(kind.numpy)
-
-
-def _random(
-    draw: str, layout: Layout, generator: random.Generator | None, requires_grad: bool, pinned: bool = False
-) -> Tensor:
-    size, type = layout.shape, layout.type
-    if type.dtype.kind in "bi":
-        raise NotImplementedError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
-    source = random.given_or_default(generator, type.device)
-    if layout.size < SMALL and not type.dtype.is_complex:
-        return finished(tensor_of(layout, getattr(source, draw)(layout.size, type.numpy)), requires_grad, pinned)
-    spread = () if draw == "uniform" or not type.dtype.is_complex else (0.0, 1 / math.sqrt(2))
-    with devices.shape_told(size, type):
-        row = row_drawn(getattr(source, draw), layout, *spread)
-    return finished(tensor_of(layout, row), requires_grad, pinned)
-
-
-def _from(distribution: str, draw: str, name: str) -> Callable[..., Tensor]:
-    """The function that draws from a distribution."""
-
-    def new(
-        *sizes: Any, size: Any = None, generator: Any = None, dtype: Any = None, device: Any = None,
-        requires_grad: bool = False, pin_memory: bool = False,
-    ) -> Tensor:
-        layout = plan_of(_EMPTY, sizes, size, dtype, device).layout
-        return _random(draw, layout, generator, requires_grad, pin_memory)
-
-    doc = f"Random numbers from the {distribution}, on the CPU those of PyTorch for the same seed."
-    return public(drawn(named(new, name, doc)), method=False, direct=True)
-
-
-rand = _from("uniform distribution on [0, 1)", "uniform", "rand")
-randn = _from("standard normal distribution", "normal", "randn")
-
-
 # -- like another -----------------------------------------------------------------------------------------------
 
 
@@ -270,7 +225,7 @@ def _plan_like(number: Any, layout: Layout) -> _Plan:
     return _plan(number, kept_layout(layout))
 
 
-def _layout_like(name: str, input: Tensor, kind: Any, place: Any) -> Layout:
+def layout_like(name: str, input: Tensor, kind: Any, place: Any) -> Layout:
     """The layout of a tensor, with another dtype or device if these are given."""
     if input.__class__ is not Tensor:
         check_tensors(name, input=input)
@@ -285,7 +240,7 @@ def _like(name: str, number: Any, *value: int) -> Callable[..., Tensor]:
     def like(
         input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
-        plan = _plan_like(number, _layout_like(name, input, dtype, device))
+        plan = _plan_like(number, layout_like(name, input, dtype, device))
         made = tensor_of(plan.layout, plan.launch(*value))
         if state.mode & LEVELS:
             made = like_examples(input, made)
@@ -298,27 +253,7 @@ def _like(name: str, number: Any, *value: int) -> Callable[..., Tensor]:
 
 zeros_like = _like("zeros_like", _ZEROED)
 ones_like = _like("ones_like", int, 1)
-empty_like = _like("empty_like", _EMPTY)
-
-
-@public(method=False, direct=True)
-@drawn
-def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """``numgrad.rand`` of the shape and, unless others are given, the dtype and device of another tensor."""
-    layout = _layout_like("rand_like", input, dtype, device)
-    made = _random("uniform", layout_of(layout.type, layout.shape), None, False)
-    return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
-
-
-@public(method=False, direct=True)
-@drawn
-def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """``numgrad.randn`` of the shape and, unless others are given, the dtype and device of another tensor."""
-    check_tensors("randn_like", input=input)
-    draw = "normal" if input._flat is not None else "normal_pairs"
-    place = input.device if device is None else device
-    made = _random(draw, layout_of(chosen_type(dtype, place, input.dtype), input._layout.shape), None, False)
-    return finished(laid_out_as(input, made), requires_grad)
+empty_like = _like("empty_like", EMPTY)
 
 
 @public(method=False, direct=True)
@@ -326,7 +261,7 @@ def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """``numgrad.full`` of the shape and, unless others are given, the dtype and device of another tensor."""
-    layout = _layout_like("full_like", input, dtype, device)
+    layout = layout_like("full_like", input, dtype, device)
     value = _number(fill_value)
     plan = _plan_like(value.__class__, layout)
     return finished(like_examples(input, _filled(plan, value)), requires_grad)
@@ -345,3 +280,109 @@ def _new(function: Callable[..., Tensor]) -> None:
 
 for _function in (zeros, ones, empty, full):
     _new(_function)
+
+
+# -- evenly spaced ----------------------------------------------------------------------------------------------
+
+
+@public(method=False, direct=True)
+def arange(
+    start: Any = None,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from ``start`` up to and without ``end``, ``step`` apart; int64 if all three are ints.
+
+    Raises:
+        RuntimeError: a bound is infinite or NaN, or the step is 0 or leads away from ``end``.
+    """
+    if end is None:
+        start, end = 0 if start is not None else None, start
+    if start.__class__ is not int or end.__class__ is not int or step.__class__ is not int:
+        start, end, step = [
+            v.item() if isinstance(v, Tensor | np.generic) else v for v in (0 if start is None else start, end, step)
+        ]
+        for value in (start, end, step):
+            if not isinstance(value, bool | int | float):
+                raise TypeError(f"arange(): start, end and step must be numbers, not {value.__class__.__name__}")
+    layout, first, apart = _range(start, end, step, dtype, numbered(to_device(device)))
+    row = layout.type.backend.counted(first, apart, layout.size, layout.type)
+    return finished(tensor_of(layout, row), requires_grad)
+
+
+@functools.lru_cache(maxsize=1024, typed=True)
+def _range(start: Any, end: Any, step: Any, kind: Any, place: Any) -> tuple[Layout, Any, Any]:
+    """The layout of a range, its first number and how far they are apart."""
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    whole = all(isinstance(v, int) for v in (start, end, step))
+    type = chosen_type(kind, place, int64 if whole else None)
+    if type.dtype is bool_ or type.dtype.is_complex:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type.dtype.legacy}'")
+    if not type.dtype.is_floating_point:
+        start, end, step, whole = int(start), int(end), int(step), True
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}")
+    count = -((start - end) // step) if whole else max(0, math.ceil((end - start) / step))
+    return layout_of(type, (count,)), start, step
+
+
+default_dtype_changed.append(_range.cache_clear)
+
+
+def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any) -> tuple[Any, Any, TensorType]:
+    start, end = [v.item() if isinstance(v, Tensor | np.generic) else v for v in (start, end)]
+    for place, value in enumerate((start, end)):
+        if not isinstance(value, Number):
+            raise wrong_kind(name, ("start", "end")[place], place + 1, complex, value)
+    if steps < 0:
+        raise RuntimeError(f"number of steps must be non-negative, not {steps}")
+    kinds = [number_dtype(value) for value in (start, end)]
+    default = complex_of(get_default_dtype()) if any(kind.is_complex for kind in kinds) else None
+    type = chosen_type(dtype, device, default)
+    if type.dtype is bool_:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    if type.dtype.kind == "i" and (steps > 1 or name == "linspace"):  # the ends are of the dtype, too
+        start, end = [int(value.real) for value in (start, end)]
+    return start, end, type
+
+
+@public(method=False, direct=True)
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
+
+    Raises:
+        RuntimeError: the number of steps is negative.
+    """
+    start, end, type = _spaced("linspace", start, end, steps, dtype, device)
+    return finished(tensor_of(layout_of(type, (steps,)), type.backend.spread(start, end, steps, type)), requires_grad)
+
+
+@public(method=False, direct=True)
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``.
+
+    Raises:
+        RuntimeError: the number of steps is negative.
+    """
+    start, end, type = _spaced("logspace", start, end, steps, dtype, device)
+    wide = np.dtype(np.complex128 if type.dtype.is_complex else np.float64)
+    row = np.power(wide.type(base), devices.evenly_spaced(start, end, steps, wide)).astype(type.numpy)
+    return finished(from_row(row, (steps,), type), requires_grad)

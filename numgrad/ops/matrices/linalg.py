@@ -1,24 +1,29 @@
-"""Products that sum over chosen dimensions, made of matrix products: tensordot, inner, outer, kron, chains."""
+"""Linear algebra made of matrix products: tensordot, inner, outer, kron, chains, powers; and systems of equations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from ... import devices
 from ...autograd.grad_mode import GRAD, ORDINARY, state
-from ...core.layout import Layout, layout_of, normal_dim, numel
+from ...core.layout import Layout, broadcast_shapes, contiguous_strides, layout_of, normal_dim, numel
 from ...core.tensor import Tensor, tensor_of
-from ..creation.filled import eye
+from ..batching.physical import expanded
+from ..creation.factories import eye
 from ..memory.copying import clone, contiguous
-from ..pointwise.arithmetic import mul, sub
+from ..pointwise.arithmetic import mul, neg, sub
 from ..reductions.sums import sum as sum_of
+from ..shapes.broadcasting import expand
+from ..shapes.dimensions import adjoint, permute_op, unsqueeze
 from ..shapes.rearranging import roll
-from ..shapes.views import expand, permute_op, reshape, unsafe_view, view
+from ..shapes.views import reshape, unsafe_view, view
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite
 from ..table.operands import check_one_device
-from .checks import shapes_text
-from .matmul import dot, matmul, mm
+from ..table.operation import operation
+from .matmul import matmul
+from .products import check_types, dot, mm, shapes_text
 
 
 def _axes(dims: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
@@ -228,3 +233,93 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     if result is None:
         return clone(expand(eye(shape[-1], dtype=input.dtype, device=input.device), shape))
     return clone(result) if result is input else result
+
+
+# -- systems of linear equations --------------------------------------------------------------------------------
+
+
+def check_rank(function: str, parameter: str, shape: tuple[int, ...]) -> None:
+    """Raise unless this is the shape of a matrix, or of a batch of them.
+
+    Raises:
+        RuntimeError: it has fewer dimensions.
+    """
+    if len(shape) < 2:
+        raise RuntimeError(
+            f"{function}: The input tensor {parameter} must have at least 2 dimensions. (shape {list(shape)})"
+        )
+
+
+def check_square(function: str, A: Layout) -> None:
+    """Raise unless a tensor is a square matrix, or a batch of them, of floating-point or complex numbers.
+
+    Raises:
+        RuntimeError: it is not.
+    """
+    kind = A.type.dtype
+    if not kind.differentiable:
+        raise RuntimeError(
+            f"{function}: Expected a floating point or complex tensor as input. Got {kind.legacy} {shapes_text(A)}"
+        )
+    check_rank(function, "A", A.shape)
+    rows, columns = A.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(
+            f"{function}: A must be batches of square matrices, but they are {rows} by {columns} matrices "
+            f"{shapes_text(A)}"
+        )
+
+
+@operation("LinalgSolveExBackward0", inputs=["A", "B"], joint=True, export=False, host=devices.linalg_solve)
+def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:
+    """The solution ``X`` of ``A @ X = B``, or unless ``left`` of ``X @ A = B``.
+
+    ``A`` is a matrix of shape (n, n) or a batch of them, of shape (*, n, n).  ``B`` is a matrix, (n, k) or unless
+    ``left`` (k, n), or a batch of them; or a vector, (n), or a batch of them, which has the shape (*, n) that goes with
+    that of ``A``.  Batches are broadcast.
+
+    Raises:
+        LinAlgError: a matrix is singular.
+        RuntimeError: the shapes do not fit, the dtypes differ, or are not floating-point or complex.
+    """
+    vectors = _are_vectors(A, B)
+    shape = (*B.shape, 1) if vectors else B.shape
+    check_square("linalg.solve", A)
+    check_rank("linalg.solve", "B", shape)
+    found = f"A of type {A.type.dtype.legacy} and B of type {B.type.dtype.legacy}"
+    check_types(f"linalg.solve: Expected A and B to have the same dtype, but found {found} instead", A, B)
+    n, (*batch, rows, columns) = A.shape[-1], shape
+    if n != (rows if left else columns):
+        equation = f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {rows}x{columns})"
+        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation {equation}")
+    if vectors and not left:
+        raise RuntimeError(
+            "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+            f"linalg.solve is equivalent to B / A.squeeze(-1) {shapes_text(A, B)}"
+        )
+    out = (*broadcast_shapes(tuple(batch), A.shape[:-2]), *(B.shape[-1:] if vectors else B.shape[-2:]))
+    turned = contiguous_strides((*out[:-2], *out[:-3:-1]))  # PyTorch's solutions lie column by column
+    return layout_of(A.type, out, (*turned[:-2], *turned[:-3:-1]) if left else None)
+
+
+@linalg_solve_op.gradient("A", "B")
+def _(grad, A, out, left, needed):
+    """``neg(solve(A.mH, grad) @ out.mH), solve(A.mH, grad)``."""
+    gradient = columns = linalg_solve_op(adjoint(A), grad, left)
+    if not needed[0]:
+        return None, gradient
+    if _are_vectors(A._layout, out._layout):
+        columns, out = unsqueeze(gradient, -1), unsqueeze(out, -1)
+    return neg(matmul(columns, adjoint(out)) if left else matmul(adjoint(out), columns)), gradient
+
+
+@linalg_solve_op.batched
+def _(A, B, left):
+    if len(A._layout.shape) != len(B._layout.shape) + _are_vectors(A._layout, B._layout):
+        return NotImplemented  # the examples' own batches are broadcast
+    return linalg_solve_op(expanded(A), expanded(B), left)
+
+
+def _are_vectors(A: Layout, B: Layout) -> bool:
+    """Whether the right-hand sides are a vector, or as many as there are matrices."""
+    return len(B.shape) == 1 or B.shape == A.shape[:-1]

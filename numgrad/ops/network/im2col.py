@@ -1,4 +1,4 @@
-"""Products of matrices with the windows of images, for as many windows at a time as a cache holds.
+"""Products of matrices with the windows of images (im2col), for as many windows at a time as a cache holds.
 
 An image of ``channels`` is cut into windows, one for each position of a filter.  The windows of some images, or of some
 rows of one, are copied side by side as the columns of a matrix, which BLAS multiplies with the filters.

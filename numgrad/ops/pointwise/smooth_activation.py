@@ -1,4 +1,4 @@
-"""Activation functions that multiply a number by a step from 0 to 1."""
+"""Activation functions made of exponentials: ELU and its relatives, softplus, SiLU, mish, GELU, GLU."""
 
 from __future__ import annotations
 
@@ -12,27 +12,115 @@ from ...core.tensor import Tensor, tensor_of
 from ..reductions.axes import Prepared
 from ..shapes.joining import cat
 from ..shapes.parts import slice_op
+from ..table.callables import overload
 from ..table.elementwise import pointwise
 from ..table.lookup import lookup
-from ..table.op import check_tensors
+from ..table.op import composite, public
 from ..table.planned import planned
-from .arithmetic import exp, mul, sigmoid, tanh
+from .activation import activated, inplace_form
+from .arithmetic import abs, div, mul, sub
 from .comparison import where
-from .special import erfc, log1p
+from .exponential import exp, log1p, sigmoid, tanh
+from .special import erfc
 
 
-def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: float) -> Tensor:
-    """An activation function's operation on its argument ``input``, perhaps in place.
+@pointwise("EluBackward0", dtypes="f", export=False)
+def elu_op(input, *, alpha=1, scale=1, input_scale=1):
+    """``scale * input`` above 0, ``scale * alpha * (exp(input_scale * input) - 1)`` elsewhere."""
+    return where(input <= 0, scalar.expm1(input * input_scale) * (alpha * scale), input * scale)
 
-    The numbers that configure it are all given, in its own order.
+
+@elu_op.gradient("input")
+def _(grad, input, alpha, scale, input_scale):
+    """``grad * where(input <= 0, scale * alpha * input_scale * exp(input * input_scale), scale)``."""
+    slope = alpha * scale * input_scale
+    negative = where(input <= 0, input, 0)  # elsewhere the exponential may overflow, and 0 times infinity is NaN
+    at_most_0 = where(input == 0, grad * slope, grad * exp(negative * input_scale) * slope)  # at 0 it does not bend
+    return where(input <= 0, at_most_0, grad * scale)
+
+
+_elu_in_place = overload(elu_op, "EluBackward1")
+_celu, _celu_in_place = overload(elu_op, "CeluBackward0"), overload(elu_op, "CeluBackward1")
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``input`` where it is positive, ``alpha * (exp(input) - 1)`` elsewhere."""
+    return activated("elu", _elu_in_place if inplace else elu_op, input, inplace, alpha=alpha, scale=1, input_scale=1)
+
+
+@public(method=False, direct=True)
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``scale * elu(input, alpha)`` with the two constants that keep mean 0 and variance 1."""
+    op = _elu_in_place if inplace else elu_op
+    return activated("selu", op, input, inplace, alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1)
+
+
+@public(method=False, direct=True)
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``input`` where it is positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
+
+    Raises:
+        RuntimeError: ``alpha`` is 0.
     """
-    if input.__class__ is not Tensor:
-        check_tensors(name, input=input)
-    if inplace:
-        return op.inplace(input, **numbers)
-    if numbers == op.op.statics and all(numbers.values()):  # a zero may be -0.0
-        return op.short(input)
-    return op.configured(input, *numbers.values())
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    op = _celu_in_place if inplace else _celu
+    return activated("celu", op, input, inplace, alpha=alpha, scale=1, input_scale=1 / alpha)
+
+
+@pointwise("SoftplusBackward0", dtypes="f", inplace=False, export=False)
+def softplus_op(input, *, beta=1, threshold=20):
+    """``log(1 + exp(beta * input)) / beta``, and ``input`` where ``beta * input`` is beyond ``threshold``."""
+    return where(input * beta > threshold, input, scalar.log1p(scalar.exp(input * beta)) / beta)
+
+
+@softplus_op.gradient("input")
+def _(grad, input, beta, threshold):
+    return where(input * beta > threshold, grad, grad * sigmoid(input * beta))
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """``log(1 + exp(beta * input)) / beta``; just ``input`` where ``beta * input`` exceeds ``threshold``."""
+    return activated("softplus", softplus_op, input, beta=beta, threshold=threshold)
+
+
+@pointwise("LogSigmoidBackward0", dtypes="f", inplace=False, export=False)
+def logsigmoid_op(input):
+    """``log(sigmoid(input))`` without overflow."""
+    return scalar.minimum(input, 0) - scalar.log1p(scalar.exp(-scalar.abs(input)))
+
+
+@logsigmoid_op.gradient("input")
+def _(grad, input):
+    return grad * sigmoid(-input)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """``log(1 / (1 + exp(-input)))``."""
+    return activated("logsigmoid", logsigmoid_op, input)
+
+
+@composite(export=False)
+def tanhshrink(input: Tensor) -> Tensor:
+    """``input - tanh(input)``."""
+    return sub(input, tanh(input))
+
+
+@composite(export=False)
+def softsign(input: Tensor) -> Tensor:
+    """``input / (1 + abs(input))``."""
+    return div(input, abs(input) + 1)
+
+
+elu_, selu_, celu_ = inplace_form(elu), inplace_form(selu), inplace_form(celu)
+
+for _function in (celu_, selu_):
+    public(_function, method=False, direct=True)
+
+
+# -- a number times a step from 0 to 1 -------------------------------------------------------------------------
 
 
 @pointwise("SiluBackward0", dtypes="f", export=False)
@@ -112,40 +200,6 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh, not '{approximate}'.")
     return activated("gelu", gelu_op if approximate == "none" else gelu_tanh_op, input)
-
-
-@pointwise("HardsigmoidBackward0", dtypes="f", export=False)
-def hardsigmoid_op(input):
-    """A line from (-3, 0) to (3, 1)."""
-    return scalar.minimum(scalar.maximum(input + 3, 0), 6) / 6
-
-
-@hardsigmoid_op.gradient("input")
-def _(grad, input):
-    return where((input > -3) & (input < 3), grad / 6, 0)
-
-
-def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """``min(max(input + 3, 0), 6) / 6``."""
-    return activated("hardsigmoid", hardsigmoid_op, input, inplace)
-
-
-@pointwise("HardswishBackward0", dtypes="f", export=False)
-def hardswish_op(input):
-    """``input * hardsigmoid(input)``."""
-    return input * scalar.minimum(scalar.maximum(input + 3, 0), 6) / 6
-
-
-@hardswish_op.gradient("input")
-def _(grad, input):
-    inside = (input > -3) & (input < 3)
-    bent = where(inside, grad, 0) * (where(inside, input, 0) / 3 + 0.5)  # outside, 0 times infinity is NaN
-    return where(input <= -3, 0, where(inside, bent, grad))
-
-
-def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * min(max(input + 3, 0), 6) / 6``."""
-    return activated("hardswish", hardswish_op, input, inplace)
 
 
 # -- a step of another number -----------------------------------------------------------------------------------

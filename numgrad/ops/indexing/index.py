@@ -1,6 +1,6 @@
-"""Reading and writing at places, which count elements along some dimensions together: the entries of the table.
+"""Reading and writing at linear indices: the operations behind ``x[indices]`` and ``index_put``; ``take`` and ``put``.
 
-Under ``vmap`` the batch becomes one more dimension that the places count along.
+Under ``vmap`` the batch becomes one more dimension that the indices count along.
 """
 
 from __future__ import annotations
@@ -8,19 +8,21 @@ from __future__ import annotations
 from typing import Any
 
 from ... import devices
-from ...core.layout import Ints, Layout, broadcasts, contiguous_strides, layout_of, numel
+from ...core.layout import Ints, Layout, all_dims, broadcasts, contiguous_strides, layout_of, numel
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import int64
 from ..batching.batches import is_shared, physical, physical_of, size_of
 from ..batching.physical import aligned, expanded
-from ..creation.ranges import arange
-from ..memory.copying import contiguous_op, convert, row_of, zeros_of
+from ..creation.factories import arange
+from ..memory.copying import contiguous_op, convert, repeated_zero, row_of, row_reader, zeros_of
 from ..pointwise.arithmetic import add
 from ..pointwise.comparison import choose, lt
-from ..shapes.views import expand_op, permute_op, reshape, unsqueeze_op
+from ..shapes.broadcasting import expand_op
+from ..shapes.dimensions import permute_op, unsqueeze_op
+from ..shapes.views import reshape
+from ..table.operation import operation
 from ..table.planned import planned
-from .places import part_shape, picker, places_begin, putter
-from .updating import updating
+from .launchers import part_shape, picker, places_begin, putter, updating
 
 
 @planned("IndexBackward0", inputs=["input", "places"], nondifferentiable=["places"], linear=True)
@@ -200,3 +202,78 @@ def _indexed(dims: Ints) -> Ints:
 def _row_major(part: Tensor) -> Tensor:
     """A physical part that lies as it would without ``vmap``: what follows may be a view of its memory."""
     return part if part._layout.strides == contiguous_strides(part._layout.shape) else contiguous_op(part)
+
+
+# -- of the flattened tensor -------------------------------------------------------------------------------------
+
+
+def _not_flat(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
+    return IndexError(f"out of range: tried to access index {found.index} on a tensor of {found.size} elements.")
+
+
+def _check_flat_index(input: Layout, index: Layout, name: str) -> None:
+    if index.type.dtype is not int64:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.type.dtype.legacy}")
+    if not input.size and index.size:
+        raise IndexError(f"{name}(): tried to {'put elements into' if name == 'put_' else 'take from'} an empty tensor")
+
+
+@operation("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, outside=_not_flat)
+def take_op(input: Layout, index: Layout) -> Any:
+    """The elements at the indices, of any shape, of the flattened tensor.
+
+    Raises:
+        IndexError, RuntimeError: the index is not int64, or one of it is not in [-count, count).
+    """
+    _check_flat_index(input, index, "take")
+    return picker(input, index, all_dims(input.shape))
+
+
+@take_op.decomposed
+def _(input, index):
+    return index_op(reshape(input, (input._layout.size,)), index, (0,), False)
+
+
+@take_op.gradient("input")
+def _(grad, index, input_shape):
+    """``put(zeros(input_shape), index, grad, accumulate=True)``."""
+    return put_op(repeated_zero(input_shape, grad._layout.type), index, grad, True)
+
+
+@updating(
+    "PutBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], kept=True, export=True,
+    outside=_not_flat,
+)
+def put_op(input: Layout, index: Layout, source: Layout, accumulate: bool = False) -> Any:
+    """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there.
+
+    Raises:
+        IndexError, RuntimeError: the index does not fit, or the source has another dtype or number of elements.
+    """
+    _check_flat_index(input, index, "put_")
+    if source.size != index.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
+        )
+    own, given = input.type.dtype, source.type.dtype
+    if given is not own:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {own} and "
+            f"source.dtype = {given}"
+        )
+    row = layout_of(source.type, index.shape)
+    read = row_reader(source)
+    put = putter(input, index, all_dims(input.shape), row, accumulate, False)
+    return lambda input, index, source, target: put(target, index, tensor_of(row, read(source)))
+
+
+@put_op.gradient("input")
+def _(grad, index, accumulate):
+    """``put(grad, index, 0)``; ``grad`` itself where values were added."""
+    return grad if accumulate else put_op(grad, index, zeros_of(index._layout.shape, grad._layout.type), False)
+
+
+@put_op.gradient("source")
+def _(grad, index, input_shape):
+    return take_op(grad, index)

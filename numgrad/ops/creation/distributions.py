@@ -1,0 +1,204 @@
+"""Numbers drawn from distributions whose parameters may be tensors: normal, Bernoulli, multinomial."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import devices, random
+from ...autograd.grad_mode import GRAD, no_grad, state
+from ...autograd.node import Node, edge_of
+from ...autograd.operations import operations
+from ...core.layout import broadcast_shapes, numel
+from ...core.tensor import Tensor, fresh
+from ...core.types import CPU, float64, tensor_type
+from ..batching.batches import is_batched
+from ..batching.examples import drawn
+from ..memory.copying import contiguous, row_of
+from ..memory.overwriting import copy_
+from ..pointwise.arithmetic import add, mul
+from ..reductions.extremes import max as largest
+from ..reductions.extremes import min as smallest
+from ..reductions.searching import searchsorted
+from ..shapes.broadcasting import expand
+from ..table.op import attach, public
+from .factories import empty, finished
+from .random_numbers import check_floating, drawing_node, normal_, overwrite_drawn
+
+
+class DrawBackward0(Node):
+    """The node of numbers that were drawn: they do not depend on their distribution's parameters smoothly."""
+
+    __slots__ = ()
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        shape, type = self.layout.shape, self.layout.type
+        return tuple([None if edge is None else operations.zeros(shape, type) for edge in self.edges])
+
+
+def _drawn(result: Tensor, node: type[DrawBackward0], *parameters: Any) -> Tensor:
+    """The drawn numbers, with zero gradients for the tensors among the parameters of their distribution."""
+    edges = tuple([edge_of(p) for p in parameters if isinstance(p, Tensor)]) if state.mode & GRAD else ()
+    if any(edges):
+        result._edge = (node(edges, result._layout), 0)
+        result._requires_grad = True
+    return result
+
+
+#: By which of mean and std are tensors.
+_NORMAL_NODES = {
+    (True, False): drawing_node("NormalBackward1", DrawBackward0),
+    (False, True): drawing_node("NormalBackward2", DrawBackward0),
+    (True, True): drawing_node("NormalBackward3", DrawBackward0),
+}
+_BernoulliBackward0 = drawing_node("BernoulliBackward0", DrawBackward0)
+
+
+_BernoulliBackward1, _BernoulliBackward2 = drawing_node("BernoulliBackward1"), drawing_node("BernoulliBackward2")
+
+
+@public(method=False, direct=True)
+@drawn
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Any) -> Tensor:
+    """Random numbers from normal distributions.
+
+    Args:
+        mean, std: tensors, one for each number, or a tensor and a number; two numbers need a ``size``.
+        options: dtype, device and requires_grad, where a size is given.
+
+    Raises:
+        RuntimeError: a standard deviation is negative.
+    """
+    tensors = [value for value in (mean, std) if isinstance(value, Tensor)]
+    if not tensors:
+        if size is None:
+            raise TypeError("normal(): two numbers need the argument 'size'")
+        requires_grad = options.pop("requires_grad", False)
+        made = normal_(empty(size, **options), mean, std, generator=generator)
+        made._counter[0] = 0
+        return finished(made, requires_grad)
+    for tensor in tensors:
+        check_floating(tensor, "normal_kernel_cpu")
+    if isinstance(std, Tensor):
+        if std.numel() and float(smallest(std.detach())) < 0:
+            raise RuntimeError(f"normal expects all elements of std >= 0.0 (shape {list(std.shape)})")
+    elif not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    shape, kind = broadcast_shapes(*[t._layout.shape for t in tensors]), tensors[0]._layout.type
+    source = random.given_or_default(generator, kind.device)
+    with no_grad():
+        result = add(mul(fresh(source.normal(numel(shape), kind.numpy), shape, kind), std), mean)
+    return _drawn(result, _NORMAL_NODES[isinstance(mean, Tensor), isinstance(std, Tensor)], mean, std)
+
+
+def _bernoulli(probabilities: Tensor, source: Any, **out: Any) -> Any:
+    """A row of truth values drawn with these probabilities, which are contiguous.
+
+    Raises:
+        RuntimeError: one is not in [0, 1], which a GPU reports when a value is next read.
+    """
+    if not probabilities.is_floating_point():
+        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{probabilities.dtype.legacy}'")
+    message = "Expected p_in >= 0 && p_in <= 1 to be true, but got false"
+    row = row_of(probabilities)
+    if probabilities._layout.type.backend.improbable(row, message):
+        raise RuntimeError(f"{message} (shape {list(probabilities.shape)})")
+    return source.bernoulli(probabilities.numel(), row, **out)
+
+
+@public
+@drawn
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
+    """Ones, each with the probability that the element of ``input`` (or ``p``) gives, and zeros, of its dtype.
+
+    Raises:
+        RuntimeError: a probability is not in [0, 1], which a GPU reports when a value is next read.
+    """
+    kind = input._layout.type
+    source = random.given_or_default(generator, kind.device)
+    out = {} if kind.device is CPU else {"out": kind.backend.empty(input._layout.shape, kind)}
+    if p is None:
+        values = _bernoulli(contiguous(input.detach()), source, **out)
+    else:
+        _check_probability(p)
+        values = source.bernoulli(input.numel(), float(p), **out)
+    if kind.device is CPU:
+        values = values.astype(kind.numpy)
+    result = fresh(values, input._layout.shape, kind)
+    return _drawn(result, _BernoulliBackward0, input)
+
+
+def _check_probability(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Fill the tensor with ones, each with probability ``p`` (a number or a tensor that broadcasts), and zeros."""
+    source = random.given_or_default(generator, self._layout.type.device)
+    if isinstance(p, Tensor):
+        if is_batched(p):
+            return copy_(self, bernoulli(expand(p.detach(), self._layout.shape)))
+        probabilities = contiguous(expand(p.detach(), self._layout.shape))
+        return overwrite_drawn(self, lambda **out: _bernoulli(probabilities, source, **out), _BernoulliBackward1)
+    _check_probability(p)
+    return overwrite_drawn(self, lambda **out: source.bernoulli(self.numel(), float(p), **out), _BernoulliBackward2)
+
+
+def kept_(self: Tensor, p: float) -> Tensor:
+    """Fill the tensor with ``1 / p``, with probability ``p``, and zeros: what dropout multiplies by, in one kernel.
+
+    The tensor is on a GPU.
+    """
+    source = random.given_or_default(None, self._layout.type.device)
+    return overwrite_drawn(
+        self, lambda **out: source.bernoulli(self.numel(), p, value=1 / p, **out), _BernoulliBackward2
+    )
+
+
+attach("bernoulli_", bernoulli_)
+
+
+@public
+@drawn
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+    """Indices drawn with probabilities proportional to the rows of ``input`` (1-D or 2-D), as int64.
+
+    Without replacement, or for one sample, each probability is divided by an exponential random number and the
+    largest win (Efraimidis and Spirakis 2006); with it, uniform numbers are looked up in the cumulative sums.
+    The weights are checked at once, also on a GPU, for which this waits.
+
+    Raises:
+        RuntimeError: the weights are no probabilities, or too few for so many samples without replacement.
+    """
+    if not input.is_floating_point():
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")
+    layout = input._layout
+    if len(layout.shape) not in (1, 2):
+        raise RuntimeError(f"prob_dist must be 1 or 2 dim, not shape {list(input.shape)}")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > layout.shape[-1]:
+        raise RuntimeError(
+            f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} of shape "
+            f"{list(input.shape)}"
+        )
+    weights = contiguous(input.detach()).reshape(-1, layout.shape[-1])
+    count, size = weights._layout.shape
+    if weights._layout.size:
+        if not (float(smallest(weights)) >= 0 and float(largest(weights)) < math.inf):
+            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        if not float(smallest(weights.sum(1))) > 0:
+            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    source = random.given_or_default(generator, layout.type.device)
+    if replacement and num_samples > 1:
+        sums = weights.cumsum(1)
+        devices.check_countable((*layout.shape[:-1], num_samples), float64.numpy)
+        drawn = source.uniform(count * num_samples, float64.numpy)
+        wanted = fresh(drawn, (count, num_samples), tensor_type(float64, layout.type.device))
+        picked = searchsorted((sums / sums[:, -1:]).double(), wanted)
+    else:
+        rates = fresh(source.exponential(count * size, layout.type.numpy), (count, size), layout.type)
+        scores = weights / rates
+        picked = scores.argmax(1, True) if num_samples == 1 else scores.sort(1, True, stable=True)[1][:, :num_samples]
+    return contiguous(picked.reshape(*layout.shape[:-1], num_samples))

@@ -1,0 +1,376 @@
+"""Tensors of random numbers, new or overwritten: on the CPU, for the same seed, PyTorch's numbers."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import devices, random
+from ...autograd.grad_mode import ORDINARY, state
+from ...autograd.node import Node
+from ...core.device import to_device
+from ...core.layout import Layout, layout_of, output_strides
+from ...core.tensor import Tensor, fresh, strided, tensor_of
+from ...core.types import CPU, bool_, dtype, float32, float64, int64, real_of, tensor_type, to_dtype, uint8
+from ..batching.examples import drawn
+from ..batching.physical import like_examples
+from ..memory.copying import convert, empty_of, write
+from ..memory.overwriting import FillBackward2, OverwriteCall, is_plain
+from ..table.op import attach, check_tensors, named, public
+from .factories import EMPTY, as_size, chosen_type, finished, laid_out_as, layout_like, plan_of
+
+#: Elements below which there will be memory for some random numbers.
+SMALL = 1 << 16
+
+
+def row_drawn(draw: Callable[..., Any], layout: Layout, *arguments: float, **out: Any) -> Any:
+    """As many numbers of its dtype as a tensor has; of complex ones the real and imaginary parts in turn."""
+    kind = layout.type.dtype
+    if not kind.is_complex:
+        return draw(layout.size, kind.numpy, *arguments, **out)
+    real = real_of(kind).numpy
+    own = {name: row.view(real) for name, row in out.items()}
+    return draw(2 * layout.size, real, *arguments, **own).view(kind.numpy)
+
+
+def _random(
+    draw: str, layout: Layout, generator: random.Generator | None, requires_grad: bool, pinned: bool = False
+) -> Tensor:
+    size, type = layout.shape, layout.type
+    if type.dtype.kind in "bi":
+        raise NotImplementedError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
+    source = random.given_or_default(generator, type.device)
+    if layout.size < SMALL and not type.dtype.is_complex:
+        return finished(tensor_of(layout, getattr(source, draw)(layout.size, type.numpy)), requires_grad, pinned)
+    spread = () if draw == "uniform" or not type.dtype.is_complex else (0.0, 1 / math.sqrt(2))
+    with devices.shape_told(size, type):
+        row = row_drawn(getattr(source, draw), layout, *spread)
+    return finished(tensor_of(layout, row), requires_grad, pinned)
+
+
+def _from(distribution: str, draw: str, name: str) -> Callable[..., Tensor]:
+    """The function that draws from a distribution."""
+
+    def new(
+        *sizes: Any, size: Any = None, generator: Any = None, dtype: Any = None, device: Any = None,
+        requires_grad: bool = False, pin_memory: bool = False,
+    ) -> Tensor:
+        layout = plan_of(EMPTY, sizes, size, dtype, device).layout
+        return _random(draw, layout, generator, requires_grad, pin_memory)
+
+    doc = f"Random numbers from the {distribution}, on the CPU those of PyTorch for the same seed."
+    return public(drawn(named(new, name, doc)), method=False, direct=True)
+
+
+rand = _from("uniform distribution on [0, 1)", "uniform", "rand")
+randn = _from("standard normal distribution", "normal", "randn")
+
+
+@public(method=False, direct=True)
+@drawn
+def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """``numgrad.rand`` of the shape and, unless others are given, the dtype and device of another tensor."""
+    layout = layout_like("rand_like", input, dtype, device)
+    made = _random("uniform", layout_of(layout.type, layout.shape), None, False)
+    return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
+
+
+@public(method=False, direct=True)
+@drawn
+def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """``numgrad.randn`` of the shape and, unless others are given, the dtype and device of another tensor."""
+    check_tensors("randn_like", input=input)
+    draw = "normal" if input._flat is not None else "normal_pairs"
+    place = input.device if device is None else device
+    made = _random(draw, layout_of(chosen_type(dtype, place, input.dtype), input._layout.shape), None, False)
+    return finished(laid_out_as(input, made), requires_grad)
+
+
+# -- random tensors -----------------------------------------------------------------------------------------------
+
+
+@public(method=False, direct=True)
+@drawn
+def randint(
+    *args: Any,
+    low: int | None = None,
+    high: int | None = None,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Random integers: ``randint(high, size)`` from [0, high), ``randint(low, high, size)`` from [low, high).
+
+    Raises:
+        RuntimeError: the range is empty, or the dtype (int64 unless one is given) cannot hold it.
+    """
+    given = list(args)
+    if size is None:
+        if not given:
+            raise TypeError("randint(): missing argument 'size'")
+        size = given.pop()
+    if high is None:
+        if not given:
+            raise TypeError("randint(): missing argument 'high'")
+        high = given.pop()
+    start: Any = given.pop() if given else 0 if low is None else low
+    if given:
+        raise TypeError(f"randint() takes low, high and size, but got {len(args)} arguments")
+    kind = tensor_type(int64 if dtype is None else to_dtype(dtype), to_device(device))
+    bounds = [value.item() if isinstance(value, Tensor) else value for value in (start, high)]
+    layout = layout_of(kind, as_size((size,)))
+    if kind.dtype is int64 and kind.device is CPU and layout.size < SMALL and state.mode <= ORDINARY:
+        low, high = int(bounds[0]), int(bounds[1])
+        _check_range(low, high, int64)
+        row = random.given_or_default(generator, CPU).integers(layout.size, low, high)
+        return finished(tensor_of(layout, row), requires_grad)
+    result = empty_of(layout.shape, kind)
+    random_(result, *bounds, generator=generator)
+    result._counter[0] = 0
+    return finished(result, requires_grad)
+
+
+@public(method=False)
+@drawn
+def randint_like(
+    input: Tensor,
+    *bounds: int,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **named_bounds: Any,
+) -> Tensor:
+    """``randint`` of the shape and, unless others are given, the dtype and device of another tensor."""
+    kind = input.dtype if dtype is None else dtype
+    place = input._layout.type.device if device is None else device
+    made = randint(*bounds, size=input._layout.shape, dtype=kind, device=place, **named_bounds)
+    return finished(laid_out_as(input, made), requires_grad)
+
+
+@public(method=False, direct=True)
+@drawn
+def randperm(
+    n: int, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """The integers from 0 to ``n - 1`` in random order.
+
+    Raises:
+        RuntimeError: ``n`` is negative, or the dtype (int64 unless one is given) cannot hold the integers.
+    """
+    (size,) = as_size((n,))
+    kind = tensor_type(int64 if dtype is None else to_dtype(dtype), to_device(device))
+    highest = _EXACT.get(kind.dtype) or np.iinfo(kind.numpy).max
+    if size - 1 > highest:
+        raise RuntimeError(f"value cannot be converted to type {kind.dtype.name} without overflow: {size} numbers")
+    devices.check_countable((size,), np.dtype(np.int64))
+    order = random.given_or_default(generator, kind.device).permutation(size)
+    if kind.device is CPU:
+        return finished(fresh(order.astype(kind.numpy, copy=False), (size,), kind), requires_grad)
+    return finished(convert(fresh(order, (size,), tensor_type(int64, kind.device)), kind.dtype), requires_grad)
+
+
+# -- filling in place -------------------------------------------------------------------------------------------
+
+
+def drawing_node(name: str, base: type[Node] = FillBackward2) -> Any:
+    return type(name, (base,), {"__slots__": (), "__module__": "numgrad.autograd"})
+
+
+_UniformBackward0, _NormalBackward0, _RandomBackward0, _ExponentialBackward0 = map(
+    drawing_node, ["UniformBackward0", "NormalBackward0", "RandomBackward0", "ExponentialBackward0"]
+)
+
+
+def overwrite_drawn(
+    input: Tensor, draw: Callable[..., Any], node: type[FillBackward2], in_row: bool = False
+) -> Tensor:
+    """Fill the tensor with the row that ``draw`` returns, in the order in which its elements lie in memory.
+
+    A GPU, and with ``in_row`` the CPU, draws into the tensor's own memory, given as ``out``, where it is one row.
+    """
+
+    def fill(target: Tensor) -> None:
+        layout = target._layout
+        place = layout.type.device
+        own = target._flat if in_row or place is not CPU else None
+        if own is not None:
+            draw(out=own)
+            return
+        row = draw()
+        steps = output_strides(layout.shape, ((layout.shape, layout.strides),))
+        write(target, strided(row, layout.shape, steps, 0, tensor_type(to_dtype(row.dtype), place)))
+
+    return OverwriteCall(node.__name__, fill, node, input, draws=True).run()
+
+
+def _drawn_in_row(input: Tensor, draw: str, first: float, second: float) -> bool:
+    """Fill a tensor of the CPU's from its default generator, if nothing is to be said or recorded of that."""
+    layout = input._layout
+    kind = layout.type.dtype
+    if not (is_plain(input) and layout.contiguous and kind.is_floating_point and layout.type.device is CPU):
+        return False
+    row = input._storage
+    if row.size != layout.size:
+        row = row[input._offset : input._offset + layout.size]
+    getattr(random.default_generator, draw)(layout.size, kind.numpy, first, second, out=row)
+    input._counter[0] += 1
+    return True
+
+
+def check_floating(input: Tensor, name: str, complex: bool = False) -> None:
+    kind = input._layout.type.dtype
+    if not (kind.is_floating_point or (complex and kind.is_complex)):
+        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})")
+
+
+# "from" is a keyword of Python's, but a parameter of PyTorch's: hence the **kwargs.
+def _bounds(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], low: Any, high: Any) -> tuple[Any, Any]:
+    if len(args) > 2 or kwargs.keys() - {"from", "to"}:
+        raise TypeError(f"{name}() takes 'from' and 'to', not {[*args, *kwargs]}")
+    given = dict(zip(("from", "to"), args, strict=False))
+    if given.keys() & kwargs.keys():
+        raise TypeError(f"{name}() got multiple values for argument '{(given.keys() & kwargs.keys()).pop()}'")
+    given.update(kwargs)
+    return given.get("from", low), given.get("to", high)
+
+
+def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+    """Fill the tensor with random numbers from the uniform distribution on [from, to), by default [0, 1).
+
+    Of complex numbers both parts are drawn from it.
+    """
+    if not args and not kwargs and generator is None and _drawn_in_row(self, "uniform", 0.0, 1.0):
+        return self
+    low, high = map(float, _bounds("uniform_", args, kwargs, 0.0, 1.0)) if args or kwargs else (0.0, 1.0)
+    check_floating(self, "check_uniform_bounds", complex=True)
+    if not low <= high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    source = random.given_or_default(generator, self._layout.type.device)
+    draw = functools.partial(row_drawn, source.uniform, self._layout, low, high)
+    return overwrite_drawn(self, draw, _UniformBackward0, True)
+
+
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill the tensor with random numbers from the normal distribution with this mean and standard deviation.
+
+    Of complex numbers both parts have the mean, and each has half the variance.
+    """
+    numbers = mean.__class__ in (int, float) and std.__class__ in (int, float) and std >= 0
+    if numbers and generator is None and _drawn_in_row(self, "normal", mean, std):
+        return self
+    check_floating(self, "normal_kernel_cpu", complex=True)
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    source = random.given_or_default(generator, self._layout.type.device)
+    in_row = self._flat is not None
+    width = float(std) / math.sqrt(2) if self.is_complex() else float(std)
+    normal = source.normal if in_row else source.normal_pairs
+    draw = functools.partial(row_drawn, normal, self._layout, float(mean), width)
+    return overwrite_drawn(self, draw, _NormalBackward0, in_row)
+
+
+#: The largest integers that a floating-point dtype counts up to without gaps.
+_EXACT = {float32: 2**24, float64: 2**53}
+
+
+def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+    """Fill the tensor with random integers from [from, to), by default all that its dtype can hold from 0 on.
+
+    ``random_(to)`` starts from 0.
+
+    Raises:
+        RuntimeError: the range is empty, or the dtype cannot hold it.
+    """
+    if len(args) == 1 and not kwargs:
+        args = (0, *args)
+    low, high = _bounds("random_", args, kwargs, 0, None)
+    kind = self.dtype
+    if kind.is_complex:
+        raise NotImplementedError(f"\"random_\" not implemented for '{kind.legacy}'")
+    wide = None
+    if high is None and "to" not in kwargs:
+        wide = kind.itemsize == 8
+        high = 2 if kind is bool_ else _EXACT[kind] + 1 if kind in _EXACT else np.iinfo(kind.numpy).max + 1
+    low, high = int(low), int(high)
+    _check_range(low, high, kind)
+    source = random.given_or_default(generator, self._layout.type.device)
+    return overwrite_drawn(self, lambda **out: source.integers(self.numel(), low, high, wide, **out), _RandomBackward0)
+
+
+@functools.cache
+def _integers(kind: dtype) -> tuple[int, int]:
+    """The smallest and the largest integer of a dtype."""
+    info = np.iinfo(kind.numpy)
+    return info.min, info.max
+
+
+def _check_range(low: int, high: int, kind: dtype) -> None:
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if kind.is_floating_point:
+        return
+    bounds = (0, 1) if kind is bool_ else _integers(kind)
+    for name, value in (("from", low), ("to - 1", high - 1)):
+        if not bounds[0] <= value <= bounds[1]:
+            raise RuntimeError(f"{name} is out of bounds for {kind}: {value}")
+
+
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
+    """Fill the tensor with random numbers from the exponential distribution ``lambd * exp(-lambd * x)``."""
+    check_floating(self, "exponential_")
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    source = random.given_or_default(generator, self._layout.type.device)
+    return overwrite_drawn(
+        self,
+        lambda **out: source.exponential(self.numel(), self._layout.type.numpy, float(lambd), **out),
+        _ExponentialBackward0,
+    )
+
+
+for _fill in (uniform_, normal_, random_, exponential_):
+    attach(_fill.__name__, _fill)
+
+
+# -- the generators' states -------------------------------------------------------------------------------------
+
+
+def get_state(self: random.Generator) -> Tensor:
+    """The state in a uint8 tensor on the CPU: the 5056 bytes that PyTorch would give, or a GPU's 16."""
+    data = np.frombuffer(self.state_bytes(), np.uint8).copy()
+    return fresh(data, data.shape, tensor_type(uint8))
+
+
+def set_state(self: random.Generator, new_state: Tensor) -> random.Generator:
+    """Go on from a state that ``get_state``, or PyTorch's on the CPU, gave.
+
+    Raises:
+        TypeError, RuntimeError: it is no such state.
+    """
+    if not isinstance(new_state, Tensor) or new_state.dtype is not uint8:
+        raise TypeError("RNG state must be a torch.ByteTensor")
+    self.set_state_bytes(new_state._array().tobytes())
+    return self
+
+
+@public(method=False)
+def get_rng_state() -> Tensor:
+    """The state of the CPU's default generator, a uint8 tensor."""
+    return get_state(random.default_generator)
+
+
+@public(method=False)
+def set_rng_state(new_state: Tensor) -> None:
+    """Have the CPU's default generator go on from a state."""
+    set_state(random.default_generator, new_state)
+
+
+random.Generator.get_state = get_state  # type: ignore[attr-defined]
+random.Generator.set_state = set_state  # type: ignore[attr-defined]
+random.get_rng_state, random.set_rng_state = get_rng_state, set_rng_state  # type: ignore[attr-defined]

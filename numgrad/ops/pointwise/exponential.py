@@ -1,0 +1,335 @@
+"""Exponentials, logarithms, powers and roots, sigmoid and tanh: each with its derivative beside it.
+
+Integers and bools give floating-point numbers of the default dtype unless it says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from numgrad_kernels import scalar
+
+from ...core.tensor import Tensor
+from ...core.types import bool_, complex128, float64, get_default_dtype, int64
+from ..memory.copying import convert
+from ..memory.overwriting import write_out
+from ..table.arguments import wrong_kind
+from ..table.dispatch import unary
+from ..table.elementwise import pointwise
+from ..table.op import composite, export, public
+from .arithmetic import abs, conj, mul
+from .comparison import where
+
+_LN2, _LN10 = math.log(2), math.log(10)
+
+
+@pointwise("ExpBackward0", result="float", dtypes="bifc")
+def exp(input):
+    """e to the power of the number."""
+    return scalar.exp(input)
+
+
+@exp.gradient("input")
+def _(grad, out):
+    return grad * conj(out)
+
+
+@pointwise("LogBackward0", result="float", dtypes="bifc")
+def log(input):
+    """The natural logarithm."""
+    return scalar.log(input)
+
+
+@log.gradient("input")
+def _(grad, input):
+    return grad / conj(input)
+
+
+@pointwise("TanhBackward0", result="float", dtypes="bifc")
+def tanh(input):
+    """The hyperbolic tangent."""
+    return scalar.tanh(input)
+
+
+@tanh.gradient("input")
+def _(grad, out):
+    return tanh_backward(grad, out)
+
+
+@pointwise("TanhBackwardBackward0", dtypes="fc", inplace=False, export=False)
+def tanh_backward(grad_output, output):
+    """``grad_output * (1 - output**2)``: one operation to record where the gradient itself is differentiated."""
+    return grad_output * conj(1 - output * output)
+
+
+@tanh_backward.gradient("grad_output")
+def _(grad, output):
+    return conj(tanh_backward(conj(grad), output))
+
+
+@tanh_backward.gradient("output")
+def _(grad, grad_output, output):
+    return -2 * conj(grad) * grad_output * conj(output)
+
+
+@pointwise("SigmoidBackward0", result="float", dtypes="bifc")
+def sigmoid(input):
+    """``1 / (1 + exp(-input))``."""
+    return scalar.sigmoid(input)
+
+
+@sigmoid.gradient("input")
+def _(grad, out):
+    return sigmoid_backward(grad, out)
+
+
+@pointwise("SigmoidBackwardBackward0", dtypes="fc", inplace=False, export=False)
+def sigmoid_backward(grad_output, output):
+    """``grad_output * (1 - output) * output``, one operation for the same reason."""
+    return grad_output * conj((1 - output) * output)
+
+
+@sigmoid_backward.gradient("grad_output")
+def _(grad, output):
+    return conj(sigmoid_backward(conj(grad), output))
+
+
+@sigmoid_backward.gradient("output")
+def _(grad, grad_output, output):
+    return conj(grad) * grad_output * conj(1 - 2 * output)
+
+
+@pointwise("Exp2Backward0", result="float", dtypes="bifc")
+def exp2(input):
+    """2 to the power of the number."""
+    return scalar.exp2(input)
+
+
+@exp2.gradient("input")
+def _(grad, out):
+    return grad * conj(out) * _LN2
+
+
+@pointwise("Expm1Backward0", result="float", dtypes="bifc")
+def expm1(input):
+    """``exp(input) - 1``, accurate near 0."""
+    return scalar.expm1(input)
+
+
+@expm1.gradient("input")
+def _(grad, out):
+    return grad * conj(out + 1)
+
+
+@pointwise("Log1PBackward0", result="float", dtypes="bifc")
+def log1p(input):
+    """``log(1 + input)``, accurate near 0."""
+    return scalar.log1p(input)
+
+
+@log1p.gradient("input")
+def _(grad, input):
+    return grad / conj(input + 1)
+
+
+@pointwise("Log2Backward0", result="float", dtypes="bifc")
+def log2(input):
+    """The logarithm to the base 2."""
+    return scalar.log2(input)
+
+
+@log2.gradient("input")
+def _(grad, input):
+    return grad / conj(input * _LN2)
+
+
+@pointwise("Log10Backward0", result="float", dtypes="bifc")
+def log10(input):
+    """The logarithm to the base 10."""
+    return scalar.log10(input)
+
+
+@log10.gradient("input")
+def _(grad, input):
+    return grad / conj(input * _LN10)
+
+
+# -- powers and roots -------------------------------------------------------------------------------------------
+
+
+_EXPONENTS = {"exponent": frozenset({0, 0.5, 1, 2, 3, -0.5, -1, -2})}
+
+
+@pointwise("PowBackward0", dtypes="bifc", baked=_EXPONENTS, export=False)
+def pow_number(input, *, exponent=1):
+    """``input ** exponent`` for a number ``exponent``."""
+    return scalar.pow(input, exponent)
+
+
+@pow_number.gradient("input")
+def _(grad, input, exponent):
+    return where(exponent == 0, 0, grad * conj(exponent * pow_number(input, exponent=exponent - 1)))
+
+
+@pointwise("PowBackward1", dtypes="c", numbers={"input": "PowBackward2", "exponent": "PowBackward0"}, export=False)
+def pow_complex(input, exponent):
+    """``input ** exponent`` for complex numbers, in its principal branch."""
+    # The real part of the exponent is positive where it is nearer to 1 than to -1.
+    nothing = (input == 0) & (scalar.abs(exponent - 1) < scalar.abs(exponent + 1))
+    return where(nothing, 0, scalar.pow(input, exponent))
+
+
+@pow_complex.gradient("input")
+def _(grad, input, exponent):
+    return where(exponent == 0, 0, grad * conj(exponent * pow_complex(input, exponent - 1)))
+
+
+@pow_complex.gradient("exponent")
+def _(grad, input, exponent, out):
+    nothing = (input == 0) & (abs(exponent - 1) <= abs(exponent + 1))
+    return grad * conj(where(nothing, 0, out * log(input)))
+
+
+@pointwise(
+    "PowBackward1", dtypes="bifc", refused={bool_: "\"pow\" not implemented for 'Bool'"}, export=False,
+    numbers={"input": "PowBackward2"}, complex=pow_complex,
+)
+def pow_tensor(input, exponent):
+    """``input ** exponent`` for two tensors, or a number and a tensor."""
+    return scalar.pow(input, exponent)
+
+
+@pow_tensor.gradient("input")
+def _(grad, input, exponent):
+    return where(exponent == 0, 0, grad * conj(exponent * pow_tensor(input, exponent - 1)))
+
+
+@pow_tensor.gradient("exponent")
+def _(grad, input, exponent, out):
+    # Where the base is 0 the logarithm is infinite, but the power stays 0 for every positive exponent.
+    return grad * conj(where((input == 0) & (exponent >= 0), 0, out * log(input)))
+
+
+def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
+    """``input ** exponent``, either of which may be a number.
+
+    Raises:
+        RuntimeError: an integer tensor to a negative integer power.
+    """
+    if out is not None:
+        return write_out("pow", out, pow(input, exponent))
+    short = _powers.get((exponent.__class__, exponent)) if exponent.__class__ in (int, float) else None
+    if short is not None and isinstance(input, Tensor) and input._layout.type.dtype.is_floating_point:
+        return short(input)
+    if not isinstance(exponent, int | float):
+        return pow_tensor(input, exponent)
+    return pow_number(_power_base(input, exponent), exponent=exponent)
+
+
+#: The powers that have a kernel of their own.
+_powers = {
+    (kind, kind(exponent)): unary(pow_number.op.with_statics({"exponent": kind(exponent)}))
+    for exponent in _EXPONENTS["exponent"]
+    for kind in (int, float)
+    if kind(exponent) == exponent
+}
+
+
+export("pow", pow)
+
+
+@public(function=False, direct=True)
+def pow_(input: Tensor, exponent: Any) -> Tensor:
+    """``pow`` in place."""
+    if not isinstance(exponent, int | float):
+        return pow_tensor.inplace(input, exponent)
+    if _power_base(input, exponent) is not input:
+        raise RuntimeError(
+            f"result type {get_default_dtype().legacy} can't be cast to the desired output type {input.dtype.legacy}"
+        )
+    return pow_number.inplace(input, exponent=exponent)
+
+
+def _power_base(input: Tensor, exponent: float) -> Tensor:
+    """The base in the dtype of the power."""
+    if not isinstance(input, Tensor):
+        raise wrong_kind("pow", "input", 1, Tensor, input)
+    if input.is_floating_point() or input.is_complex():
+        return input
+    if isinstance(exponent, int):
+        if exponent < 0:
+            raise RuntimeError(
+                "Integers to negative integer powers are not allowed: "
+                f"a {input.dtype} tensor of shape {list(input.shape)} to the power {exponent}."
+            )
+        return convert(input, int64) if input.dtype is bool_ else input
+    return convert(input, get_default_dtype())
+
+
+@pointwise("SqrtBackward0", result="float", dtypes="bifc")
+def sqrt(input):
+    """The square root."""
+    return scalar.sqrt(input)
+
+
+@sqrt.gradient("input")
+def _(grad, out):
+    return grad / (2 * conj(out))
+
+
+@composite
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2**other``."""
+    return mul(input, pow(2.0, other))
+
+
+@composite(direct=True)
+def square(input: Tensor) -> Tensor:
+    """``input ** 2``."""
+    return pow(input, 2)
+
+
+@public(function=False, direct=True)
+def square_(input: Tensor) -> Tensor:
+    """``square`` in place."""
+    return pow_(input, 2)
+
+
+@pointwise("RsqrtBackward0", result="float", dtypes="bifc")
+def rsqrt(input):
+    """``1 / sqrt(input)``: infinite at 0."""
+    return 1 / scalar.sqrt(input)
+
+
+@rsqrt.gradient("input")
+def _(grad, out):
+    return grad * -0.5 * conj(out * out * out)
+
+
+@composite
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent`` computed in float64, or complex128; either may be a number."""
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        raise TypeError(
+            "float_power(): one of 'input' and 'exponent' must be Tensor, not "
+            f"{type(input).__name__} and {type(exponent).__name__}"
+        )
+    return pow(_double(input), _double(exponent))
+
+
+def _double(value: Any) -> Any:
+    if not isinstance(value, Tensor):
+        return value if isinstance(value, complex) else float(value)
+    return convert(value, complex128 if value.dtype.is_complex else float64)
+
+
+@public(function=False)
+def float_power_(input: Tensor, exponent: Any) -> Tensor:
+    """``float_power`` in place, of a float64 tensor."""
+    if input.dtype is not float64:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {input.dtype.legacy} but the operation's result requires dtype "
+            f"Double (shape {list(input.shape)})"
+        )
+    return pow_(input, _double(exponent))

@@ -1,0 +1,164 @@
+"""Dimensions repeated without copying: expand, broadcast_to; and dimensions added to have so many at least."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...core import layout as layouts
+from ...core import types
+from ...core.layout import Layout, broadcast_strides, layout_of
+from ...core.tensor import Tensor
+from ...core.types import Size
+from ..batching.batches import physical, size_of
+from ..table.lookup import lookup
+from ..table.op import check_tensors, composite, named, public
+from ..table.planned import planned
+from .dimensions import unsqueeze_op
+from .views import reshape, sizes_of
+
+
+@planned("ExpandBackward0", view=True)
+def expand_op(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
+    missing = len(shape) - len(input.shape)
+    strides = list(broadcast_strides(input.shape, input.strides, shape))
+    for dim in range(missing - 1, -1, -1):
+        if shape[dim] == 1:
+            strides[dim] = shape[dim + 1] * strides[dim + 1] if dim + 1 < len(shape) else 1
+    return layout_of(input.type, shape, tuple(strides)), 0
+
+
+@expand_op.batched
+def _(input, shape):
+    size, own = size_of(input), input._layout.shape
+    return expand_op(reshape(physical(input), (size, *(1,) * (len(shape) - len(own)), *own)), (size, *shape))
+
+
+@expand_op.gradient("input")
+def _(grad):
+    return grad  # the engine sums over what was repeated
+
+
+@lookup(function=False)
+def expand(input: Layout, *sizes: Any, size: Any = None) -> Any:
+    """The tensor repeated along dimensions of size 1 (or new ones in front) without copying; -1 keeps a size.
+
+    Raises:
+        RuntimeError: a size other than 1 would have to change.
+    """
+    wanted = sizes_of(sizes, size, "expand(): argument 'size'")
+    missing = len(wanted) - len(input.shape)
+    if missing < 0:
+        raise RuntimeError(
+            f"expand({input.type.name}{{{list(input.shape)}}}, size={list(wanted)}): the number of sizes provided "
+            f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(input.shape)})"
+        )
+    shape = []
+    for position, goal in enumerate(wanted):
+        extent = input.shape[position - missing] if position >= missing else None
+        if goal < 0 and extent is None:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({goal}) isn't allowed in a leading, non-existing dimension "
+                f"{position}"
+            )
+        if goal != -1 and (goal < 0 or extent not in (None, 1, goal)):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({goal}) must match the existing size ({extent}) at non-singleton "
+                f"dimension {position}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(input.shape)}"
+            )
+        shape.append(extent if goal == -1 else goal)
+    return expand_op, (tuple(shape),)
+
+
+@composite(function=False)
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor expanded to the shape of ``other``."""
+    return expand(input, other._layout.shape)
+
+
+@composite
+def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+    """The tensor expanded to a shape: ``expand``, with NumPy's name."""
+    return expand(input, sizes_of(sizes, size, "broadcast_to(): argument 'size'"))
+
+
+@composite(method=False)
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The tensors, given one by one or as one sequence, expanded to their common shape.
+
+    Raises:
+        RuntimeError: they have none.
+    """
+    several: Any = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
+    if not several:
+        raise RuntimeError("expected a non-empty list of Tensors")
+    shape = layouts.broadcast_shapes(*[tensor._layout.shape for tensor in several])
+    return tuple([tensor if tensor._layout.shape == shape else expand_op(tensor, shape) for tensor in several])
+
+
+@public(method=False)
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes (ints stand for one dimension) have when they are broadcast.
+
+    Raises:
+        RuntimeError: there is none.
+        ValueError: a size is negative.
+    """
+    normal = [(shape,) if isinstance(shape, int) else tuple(map(operator.index, shape)) for shape in shapes]
+    if any(extent < 0 for shape in normal for extent in shape):
+        raise ValueError("Attempting to broadcast a dimension with negative length!")
+    result = [1] * max(map(len, normal), default=0)
+    for number, shape in enumerate(normal):
+        for place in range(-1, -len(shape) - 1, -1):
+            if result[place] == 1:
+                result[place] = shape[place]
+            elif shape[place] not in (1, result[place]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[place]} at {place}! Mismatching argument at "
+                    f"index {number} had {shape}; but expected shape should be broadcastable to {result}"
+                )
+    return types.size_of(tuple(result))
+
+
+# -- more dimensions ----------------------------------------------------------------------------------------------
+
+
+def _for_each(function: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
+    """Decorate a function of one tensor: of several, or of a sequence of them, it gives a tuple."""
+    name = function.__name__
+
+    def call(*tensors: Any) -> Any:
+        several = len(tensors) != 1 or isinstance(tensors[0], tuple | list)
+        given = tensors[0] if several and len(tensors) == 1 else tensors
+        for tensor in given:
+            check_tensors(name, input=tensor)
+        results = tuple([function(tensor) for tensor in given])
+        return results if several else results[0]
+
+    return composite(named(call, name, function.__doc__), method=False)
+
+
+@_for_each
+def atleast_1d(input: Tensor) -> Tensor:
+    """The tensor with at least one dimension; several tensors, also as a sequence, give a tuple."""
+    return input if input._layout.shape else reshape(input, (1,))
+
+
+@_for_each
+def atleast_2d(input: Tensor) -> Tensor:
+    """The tensor with at least two dimensions, new ones in front; several tensors give a tuple."""
+    if not input._layout.shape:
+        return reshape(input, (1, 1))
+    return unsqueeze_op(input, 0) if len(input._layout.shape) == 1 else input
+
+
+@_for_each
+def atleast_3d(input: Tensor) -> Tensor:
+    """The tensor with at least three dimensions, a vector being (1, n, 1) and a matrix (n, m, 1)."""
+    if not input._layout.shape:
+        return reshape(input, (1, 1, 1))
+    if len(input._layout.shape) == 1:
+        return unsqueeze_op(unsqueeze_op(input, 0), 2)
+    return unsqueeze_op(input, 2) if len(input._layout.shape) == 2 else input
