@@ -13,14 +13,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import llvmlite.ir as ir
-import numba
 from numba.core import cgutils, types
+from numba.core.targetconfig import ConfigStack
 from numba.extending import intrinsic
 
-from .store import OPTIONS
-
-#: Decorates the function of a loop's rounds.
-part = numba.njit(no_cpython_wrapper=True, **OPTIONS)
+from .passes import KernelCompiler
 
 
 def with_parts(text: str) -> str:
@@ -39,7 +36,7 @@ def with_parts(text: str) -> str:
     module.body[at:at] = parts
     if any(isinstance(node, ast.Name) and node.id == "prange" for node in ast.walk(module)):
         raise TypeError("a loop over prange must be one over prange(count), in the kernel itself")
-    module.body.insert(0, ast.parse(f"from {__name__} import parallel_for, part").body[0])
+    module.body[:0] = ast.parse(f"from numba import njit\nfrom {__name__} import parallel_for").body
     return ast.unparse(ast.fix_missing_locations(module))
 
 
@@ -81,7 +78,7 @@ class _Loops(ast.NodeTransformer):
         given = sorted({node.id for node in names} & known)
         variables.elts = [ast.Name(name, ast.Load()) for name in given]
         (function,) = ast.parse(
-            f"@part\ndef rounds_{number}({', '.join(['_first', '_stop', *given])}):\n"
+            f"@njit\ndef rounds_{number}({', '.join(['_first', '_stop', *given])}):\n"
             f"    for {index.id} in range(_first, _stop):\n        pass"
         ).body
         function.body[0].body = body  # type: ignore[attr-defined]
@@ -105,19 +102,18 @@ def parallel_for(typing_context: Any, function: Any, count: Any, arguments: Any)
 
     An error in one of them is not told: a kernel must raise none.
     """
-    signature = types.void(function, types.int64, arguments)
-    rounds = function.get_call_type(typing_context, (types.int64, types.int64, *arguments.types), {})
-    compiled = function.dispatcher.overloads[rounds.args]
+    variables = map(types.unliteral, arguments.types)  # type: ignore[attr-defined]
+    rounds = types.void(types.int64, types.int64, *variables)
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         _, count, given = values
-        context.active_code_library.add_linking_library(compiled.library)
+        compiled = _compiled_within(context, function.dispatcher.py_func, rounds)
         get_threads = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_INT32, []), "get_num_threads")
         threads = builder.call(get_threads, [])
         pieces = builder.sext(threads, _INT64)
         bound = cgutils.pack_struct(builder, [given, count, pieces])
         data = cgutils.alloca_once_value(builder, bound)
-        callback = _callback(context, builder.module, builder.function.name, compiled.fndesc, rounds, bound.type)
+        callback = _callback(context, builder.module, builder.function.name, compiled, rounds, bound.type)
         # A loop over elements one byte apart, the first at address 0: the address of each is its number.
         loop = [cgutils.alloca_once_value(builder, value) for value in (_BYTES(None), pieces, _INT64(1))]
         run = cgutils.get_or_insert_function(builder.module, _RUN, "numba_parallel_for")
@@ -125,7 +121,24 @@ def parallel_for(typing_context: Any, function: Any, count: Any, arguments: Any)
         builder.call(run, [pointers[0], *loop, pointers[1], _INT64(0), _INT64(1), threads])
         return context.get_dummy_value()
 
-    return signature, generate
+    return types.void(function, types.int64, arguments), generate
+
+
+def _compiled_within(context: Any, function: Any, signature: Any) -> Any:
+    """The descriptor of a function whose code becomes part of the library that is being made.
+
+    Calling it as a compiled function would do the same, but Numba would first optimise it by itself and make machine
+    code of it that nobody runs.
+    """
+    flags = ConfigStack.top_or_none().copy()
+    flags.no_compile = flags.no_cpython_wrapper = True
+    library = context.active_code_library
+    compiler = KernelCompiler(
+        context.typing_context, context, library, signature.args, signature.return_type, flags, {}
+    )
+    compiled = compiler.compile_extra(function)
+    library.get_function(compiled.fndesc.llvm_func_name).linkage = "linkonce_odr"  # dropped where it is inlined
+    return compiled.fndesc
 
 
 _INT32, _INT64, _BYTES = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()

@@ -28,6 +28,9 @@ BLOCK = 4096
 #: Elements that a loop over arrays of any strides takes at once.
 LANES = 64
 
+#: How the innermost function of a kernel is compiled: as the kernel itself is, without wrappers.
+_NJIT = '@njit(error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)'
+
 #: Names that a kernel's text uses itself: no variable may be called so.
 _OWN_NAMES = {
     *["bool_", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "nest", "njit", "piece", "prange"],
@@ -181,7 +184,7 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", ne
     lines += ["", ""]
 
     if parallel or nest:
-        lines += ['@njit(error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True)']
+        lines += [_NJIT]
     lines += [f"def {'loop' if parallel or nest else 'kernel'}({signature}):"]
     for operand in scalars:
         variable = variables[operand.name]

@@ -37,8 +37,10 @@ from . import cache, libm, overloads
 from .facts import Facts
 
 #: Every kernel is compiled so: IEEE results (division by zero gives infinity, NaN is never assumed away), except
-#: that a product may be fused with the sum it feeds.
-OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}, "boundscheck": False, "no_cfunc_wrapper": True}
+#: that a product may be fused with the sum it feeds.  Kernels allocate nothing, so nothing counts references.
+OPTIONS = {
+    "error_model": "numpy", "fastmath": {"contract"}, "boundscheck": False, "no_cfunc_wrapper": True, "_nrt": False
+}  # fmt: skip
 
 #: Beginnings of the names of Numba's settings (``NUMBA_...``) that a kernel's machine code does not depend on: what
 #: concerns threads, Numba's own cache and GPUs, and the switch under which nothing is compiled at all.
@@ -205,15 +207,17 @@ def _module(stem: str) -> Any:
 def _compile(module: Any, source: str, text: str, arguments: tuple[types.Type, ...], parallel: bool) -> Any:
     if numba.config.DISABLE_JIT:
         raise RuntimeError("NUMBA_DISABLE_JIT is set, and numgrad computes with kernels that Numba compiles")
+    from .passes import KernelCompiler  # like the rest of the compiler not needed by a process that only loads kernels
+
     overloads.register()
     module.__file__ = source
     if parallel:
-        from .parallel import with_parts  # which a process that only loads kernels does not need
+        from .parallel import with_parts
 
         text = with_parts(text)
     linecache.cache[source] = (len(text), None, text.splitlines(keepends=True), source)
     exec(compile(text, source, "exec"), module.__dict__)
-    dispatcher = numba.njit(nogil=parallel, **OPTIONS)(module.kernel)
+    dispatcher = numba.njit(nogil=parallel, pipeline_class=KernelCompiler, **OPTIONS)(module.kernel)
     with _no_collections():
         dispatcher.compile(types.void(*arguments))
     (compiled,) = dispatcher.overloads.values()

@@ -197,7 +197,7 @@ from numba import njit, prange
 from numpy import float32
 
 
-@njit(error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@njit(error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
 def loop(input, out):
     for i0 in range(out.shape[0]):
         for i in range(out.shape[1]):

@@ -105,16 +105,16 @@ def cumsum_blocks(x, backwards, totals: Out, out: Out):
         totals[block] = _sum_block(x[low:high], backwards, out[low:high])
 
 
-def join_blocks(totals, backwards, out: InOut):
-    """What ``cumsum_blocks`` gives as the running sums of the whole row."""
-    before = np.empty(totals.size, T)
-    total = T(0)
+def join_blocks(totals: InOut, backwards, out: InOut):
+    """What ``cumsum_blocks`` gives as the running sums of the whole row; each total becomes the sum of those before."""
+    before = T(0)
     for i in range(totals.size):
         following = totals.size - 1 - i if backwards else i
-        before[following] = total
-        total += totals[following]
+        total = totals[following]
+        totals[following] = before
+        before += total
     for block in prange(totals.size):
-        _add_to(out[block * BLOCK : (block + 1) * BLOCK], before[block])
+        _add_to(out[block * BLOCK : (block + 1) * BLOCK], totals[block])
 
 
 def cumsum_columns(x, length, inner, backwards, out: Out):
