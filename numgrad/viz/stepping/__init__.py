@@ -120,14 +120,10 @@ def _find_names(
     """Name the tensors that the steps have to do with."""
     names = known_names(module, given or {})
     for step in steps:
-        for entry in step.accumulated:
-            found = names.of(entry.tensor)
-            if found is not None:
-                run.names[id(entry.tensor)] = found
-        for number in range(len(step.gradients)):
-            found = names.of_output(step.node.sequence, number)
-            if found is not None:
-                run.outputs[step.node.sequence, number] = found
+        slots = [(step.node.sequence, number) for number in range(len(step.gradients))]
+        known = {slot: names.of_output(*slot) for slot in slots}
+        known.update({entry.slot: names.of(entry.tensor) for entry in step.accumulated})
+        run.names.update({slot: name for slot, name in known.items() if name is not None})
 
 
 class Steps(Sequence[Step]):

@@ -15,7 +15,6 @@ from dataclasses import replace
 from html import escape
 from typing import NamedTuple
 
-from ...autograd.node import AccumulateGrad
 from ...core.tensor import Tensor
 from ..graph.drawing import Drawing
 from ..graph.picture import Arrow, Box, GradientRow, Picture, Row, Slot, gradient_row, leaves_row
@@ -85,11 +84,10 @@ def _known(steps: Sequence[Step], longest: bool = False) -> _Known:
         for entry in step.accumulated:
             if entry.after is None:
                 continue
-            slot = step.node.sequence, 0 if isinstance(step.node, AccumulateGrad) else entry.tensor.output_nr
             text = _in_short(entry.after, 1)[0]
-            known.kept[slot] = max(known.kept.get(slot, ""), text, key=len) if longest else text
+            known.kept[entry.slot] = max(known.kept.get(entry.slot, ""), text, key=len) if longest else text
             if entry.before is None:
-                known.first.add(slot)
+                known.first.add(entry.slot)
         for result in step.results:
             known.sent[step.node.sequence, result.index] = "".join(_elements(result.gradient, 1))
     return known

@@ -21,7 +21,7 @@ from ...autograd.watching import NODE, RULE, Watcher
 from ...core.tensor import Tensor
 from ..graph.boxes import hooks_at
 from ..values import snapshot
-from .rules import packed_by, remark, rules_of, saved_by
+from .rules import remark, rules_of, saved_by
 from .step import Accumulated, Result, Run, Step
 
 
@@ -120,12 +120,15 @@ class StepRecording(Watcher):
 
     def _targets(self, node: Node) -> tuple[Accumulated, ...]:
         """The tensors that keep their gradient here, with what they have before."""
-        tensors: list[Any] = []
+        tensors: dict[int, Any] = {}  # by the number of the output
         if isinstance(node, AccumulateGrad):
-            tensors.append(node.variable)
+            tensors[0] = node.variable
         elif node.attached is not None:
-            tensors += [weak() for weak in node.attached.tensor_hooks.retained.values()]
-        return tuple([Accumulated(tensor, self._kept(tensor._grad)) for tensor in tensors if tensor is not None])
+            tensors = {number: weak() for number, weak in node.attached.tensor_hooks.retained.items()}
+        return tuple([
+            Accumulated(tensor, (node.sequence, number), self._kept(tensor._grad))
+            for number, tensor in tensors.items() if tensor is not None
+        ])
 
     # -- its rule -----------------------------------------------------------------------------------------------
 
@@ -142,8 +145,8 @@ class StepRecording(Watcher):
             )
         elif step.hooks and step.arrived[0] is not None:
             step.changed = not _same(step.arrived[0], step.gradients[0])
-        step.saved = {name: self._kept(value) for name, value in saved_by(step.node).items()}
-        step.packed = packed_by(step.node)
+        saved, step.packed = saved_by(step.node)
+        step.saved = {name: self._kept(value) for name, value in saved.items()}
         attached = step.node.attached
         if attached is not None and attached.post_hooks:
             hooks = attached.post_hooks

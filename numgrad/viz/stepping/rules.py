@@ -90,40 +90,32 @@ def _is_real(node: Node) -> bool:
     return not any(other.output(number).type.dtype.is_complex for other, number in outputs)
 
 
-def saved_by(node: Node) -> dict[str, Any]:
-    """What the rules of a node will use besides the gradient, by the names that they use.
+def saved_by(node: Node) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What the rules of a node will use besides the gradient, by the names that they use; and what hooks have packed.
 
-    What hooks have packed is left out, since unpacking it may have effects; so is all if something is freed or was
-    changed in place, about which backward itself is to complain.
+    Of the latter there are the names alone, since unpacking it may have effects.  There is nothing if something is
+    freed, and no value if something was changed in place, about which backward itself is to complain.
     """
     node = acting(node)
     if not isinstance(node, SavingNode) or node.is_freed():
-        return {}
+        return {}, ()
     names = node.names if isinstance(node, OpNode) else node.saved_names()
+    packed = tuple([name for index, name in enumerate(names) if node.is_packed(index)])
     try:
         values = {name: node.unpack_one(index) for index, name in enumerate(names) if not node.is_packed(index)}
     except RuntimeError:
-        return {}
+        return {}, packed
     if isinstance(node, OpNode):
         used = {name for rule in rules_of(node) if rule.function is not None for name in parameters(rule.function)}
         values.update({name: value for name, value in node.constants.items() if name in used})
         order = [*node.op.parameters, *values]
-        return {name: values[name] for name in sorted(values, key=order.index)}
-    return values
+        values = {name: values[name] for name in sorted(values, key=order.index)}
+    return values, packed
 
 
 def attribute(node: Node, name: str) -> str:
     """The name by which the node's attributes, and pictures, know what its rules call ``name``."""
     return public_name(name) if isinstance(acting(node), OpNode) else name
-
-
-def packed_by(node: Node) -> tuple[str, ...]:
-    """The names of what hooks have packed, of all that a node has saved."""
-    node = acting(node)
-    if not isinstance(node, SavingNode) or node.is_freed():
-        return ()
-    names = node.names if isinstance(node, OpNode) else node.saved_names()
-    return tuple([name for index, name in enumerate(names) if node.is_packed(index)])
 
 
 def gradient_names(node: Node) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...autograd.node import AccumulateGrad, Node
 from ..graph.drawing import Drawing
+from ..graph.picture import Slot
 from ..values import value_text
 from .rules import Rule, attribute, gradient_names
 
@@ -21,20 +22,13 @@ class Run:
         limit: elements up to which a tensor is copied; larger ones are summarized.
         drawing: the graph before backward, if it can be drawn.
         count: how many steps there are.
-        names: by the identity of a tensor that a step accumulates into, what it is called.
-        outputs: by a node's number and that of its output, what that is called.
+        names: what outputs of nodes are called, and leaves, as the only outputs of their AccumulateGrads.
     """
 
     limit: float
     drawing: Drawing | None
     count: int = 0
-    names: dict[int, str] = field(default_factory=dict)
-    outputs: dict[tuple[int, int], str] = field(default_factory=dict)
-
-
-def tensor_name(run: Run, tensor: Any) -> str:
-    """What a tensor is called in texts."""
-    return run.names.get(id(tensor)) or f"a tensor of shape {list(tensor.shape)}"
+    names: dict[Slot, str] = field(default_factory=dict)
 
 
 @dataclass(eq=False, repr=False)
@@ -82,10 +76,12 @@ class Accumulated:
 
     Attributes:
         tensor: the tensor.
+        slot: the number of the node at which its gradient arrives, and that of the node's output.
         before, after: its ``grad`` at the beginning and at the end of the step, or None.
     """
 
     tensor: Any
+    slot: Slot
     before: Any
     after: Any = None
 
@@ -135,7 +131,7 @@ class Step:
 
     @property
     def outermost(self) -> Step:
-        """The step that all others ran within: its own node may belong to a graph that was made in backward."""
+        """The step around all that it ran within, or itself; its own node may belong to a graph made in backward."""
         step = self
         while step.outer is not None:
             step = step.outer
@@ -158,11 +154,10 @@ class Step:
     def title(self) -> str:
         """The node's name in short, and what it made or accumulates into."""
         name = self.name.removeprefix("torch::autograd::")
-        if isinstance(self.node, AccumulateGrad):
-            leaf = self.node.variable
-            return f"{name} of {self.run.names.get(id(leaf)) or f'a leaf of shape {list(leaf.shape)}'}"
-        known = [self.run.outputs.get((self.node.sequence, number)) for number in range(len(self.gradients))]
-        made = [output for output in known if output is not None]
+        slots = [(self.node.sequence, number) for number in range(len(self.gradients))]
+        made = [self.run.names[slot] for slot in slots if slot in self.run.names]
+        if isinstance(self.node, AccumulateGrad) and not made:
+            made = [f"a leaf of shape {list(self.node.variable.shape)}"]
         return f"{name} of {', '.join(made)}" if made else name
 
     def __repr__(self) -> str:
@@ -254,7 +249,7 @@ def _target(step: Step, result: Result) -> str:
         return "  taken away by a hook"
     node = result.node
     if isinstance(node, AccumulateGrad):
-        name = step.run.names.get(id(node.variable), "leaf")
+        name = step.run.names.get((node.sequence, 0), "leaf")
     else:
         name = node.name().removeprefix("torch::autograd::")
     return f"  -> {name}" if result.step is None else f"  -> step {result.step} ({name})"
@@ -262,11 +257,13 @@ def _target(step: Step, result: Result) -> str:
 
 def _accumulated(step: Step) -> Iterator[str]:
     for entry in step.accumulated:
-        name = step.run.names.get(id(entry.tensor))
-        if name is None and isinstance(step.node, AccumulateGrad):
+        name = step.run.names.get(entry.slot)
+        if name is not None:
+            owner = f"{name}.grad"
+        elif isinstance(step.node, AccumulateGrad):
             owner = "its grad"
         else:
-            owner = f"grad of {tensor_name(step.run, entry.tensor)}" if name is None else f"{name}.grad"
+            owner = f"grad of a tensor of shape {list(entry.tensor.shape)}"
         yield _line(f"  {owner} before = ", entry.before)
         yield _line(f"  {owner} after = ", entry.after)
 
