@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import warnings
+from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any, TextIO
 
@@ -28,26 +29,24 @@ from ..devices import kernel_listeners, launches
 _FEW = 4
 
 
+@dataclass(slots=True, eq=False)
 class _Entry:
     """An operation, a node's rule or a block of the program that has begun."""
 
-    __slots__ = ("apart", "begun", "depth", "is_block", "printed", "text")
-
-    def __init__(self, text: str, depth: int, is_block: bool):
-        self.text = text
-        self.is_block = is_block
-        self.depth = depth
-        self.printed = False  # whether its line stands already, since something is done within it
-        self.apart = 0  # what this thread had spent on making kernels and on printing when it began
-        self.begun = 0
+    text: str
+    depth: int
+    is_block: bool
+    printed: bool = False  # whether its line stands already, since something is done within it
+    overhead: int = 0  # what this thread had spent on making kernels and on printing when it began
+    begun: int = 0
 
 
-class _Here(threading.local):
+class _ThreadState(threading.local):
     """What one thread is doing."""
 
     def __init__(self) -> None:
         self.entries: list[_Entry] = []
-        self.apart = 0  # nanoseconds spent on making kernels and on printing
+        self.overhead = 0  # nanoseconds spent on making kernels and on printing
 
 
 class debug(Watcher):  # noqa: N801 - it is used as a function
@@ -97,7 +96,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         self.level = level
         self.file = file
         self._entered = threading.Lock()
-        self._here = _Here()
+        self._thread_state = _ThreadState()
         self._shown: set[Any] = set()  # kernels whose text was printed
 
     def __enter__(self) -> debug:
@@ -144,7 +143,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
             self._end(token, perf_counter_ns(), () if token.is_block else result)
 
     def _launched(self, launch: Any) -> None:
-        if not self._is_of_this_thread():
+        if not self._watches_this_thread():
             return
         begun = perf_counter_ns()
         kernel = launch.kernel
@@ -155,38 +154,38 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         taken = f"{launch.time * 1e6:.1f} us, {launch.bandwidth:.2f} GB/s"
         where = ", on several threads" if launch.parallel else f", on {launch.device}" * (launch.device != "cpu")
         self._print_within(f"{name}: {counted(launch.elements, 'element')}, {launch.bytes} bytes, {taken}{where}")
-        self._here.apart += perf_counter_ns() - begun
+        self._thread_state.overhead += perf_counter_ns() - begun
 
     def _made(self, name: str, begun: int, ended: int) -> None:
-        if self._is_of_this_thread():
+        if self._watches_this_thread():
             if self.level >= 3:
                 self._print_within(f"kernel {name} made in {(ended - begun) / 1e6:.1f} ms")
-            self._here.apart += perf_counter_ns() - begun
+            self._thread_state.overhead += perf_counter_ns() - begun
 
-    def _is_of_this_thread(self) -> bool:
+    def _watches_this_thread(self) -> bool:
         return any(watcher is self for watcher in state.watchers)
 
     # -- what it prints -------------------------------------------------------------------------------------
 
     def _begin(self, name: str, arguments: Any, *, is_block: bool = False) -> _Entry:
         begun = perf_counter_ns()
-        here = self._here
-        self._print_open(here)
+        thread_state = self._thread_state
+        self._print_open(thread_state)
         text = " ".join([name, *filter(None, map(self._described, arguments))])
-        entry = _Entry(text, len(here.entries), is_block)
-        here.entries.append(entry)
+        entry = _Entry(text, len(thread_state.entries), is_block)
+        thread_state.entries.append(entry)
         entry.begun = perf_counter_ns()
-        here.apart += entry.begun - begun
-        entry.apart = here.apart
+        thread_state.overhead += entry.begun - begun
+        entry.overhead = thread_state.overhead
         return entry
 
     def _end(self, entry: _Entry, ended: int, results: Any) -> None:
         """Print the results, None for an error."""
-        here = self._here
-        if entry not in here.entries:  # it ended, and then another watcher raised an error
+        thread_state = self._thread_state
+        if entry not in thread_state.entries:  # it ended, and then another watcher raised an error
             return
-        del here.entries[here.entries.index(entry) :]
-        taken = ended - entry.begun - (here.apart - entry.apart)
+        del thread_state.entries[thread_state.entries.index(entry) :]
+        taken = ended - entry.begun - (thread_state.overhead - entry.overhead)
         outcome = "failed" if results is None else self._outcome(results)
         if self.level >= 2:
             outcome = f"{outcome} {taken / 1e3:.1f} us".lstrip()
@@ -194,7 +193,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
             self._print(entry.depth, f"{entry.text} {outcome}".rstrip())
         elif outcome:
             self._print(entry.depth + 1, outcome)
-        here.apart += perf_counter_ns() - ended
+        thread_state.overhead += perf_counter_ns() - ended
 
     def _outcome(self, results: Any) -> str:
         texts = [text for text in map(self._result, results) if text]
@@ -220,18 +219,18 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
             return f"({', '.join(filter(None, map(self._described, value)))})"
         return repr(value) if isinstance(value, bool | int | float | complex | str | dtype) else ""
 
-    def _print_open(self, here: _Here) -> None:
+    def _print_open(self, thread_state: _ThreadState) -> None:
         """The lines of what has begun: something within is to be printed."""
-        for entry in here.entries:
+        for entry in thread_state.entries:
             if not entry.printed:
                 entry.printed = True
                 self._print(entry.depth, entry.text)
 
     def _print_within(self, *lines: str) -> None:
-        here = self._here
-        self._print_open(here)
+        thread_state = self._thread_state
+        self._print_open(thread_state)
         for line in lines:
-            self._print(len(here.entries), line)
+            self._print(len(thread_state.entries), line)
 
     def _print(self, depth: int, text: str) -> None:
         thread = threading.current_thread()

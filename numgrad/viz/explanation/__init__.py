@@ -10,12 +10,12 @@ from ...core.display import counted, shown_by
 from ...core.tensor import Tensor
 from .subject import Subject, described, listed
 from .tensors import (
+    anomalies,
     dependence_text,
     gradient_text,
     graph_text,
     hooks_text,
     memory_text,
-    remarkable,
     requires_text,
     text_of_node,
 )
@@ -96,7 +96,7 @@ def explain(tensor: Tensor | Node | Module | None, output: Tensor | None = None)
     if output is not None and not isinstance(output, Tensor):
         raise TypeError(f"explain(): argument 'output' must be Tensor, not {type(output).__name__}")
     if not isinstance(tensor, Tensor):
-        return Explanation(*account(tensor))
+        return Explanation(*explain_other(tensor))
     subject = Subject(tensor)
     topics = {
         "requires_grad": requires_text(subject),
@@ -112,10 +112,10 @@ def explain(tensor: Tensor | Node | Module | None, output: Tensor | None = None)
 
 
 #: What is said of anything but a tensor: a summary, and what there is to say by topic.
-Account = tuple[str, dict[str, str]]
+Explained = tuple[str, dict[str, str]]
 
 
-def account(thing: Any) -> Account:
+def explain_other(thing: Any) -> Explained:
     """The summary and the topics.
 
     Raises:
@@ -137,7 +137,7 @@ def account(thing: Any) -> Account:
     raise TypeError(f"explain(): argument 'tensor' must be Tensor, not {type(thing).__name__}{advice}")
 
 
-def _of_none() -> Account:
+def _of_none() -> Explained:
     return "None: there is no tensor.", {
         "a grad": "explain the tensor itself, not its grad, to be told why it has none.",
         "a grad_fn": "no recorded operation made the tensor; explain the tensor to be told why.",
@@ -146,11 +146,11 @@ def _of_none() -> Account:
     }
 
 
-def _of_node(node: Node) -> Account:
+def _of_node(node: Node) -> Explained:
     if isinstance(node, AccumulateGrad):
         leaf = node.variable
         return f"{node.name()}, a node: it adds what arrives to the grad of a leaf of {described(leaf)}.", {
-            "grad": "None." if leaf._grad is None else f"{described(leaf._grad)}{remarkable(leaf._grad)}."
+            "grad": "None." if leaf._grad is None else f"{described(leaf._grad)}{anomalies(leaf._grad)}."
         }
     receivers = [edge[0].name() for edge in node.edges if edge is not None]
     names = list(node.saved_names()) if isinstance(node, SavingNode) and not node.is_freed() else []
@@ -162,14 +162,14 @@ def _of_node(node: Node) -> Account:
     }
 
 
-def _of_module(module: Module) -> Account:
+def _of_module(module: Module) -> Explained:
     named = dict(module.named_parameters())
     learning = {name: parameter for name, parameter in named.items() if parameter.requires_grad}
     frozen = [name for name in named if name not in learning]
     missing = [name for name, parameter in learning.items() if parameter._grad is None]
     strange = [
         f"{name}{words}" for name, parameter in learning.items()
-        if parameter._grad is not None and (words := remarkable(parameter._grad))
+        if parameter._grad is not None and (words := anomalies(parameter._grad))
     ]
     have = len(learning) - len(missing)
     count = sum(parameter.numel() for parameter in named.values())

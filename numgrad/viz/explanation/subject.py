@@ -42,7 +42,7 @@ class Subject:
         if self.target is None:
             return []
         edge = (self.target, self.number)
-        return [node for node in alive(Node) if edge in getattr(node, "edges", ())]
+        return [node for node in live_objects(Node) if edge in getattr(node, "edges", ())]
 
     def described(self) -> str:
         """What it is, as the beginning of a sentence."""
@@ -69,20 +69,20 @@ def described_best(tensors: Sequence[Tensor]) -> str:
 _Class = TypeVar("_Class")
 
 
-def alive(cls: type[_Class]) -> list[_Class]:
+def live_objects(cls: type[_Class]) -> list[_Class]:
     """All objects of a class in this process."""
     return [thing for thing in gc.get_objects() if issubclass(type(thing), cls)]
 
 
-def on_the_same_memory(tensor: Tensor) -> list[Tensor]:
+def others_on_memory(tensor: Tensor) -> list[Tensor]:
     """The other tensors on a tensor's memory."""
     memory = tensor._storage
     own = set()  # what nodes keep of their own results is nothing that a program knows of
-    for node in alive(SavingNode):
+    for node in live_objects(SavingNode):
         saved: Any = getattr(node, "saved", None)
         if saved.__class__ is tuple:
             own |= {id(value) for index, value in enumerate(saved) if node.saved_output(index) is not None}
-    others = [other for other in alive(Tensor) if other is not tensor and id(other) not in own]
+    others = [other for other in live_objects(Tensor) if other is not tensor and id(other) not in own]
     return [other for other in others if getattr(other, "_storage", None) is memory]
 
 

@@ -17,7 +17,7 @@ from ...autograd.order import edges_of
 from ...autograd.saved import SavingNode
 from ...core.display import counted
 from ...core.tensor import Tensor
-from .subject import NAMED, Subject, described, described_best, listed, nodes_behind, on_the_same_memory
+from .subject import NAMED, Subject, described, described_best, listed, nodes_behind, others_on_memory
 
 
 def requires_text(subject: Subject) -> str:
@@ -46,7 +46,7 @@ def _why_not(tensor: Tensor) -> str:
     origin = getattr(base, "_origin", None)
     of = "It" if base is tensor else "It is a view of a tensor that"
     if origin == DETACHED:
-        others = [other for other in on_the_same_memory(tensor) if other.requires_grad]
+        others = [other for other in others_on_memory(tensor) if other.requires_grad]
         of_what = f" of another tensor ({described_best(others)})" if others else ""
         return f"{of} was cut off the graph{of_what} by detach() or .data."
     if base is not tensor:
@@ -82,9 +82,9 @@ def gradient_text(subject: Subject) -> str:
     if tensor._grad is None:
         return f"None. {_why_none(subject)}"
     known = contributions_to(tensor)
-    start = f"{described(tensor._grad)}{remarkable(tensor._grad)}."
+    start = f"{described(tensor._grad)}{anomalies(tensor._grad)}."
     if known is not None and known.made(tensor._grad):
-        return f"{start} {_account(known)}"
+        return f"{start} {_passes_text(known)}"
     hooks = hook_names(tensor)
     changed = f"What arrives passes its hooks ({listed(hooks)}) first, which may change it. " if hooks else ""
     return (
@@ -93,7 +93,7 @@ def gradient_text(subject: Subject) -> str:
     )
 
 
-def remarkable(gradient: Tensor) -> str:
+def anomalies(gradient: Tensor) -> str:
     """What is striking about the elements: zeros alone, NaN or infinities."""
     try:
         elements = operations.elements(gradient)
@@ -105,7 +105,7 @@ def remarkable(gradient: Tensor) -> str:
     return "".join(f", {count:,} of {counted(elements.size, 'element')} {word}" for count, word in found if count)
 
 
-def _account(known: Contributions) -> str:
+def _passes_text(known: Contributions) -> str:
     """What backward passes brought."""
     passes = counted(known.count, "backward pass", "backward passes")
     start = f"{passes} brought it" if known.complete else f"There was one before, to which {passes} added"
@@ -135,7 +135,7 @@ def _why_none(subject: Subject) -> str:
         return "Gradients of what is computed from a view made without recording end at the view."
     known = contributions_to(tensor)
     if known is not None:
-        return f"It had one, which was set to None since, as zero_grad() does. {_account(known)}"
+        return f"It had one, which was set to None since, as zero_grad() does. {_passes_text(known)}"
     users = subject.users
     if not users:
         return (
@@ -178,14 +178,14 @@ def text_of_node(node: Node) -> str:
     found = f"{counted(len(nodes), 'node')} and {counted(len(leaves), 'leaf', 'leaves')}{shapes} {verb} behind it."
     location = None if node.attached is None else node.attached.location
     made = f" {node.name()} was recorded here:\n{location}" if location is not None else ""
-    return f"{found}{made}{_fate(nodes, made != '')}"
+    return f"{found}{made}{_freed_or_changed(nodes, made != '')}"
 
 
 def _shapes(tensors: list[Tensor]) -> str:
     return f"{'shape' if len(tensors) == 1 else 'shapes'} {listed([list(tensor._layout.shape) for tensor in tensors])}"
 
 
-def _fate(nodes: list[Node], below: bool) -> str:
+def _freed_or_changed(nodes: list[Node], below: bool) -> str:
     """What became of what the nodes had saved."""
     changed = [
         (node, tensor, version)
@@ -266,7 +266,7 @@ def memory_text(subject: Subject) -> str:
     view = tensor._view
     if view is not None:
         return f"it is a view of another tensor ({described_best([tensor._root])}), {_changes(tensor)}"
-    others = on_the_same_memory(tensor)
+    others = others_on_memory(tensor)
     views = [other for other in others if other._view is not None and other._root is tensor]
     shared = [other for other in others if other._view is None]
     if getattr(tensor, "_origin", None) == FOREIGN:

@@ -95,7 +95,7 @@ class Assembly:
             boxes.append(_rest(hidden))
         box_keys = {sequence: unit if unit in shown else REST for sequence, unit in self.unit.items()}
         return Picture(
-            tuple(boxes), tuple(arrows), tuple([groups[key] for key in sorted(groups, key=_begun)]),
+            tuple(boxes), tuple(arrows), tuple([groups[key] for key in sorted(groups, key=_start_of)]),
             direction, arrowheads, self._summary(boxes, hidden), box_keys,
         )
 
@@ -116,7 +116,7 @@ class Assembly:
         """The key of the group of a call, which is made with all around it."""
         if call is None:
             return None
-        for each in call.way():
+        for each in call.path():
             if each.key not in groups:
                 parent = each.parent.key if each.parent is not None else None
                 groups[each.key] = Group(each.key, self._title(each), type(each.module).__name__, parent)
@@ -134,9 +134,9 @@ class Assembly:
     @functools.cached_property
     def _turns(self) -> dict[str, int]:
         """By the key of a call which call of the same module it is, 0 if there is but one."""
-        seen = {each.key: each for call in self.calls.values() for each in call.way()}
+        seen = {each.key: each for call in self.calls.values() for each in call.path()}
         same: dict[str, list[str]] = {}
-        for key in sorted(seen, key=_begun):
+        for key in sorted(seen, key=_start_of):
             same.setdefault(seen[key].name, []).append(key)
         return {
             key: turn if len(keys) > 1 else 0 for keys in same.values() for turn, key in enumerate(keys, start=1)
@@ -192,7 +192,7 @@ class Assembly:
                     continue
                 key = (tail, head, other.sequence, number, None if head in self.folded else index)
                 if key not in arrows:
-                    label = "" if isinstance(other, AccumulateGrad) else describer.flowing(other, number)
+                    label = "" if isinstance(other, AccumulateGrad) else describer.edge_label(other, number)
                     arrows[key] = Arrow(tail, head, label)
                 edges.setdefault(key, []).append((node.sequence, index))
         return [replace(arrow, edges=tuple(edges.get(key, ()))) for key, arrow in arrows.items()]
@@ -210,7 +210,7 @@ class Assembly:
         return f"{text}; {counted(len(hidden), 'node')} not shown" if hidden else text
 
 
-def _begun(key: str) -> int:
+def _start_of(key: str) -> int:
     """When the call with this key began."""
     return int(key[1:])
 
@@ -226,7 +226,7 @@ def _common_call(calls: Sequence[Call | None]) -> Call | None:
     """The innermost call that lies around all of these."""
     if not calls or any(call is None for call in calls):
         return None
-    ways = [call.way() for call in calls if call is not None]
+    ways = [call.path() for call in calls if call is not None]
     common = None
     for step in zip(*ways, strict=False):
         if len({call.key for call in step}) > 1:

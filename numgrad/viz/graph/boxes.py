@@ -57,7 +57,7 @@ class Describer:
             rows += self._gradient_rows("grad", tensor._grad, (tensor.grad_fn.sequence, tensor.output_nr))
         return Box(key, "output", _title(name or self.names.of(tensor), "output"), tuple(rows))
 
-    def flowing(self, node: Node, number: int) -> str:
+    def edge_label(self, node: Node, number: int) -> str:
         """What is written at the arrow of an output: name and shape, and the elements if they are known."""
         name = self.names.of_output(node.sequence, number)
         shape = str(list(node.output(number).shape))
@@ -97,7 +97,8 @@ class Describer:
             rows.append(Row("", f"freed by {node.freed_by.brief}", "quiet"))
         rows += self._attachment_rows(node)
         category = "function" if isinstance(node, BackwardCFunction) else "operation"
-        return Box(key, category, _parts(node.name()), tuple(rows), group, node.freed_by is not None, is_spoiled(node))
+        is_freed = node.freed_by is not None
+        return Box(key, category, _parts(node.name()), tuple(rows), group, is_freed, has_changed_saved(node))
 
     def _attachment_rows(self, node: Node) -> list[Row]:
         attached = node.attached
@@ -133,7 +134,7 @@ class Describer:
         whole = bool(freed) and all(node.freed_by is not None or not saves_tensors(node) for node in operations)
         if freed:
             rows.append(Row("", f"{'all' if whole else f'{freed:,}'} freed", "quiet"))
-        changed = [node for node in operations if is_spoiled(node)]
+        changed = [node for node in operations if has_changed_saved(node)]
         if changed:
             rows.append(Row("", f"{changed[0].name()} has saved a tensor that was changed since", "alarm"))
         tip = printable(call.name)
@@ -191,7 +192,7 @@ class Saved(NamedTuple):
     number: int | None
 
 
-def acting(node: Node) -> Node:
+def acting_node(node: Node) -> Node:
     """The node whose rule runs and saves: of one that writes to a view, that of the writing operation."""
     while isinstance(node, CopySlices) and isinstance(node.operation, Node):
         node = node.operation
@@ -200,7 +201,7 @@ def acting(node: Node) -> Node:
 
 def entries_of(node: Node) -> list[Saved]:
     """What a node has saved."""
-    node = acting(node)
+    node = acting_node(node)
     if not isinstance(node, SavingNode):
         return []
     return [Saved(*entry, node.saved_output(index)) for index, entry in enumerate(node.saved_entries())]
@@ -211,7 +212,7 @@ def saves_tensors(node: Node) -> bool:
     return any(entry.version is not None for entry in entries_of(node))
 
 
-def is_spoiled(node: Node) -> bool:
+def has_changed_saved(node: Node) -> bool:
     """Whether a saved tensor was changed in place since."""
     # not SavingNode.modified, which raises if another thread frees the node meanwhile
     return any(

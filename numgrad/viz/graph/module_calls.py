@@ -28,8 +28,8 @@ class Call(NamedTuple):
     depth: int
     parent: Call | None
 
-    def way(self) -> list[Call]:
-        """The calls around this one, the outermost first, and this one."""
+    def path(self) -> list[Call]:
+        """The calls from the outermost to this one."""
         found = [self]
         while found[-1].parent is not None:
             found.append(found[-1].parent)
@@ -100,7 +100,7 @@ def folding(fold: Fold, module: Module | None, nodes: Sequence[Node], calls: dic
         if not fnmatch.filter(names, pattern):
             known = ", ".join(name for name in names[1:6])
             raise ValueError(f"fold: {type(module).__name__} has no module '{pattern}'; it has {known}, ...")
-    return lambda call: next((c for c in call.way() if any(fnmatch.fnmatch(c.name, p) for p in patterns)), None)
+    return lambda call: next((c for c in call.path() if any(fnmatch.fnmatch(c.name, p) for p in patterns)), None)
 
 
 def _nothing(call: Call) -> Call | None:
@@ -109,9 +109,9 @@ def _nothing(call: Call) -> Call | None:
 
 def _to_depth(depth: int, calls: dict[int, Call]) -> Folding:
     """Calls of this depth are folded, and further out those of modules that have called no other."""
-    around = {each.parent.key for call in calls.values() for each in call.way() if each.parent is not None}
+    around = {each.parent.key for call in calls.values() for each in call.path() if each.parent is not None}
     return lambda call: next(
-        (each for each in call.way() if each.depth >= depth or each.key not in around), None
+        (each for each in call.path() if each.depth >= depth or each.key not in around), None
     )
 
 

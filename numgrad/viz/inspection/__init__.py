@@ -17,7 +17,7 @@ from ...ops import ops, public_functions
 from ...ops.table.callables import function_of
 from ...ops.table.elementwise import Pointwise
 from ...random import Generator
-from .calls import call, node_inspection, own_function
+from .calls import inspect_call, node_inspection, only_computes
 from .kernels import InspectedKernel, Inspection
 
 __all__ = ["InspectedKernel", "Inspection", "inspect", "inspect_example"]
@@ -131,9 +131,9 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
     elif not callable(subject):
         raise TypeError(f"numgrad.inspect: a {type(subject).__name__} is nothing that has kernels")
     method = isinstance(getattr(subject, "__self__", None), Tensor)
-    if not args and not kwargs and own_function(subject) and not method:
+    if not args and not kwargs and only_computes(subject) and not method:
         return inspect_example(subject)
-    return call(_title(subject, args), subject, args, kwargs)
+    return inspect_call(_title(subject, args), subject, args, kwargs)
 
 
 def inspect_example(
@@ -152,10 +152,10 @@ def inspect_example(
     try:
         args = example(name, function, size, dtype, device)
         try:
-            return call(_title(function, args), function, args, {})
+            return inspect_call(_title(function, args), function, args, {})
         except RuntimeError:  # it has no derivative, or changes its argument in place, which a leaf forbids
             args = tuple([arg.detach() if isinstance(arg, Tensor) else arg for arg in args])
-            return call(_title(function, args), function, args, {})
+            return inspect_call(_title(function, args), function, args, {})
     except (TypeError, RuntimeError, IndexError, ValueError) as error:
         raise TypeError(
             f"numgrad.inspect has no example for {name} ({error}): call it with arguments, numgrad.inspect({name}, ...)"

@@ -23,7 +23,7 @@ from ...ops.table.recording import OpNode
 from ...random import Generator, default_generators
 from .kernels import Inspection, inspected
 
-HANDED_ON = "Backward runs no kernel: the gradient is handed on as it is, or as a view of it."
+GRADIENT_PASSED_ON = "Backward runs no kernel: the gradient is handed on as it is, or as a view of it."
 
 #: Runs of what may be run again: in the first one memory and caches are cold.
 RUNS = 3
@@ -32,7 +32,7 @@ RUNS = 3
 _COMPUTING = ("numgrad.ops.", "numgrad.nn.functional.", "numgrad.linalg.", "numgrad.special.")
 
 
-def call(title: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspection:
+def inspect_call(title: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspection:
     """Call a function and tell of the kernels that ran, then and in backward."""
     given = list(_tensors((getattr(function, "__self__", None), args, kwargs)))  # a method's tensor, too
     named = [value for value in (*args, *kwargs.values()) if isinstance(value, Generator)]
@@ -46,26 +46,26 @@ def call(title: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs
 
     def run() -> list[tuple[str, Launch]]:
         outs: list[Any] = []
-        launches = told("forward", lambda: outs.append(function(*args, **kwargs)))
+        launches = launches_of("forward", lambda: outs.append(function(*args, **kwargs)))
         backward = _backward(given, outs)
         if launches and not backward:
             notes[:] = [
                 "Nothing that it was given or uses requires a gradient, so no backward kernel ran."
                 if backward is None
-                else HANDED_ON
+                else GRADIENT_PASSED_ON
             ]
         return launches + (backward or [])
 
     launches = run()
     # A function of one's own may do anything; numgrad's can be run again, unless they change or draw something.
-    if own_function(function) and state() == before:
-        launches = repeated(run, launches)
+    if only_computes(function) and state() == before:
+        launches = run_again(run, launches)
     if not launches:
         notes.append("No kernel ran: views need none, and NumPy fills and copies memory by itself.")
     return Inspection(title, inspected(launches), notes)
 
 
-def told(stage: str, function: Callable[[], Any]) -> list[tuple[str, Launch]]:
+def launches_of(stage: str, function: Callable[[], Any]) -> list[tuple[str, Launch]]:
     """The kernels that a function runs in this thread, with the stage in which it does."""
     found: list[Launch] = []
     with listening(found.append):
@@ -73,12 +73,12 @@ def told(stage: str, function: Callable[[], Any]) -> list[tuple[str, Launch]]:
     return [(stage, launch) for launch in found if launch.thread == threading.get_ident()]
 
 
-def repeated(run: Callable[[], list[Any]], first: list[Any]) -> list[Any]:
+def run_again(run: Callable[[], list[Any]], first: list[Any]) -> list[Any]:
     """What the runs after the first tell, too."""
     return first + [launch for _ in range(RUNS - 1) for launch in run()]
 
 
-def own_function(function: Any) -> bool:
+def only_computes(function: Any) -> bool:
     """Whether a function is one of numgrad's that only compute."""
     module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__name__", "_")
@@ -95,7 +95,7 @@ def _backward(given: list[Tensor], outs: Any) -> list[tuple[str, Launch]] | None
     gradients = [ones_like(out) for out in outputs]
     with _without_hooks(inputs):
         # retain_graph: what was given may have been computed, and its graph is still the caller's
-        return told("backward", lambda: grad(outputs, inputs, gradients, retain_graph=True, allow_unused=True))
+        return launches_of("backward", lambda: grad(outputs, inputs, gradients, retain_graph=True, allow_unused=True))
 
 
 @contextmanager
@@ -151,13 +151,13 @@ def node_inspection(node: Node) -> Inspection:
     ones = [_ones(node.output(number)) for number in range(1 + len(node.more_outputs or ()))]
 
     def run() -> list[tuple[str, Launch]]:
-        return told("backward", lambda: _run_rule(node, ones))
+        return launches_of("backward", lambda: _run_rule(node, ones))
 
     rule = run()
     if not isinstance(node, BackwardCFunction):  # whose backward is the user's: it may do anything
-        rule = repeated(run, rule)
+        rule = run_again(run, rule)
     if not rule:
-        notes.append(HANDED_ON)
+        notes.append(GRADIENT_PASSED_ON)
     output = _described(node.layout.shape, node.layout.type)
     return Inspection(f"{node.name()}, output {output}", inspected(launches + rule), notes)
 
@@ -184,7 +184,7 @@ def _forward(node: Node) -> tuple[list[tuple[str, Launch]], list[str]]:
         return [], [f"The forward cannot be run again, for the node does not keep {names}: inspect the function."]
     run = _runner(node, values)
     try:
-        launches = repeated(lambda: told("forward", run), told("forward", run))
+        launches = run_again(lambda: launches_of("forward", run), launches_of("forward", run))
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
         return [], [f"The forward cannot be run again ({error}): inspect the function itself."]
     return launches, [] if launches else ["The forward runs no kernel."]

@@ -62,17 +62,17 @@ class Frames:
         past = self._steps[: step.number]
         known = _known(past)
         keys = self._picture.box_keys
-        walked = {keys[s.node.sequence] for s in past[:-1] if s.node.sequence in keys}
-        flown = [
+        visited = {keys[s.node.sequence] for s in past[:-1] if s.node.sequence in keys}
+        crossed = [
             n for n, arrow in enumerate(self._picture.arrows)
             if any(edge in known.sent for edge in arrow.edges)
-            or (not arrow.edges and not arrow.dashed and arrow.tail in walked)  # where it was begun
+            or (not arrow.edges and not arrow.dashed and arrow.tail in visited)  # where it was begun
         ]
-        picture = replace(_written(self._picture, known), trail=frozenset([*flown, *walked]))
-        return self._roomy.with_picture(picture).highlighted({step.outermost.node: _note(step)})
+        picture = replace(_written(self._picture, known), trail=frozenset([*crossed, *visited]))
+        return self._largest.with_picture(picture).highlighted({step.outermost.node: _note(step)})
 
     @functools.cached_property
-    def _roomy(self) -> Drawing:
+    def _largest(self) -> Drawing:
         """A drawing with the longest of all texts, which has the layout of all frames."""
         return Drawing(_written(self._picture, _known(self._steps, longest=True)))
 

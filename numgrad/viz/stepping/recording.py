@@ -1,8 +1,8 @@
 """Noting what the engine does at each node, while it does it.
 
-A NODE span is the engine's turn at a node, and the RULE span in it the node's computation.  Hooks run in between: those
-of tensors and the node's own prehooks before the rule, its other hooks after it.  Since an AccumulateGrad has its turn
-as soon as its gradient is complete, that lies within the turn of the node that sent the last part.  A rule, or a hook,
+A NODE span is the engine's visit of a node, and the RULE span in it the node's rule.  Hooks run in between: those
+of tensors and the node's own prehooks before the rule, its other hooks after it.  Since an AccumulateGrad is visited
+as soon as its gradient is complete, that lies within the visit of the node that sent the last part.  A rule, or a hook,
 may run a backward of its own: another pass.
 """
 
@@ -25,8 +25,8 @@ from .rules import remark, rules_of, saved_by
 from .step import Accumulated, Result, Run, Step
 
 
-class _Turn:
-    """The engine's turn at a node, under way."""
+class _Visit:
+    """The engine's visit of a node, under way."""
 
     def __init__(self, step: Step, current: Any, arrived: list[Any]):
         self.step = step
@@ -50,43 +50,43 @@ class StepRecording(Watcher):
     def __init__(self, run: Run):
         self.run = run
         self.steps: list[Step] = []
-        self.turns: list[_Turn] = []
+        self.visits: list[_Visit] = []
         #: Of each pass, for each output of a node what is on its way there: results, None for what it began with.
         self.sent: WeakKeyDictionary[Any, dict[tuple[Node, int], list[Result | None]]] = WeakKeyDictionary()
 
     def begin(self, kind: str, subject: Any, given: Any) -> Any:
         if kind == NODE:
             with _unrecorded():
-                return self._begin_turn(subject)
+                return self._begin_visit(subject)
         if kind == RULE:
-            turn = self.turns[-1]
-            turn.in_rule = True
+            visit = self.visits[-1]
+            visit.in_rule = True
             with _unrecorded():
-                self._begin_rule(turn, given)
-            return turn
+                self._begin_rule(visit, given)
+            return visit
         return None
 
     def end(self, token: Any, result: Any) -> None:
         if token is None:
             return
-        turn: _Turn = token
+        visit: _Visit = token
         with _unrecorded():
-            if turn.in_rule:
-                turn.in_rule = False
-                self._end_rule(turn, result)
+            if visit.in_rule:
+                visit.in_rule = False
+                self._end_rule(visit, result)
             else:
-                self._end_turn(turn)
+                self._end_visit(visit)
 
-    # -- the turn at a node -------------------------------------------------------------------------------------
+    # -- the visit of a node ------------------------------------------------------------------------------------
 
-    def _begin_turn(self, node: Node) -> _Turn:
+    def _begin_visit(self, node: Node) -> _Visit:
         current = state.current_pass
         sent = self.sent.get(current)
         if sent is None:
             sent = self.sent[current] = {}
             for edge in current.roots:
                 sent.setdefault(edge, []).append(None)
-        outer = next((turn.step for turn in reversed(self.turns) if turn.current is not current), None)
+        outer = next((visit.step for visit in reversed(self.visits) if visit.current is not current), None)
         self.run.count += 1
         step = Step(self.run, self.run.count, node, outer)
         self.steps.append(step)
@@ -103,19 +103,19 @@ class StepRecording(Watcher):
             arrived = [_sum(origins[0])] if step.hooks else [None]
         else:
             arrived = _listed(current.buffers.get(node), count)
-        turn = _Turn(step, current, arrived)
+        visit = _Visit(step, current, arrived)
         if step.hooks:
             step.arrived = tuple([self._kept(gradient) for gradient in arrived])
         step.accumulated = self._targets(node)
-        self.turns.append(turn)
-        return turn
+        self.visits.append(visit)
+        return visit
 
-    def _end_turn(self, turn: _Turn) -> None:
-        for handle in turn.handles:
+    def _end_visit(self, visit: _Visit) -> None:
+        for handle in visit.handles:
             handle.remove()
-        while self.turns and self.turns.pop() is not turn:  # an error may have kept others from ending
+        while self.visits and self.visits.pop() is not visit:  # an error may have kept others from ending
             pass
-        for entry in turn.step.accumulated:
+        for entry in visit.step.accumulated:
             entry.after = self._kept(entry.tensor._grad)
 
     def _targets(self, node: Node) -> tuple[Accumulated, ...]:
@@ -132,16 +132,16 @@ class StepRecording(Watcher):
 
     # -- its rule -----------------------------------------------------------------------------------------------
 
-    def _begin_rule(self, turn: _Turn, given: Any) -> None:
-        step = turn.step
-        gradients = _listed(given, len(turn.arrived))
+    def _begin_rule(self, visit: _Visit, given: Any) -> None:
+        step = visit.step
+        gradients = _listed(given, len(visit.arrived))
         step.gradients = tuple([self._kept(gradient) for gradient in gradients])
         if not step.hooks:
             step.arrived = step.gradients
         if step.hooks and not isinstance(step.node, AccumulateGrad):
             step.changed = any(
                 gradient is not before or _version(gradient) != version
-                for gradient, (before, version) in zip(gradients, turn.arrived, strict=True)
+                for gradient, (before, version) in zip(gradients, visit.arrived, strict=True)
             )
         elif step.hooks and step.arrived[0] is not None:
             step.changed = not _same(step.arrived[0], step.gradients[0])
@@ -150,29 +150,29 @@ class StepRecording(Watcher):
         attached = step.node.attached
         if attached is not None and attached.post_hooks:
             hooks = attached.post_hooks
-            turn.handles.append(add_hook(hooks, lambda results, _: self._before_hooks(turn, results), prepend=True))
-            turn.handles.append(add_hook(hooks, lambda results, _: self._after_hooks(turn, results)))
+            visit.handles.append(add_hook(hooks, lambda results, _: self._before_hooks(visit, results), prepend=True))
+            visit.handles.append(add_hook(hooks, lambda results, _: self._after_hooks(visit, results)))
 
-    def _end_rule(self, turn: _Turn, gradients: Any) -> None:
-        if gradients is None or turn.handles:  # it has raised an error, or its hooks are to come
+    def _end_rule(self, visit: _Visit, gradients: Any) -> None:
+        if gradients is None or visit.handles:  # it has raised an error, or its hooks are to come
             return
-        turn.step.results = tuple(self._results(turn.step, gradients))
+        visit.step.results = tuple(self._results(visit.step, gradients))
 
-    def _before_hooks(self, turn: _Turn, shown: tuple[Any, ...]) -> None:
-        if state.current_pass is not turn.current:  # another, perhaps in another thread, goes through the node, too
-            return
-        with _unrecorded():
-            gradients = _for_edges(turn.step.node, shown)
-            turn.step.results = tuple(self._results(turn.step, gradients))
-            turn.unhooked = [(gradient, _version(gradient)) for gradient in gradients]
-
-    def _after_hooks(self, turn: _Turn, shown: tuple[Any, ...]) -> None:
-        if state.current_pass is not turn.current:
+    def _before_hooks(self, visit: _Visit, shown: tuple[Any, ...]) -> None:
+        if state.current_pass is not visit.current:  # another, perhaps in another thread, goes through the node, too
             return
         with _unrecorded():
-            gradients = _for_edges(turn.step.node, shown)
-            for result in turn.step.results:
-                gradient, (before, version) = gradients[result.index], turn.unhooked[result.index]
+            gradients = _for_edges(visit.step.node, shown)
+            visit.step.results = tuple(self._results(visit.step, gradients))
+            visit.unhooked = [(gradient, _version(gradient)) for gradient in gradients]
+
+    def _after_hooks(self, visit: _Visit, shown: tuple[Any, ...]) -> None:
+        if state.current_pass is not visit.current:
+            return
+        with _unrecorded():
+            gradients = _for_edges(visit.step.node, shown)
+            for result in visit.step.results:
+                gradient, (before, version) = gradients[result.index], visit.unhooked[result.index]
                 if gradient is not before or _version(gradient) != version:
                     result.before_hooks, result.gradient = result.gradient, self._kept(gradient)
                 if gradient is None:

@@ -18,7 +18,7 @@ from ...ops.table.elementwise import Pointwise
 from ...ops.table.formulas import formula, rule_formula
 from ...ops.table.op import parameters
 from ...ops.table.recording import OpNode, public_name
-from ..graph.boxes import acting
+from ..graph.boxes import acting_node
 
 #: Lines of a user's backward that are shown.
 LINES = 12
@@ -96,7 +96,7 @@ def saved_by(node: Node) -> tuple[dict[str, Any], tuple[str, ...]]:
     Of the latter there are the names alone, since unpacking it may have effects.  There is nothing if something is
     freed, and no value if something was changed in place, about which backward itself is to complain.
     """
-    node = acting(node)
+    node = acting_node(node)
     if not isinstance(node, SavingNode) or node.is_freed():
         return {}, ()
     names = node.names if isinstance(node, OpNode) else node.saved_names()
@@ -115,7 +115,7 @@ def saved_by(node: Node) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 def attribute(node: Node, name: str) -> str:
     """The name by which the node's attributes, and pictures, know what its rules call ``name``."""
-    return public_name(name) if isinstance(acting(node), OpNode) else name
+    return public_name(name) if isinstance(acting_node(node), OpNode) else name
 
 
 def gradient_names(node: Node) -> list[str]:
