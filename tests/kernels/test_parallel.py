@@ -65,3 +65,10 @@ def test_loops_whose_rounds_depend_on_each_other_are_refused(lines, message):
     body = "".join([f"    {line}\n" for line in lines])
     with pytest.raises(TypeError, match=message):
         with_parts(f"def kernel(x, out):\n{body}")
+
+
+def test_nothing_in_a_kernel_counts_references():
+    row = types.Array(types.float64, 1, "C")
+    given = row, types.float64, row
+    code = compile_kernel("two_loops", TWO_LOOPS, given, Facts(np.dtype(np.float64)), parallel=True).llvm()
+    assert "NRT_" not in code
