@@ -16,7 +16,7 @@ import numpy as np
 from numgrad_kernels.cpu import extremes, reductions
 
 from ..common import FOLDS, nothing
-from ..memory import empty_row
+from ..memory import empty_row, filled_row
 from . import launching
 from .launching import bound, launch
 from .threads import PARALLEL_FROM
@@ -52,47 +52,6 @@ def _parameter(value: float, dtype: np.dtype) -> np.ndarray:
     return np.full(1, value, dtype)
 
 
-def _fold(
-    flat: np.ndarray, outer: int, length: int, inner: int, dtype: np.dtype, reduction: Reduction,
-    parameters: np.ndarray | None = None,
-) -> np.ndarray:
-    """The reduction of a row, of this dtype."""
-    _, _, initial, divisor, _, parameter = reduction
-    compute = _TRUTHS if dtype.kind == "b" else dtype
-    if parameters is None:
-        parameters = _parameter(parameter, compute)
-    size, out = flat.size, empty_row(outer * inner, dtype)
-    blocks = -(-length // (reductions.ROWS * reductions.side_by_side(inner))) if inner > 1 else 1
-    whole = reduction.parts("term", "fold", "finish")
-    if not length and not divisor:
-        out.fill(np.nan)  # nothing divided by nothing, which of complex numbers Numba takes for an error
-    elif not out.size:
-        return out
-    elif blocks > 1:
-        totals = empty_row(blocks * out.size, compute)
-        launch(
-            reductions.fold_columns, compute, flat, length, inner, parameters, initial, 1.0, totals, size=size,
-            **reduction.parts("term", "fold"),
-        )
-        return _fold(totals, outer, blocks, inner, dtype, reduction._replace(term=reductions.term), parameters)
-    elif inner > 1:
-        launch(
-            reductions.fold_columns, compute, flat, length, inner, parameters, initial, divisor, out, size=size, **whole
-        )
-    elif outer == 1 and launching.worth_threads(size):
-        leaves = empty_row(-(-length // reductions.LEAF), compute)
-        launch(
-            reductions.fold_leaves, compute, flat, parameters, initial, leaves, size=size,
-            **reduction.parts("term", "fold"),
-        )
-        launch(
-            reductions.combine_leaves, compute, leaves, parameters, divisor, out, **reduction.parts("fold", "finish")
-        )
-    else:
-        launch(reductions.fold_rows, compute, flat, length, parameters, initial, divisor, out, size=size, **whole)
-    return out
-
-
 def is_small(outer: int, length: int, inner: int) -> bool:
     """Whether one kernel on one thread does all that there is to do for a row of these sizes."""
     return 0 < outer * length * inner < PARALLEL_FROM and (inner == 1 or length <= reductions.ROWS)
@@ -102,19 +61,44 @@ def _folder(
     read: Any, source: np.dtype, outer: int, length: int, inner: int, dtype: np.dtype, reduction: Reduction,
     own_parameters: bool = False,
 ) -> Callable[..., Any]:
-    """What computes ``_fold`` of a tensor, or without ``read`` of a row, and any parameters."""
-    if not is_small(outer, length, inner):
-        return lambda tensor, *parameters: _fold(
-            tensor if read is None else read(tensor), outer, length, inner, dtype, reduction, *parameters
-        )
+    """What reduces a tensor, or without ``read`` a row; if each result has a parameter of its own, it gets these, too.
+    """
+    size, count, initial, divisor = outer * length * inner, outer * inner, reduction.initial, reduction.divisor
     compute = _TRUTHS if dtype.kind == "b" else dtype
     parameters = compute if own_parameters else _parameter(reduction.parameter, compute)
-    columns = inner > 1
-    return bound(
-        reductions.fold_columns if columns else reductions.fold_rows, compute, read, source,
-        (length, *[inner] * columns, parameters, reduction.initial, reduction.divisor), [(outer * inner, dtype)],
+    if not length and not divisor:  # nothing divided by nothing, which of complex numbers Numba takes for an error
+        return lambda *rows: filled_row(count, np.nan, dtype)
+    blocks = -(-length // (reductions.ROWS * reductions.side_by_side(inner))) if inner > 1 else 1
+    if blocks > 1:
+        of_blocks = bound(
+            reductions.fold_columns, compute, read, source, (length, inner, parameters, initial, 1.0),
+            [(blocks * count, compute)], size, **reduction.parts("term", "fold"),
+        )
+        joined = reduction._replace(term=reductions.term)
+        join = _folder(None, compute, outer, blocks, inner, dtype, joined, own_parameters)
+        return lambda tensor, *given: join(of_blocks(tensor, *given), *given)
+    kernel, sizes = (reductions.fold_columns, (length, inner)) if inner > 1 else (reductions.fold_rows, (length,))
+    by_lines = bound(
+        kernel, compute, read, source, (*sizes, parameters, initial, divisor), [(count, dtype)], size,
         **reduction.parts("term", "fold", "finish"),
     )
+    if inner > 1 or outer > 1 or size < PARALLEL_FROM:
+        return by_lines
+    of_leaves = bound(
+        reductions.fold_leaves, compute, read, source, (parameters, initial),
+        [(-(-length // reductions.LEAF), compute)], size, **reduction.parts("term", "fold"),
+    )
+    combine = bound(
+        reductions.combine_leaves, compute, None, compute, (parameters, divisor), [(1, dtype)],
+        **reduction.parts("fold", "finish"),
+    )
+
+    def run(tensor: Any, *given: Any) -> Any:
+        if launching.worth_threads(size):
+            return combine(of_leaves(tensor, *given), *given)
+        return by_lines(tensor, *given)
+
+    return run
 
 
 # -- sums, products, extremes -----------------------------------------------------------------------------------------

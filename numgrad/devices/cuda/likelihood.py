@@ -8,25 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from numgrad_kernels.cuda import likelihood
 
 from ..common import check_target_gradients, check_targets
 from ..rows import DeviceRow
 from .launching import MOST_BLOCKS, THREADS, blocks_for, launch
-from .memory import empty_row, no_row, zero_row
+from .memory import empty_row, no_row, optional, zero_row
 from .reports import message_number, report_row
 
 __all__ = ["improbable", "likelihood_gradient_launcher", "likelihood_launcher"]
 
 #: Targets of a thread, so many that one block does for a small batch.
 TARGETS = 16
-
-
-def _optional(row: DeviceRow | None, dtype: np.dtype) -> tuple[DeviceRow, int]:
-    """A row that need not be, and whether it is there."""
-    return (no_row(dtype), 0) if row is None else (row, 1)
 
 
 def improbable(flat: DeviceRow, message: str) -> bool:
@@ -66,7 +59,7 @@ def likelihood_launcher(
         parts: Any = none if pieces == 1 else empty_row(2 * pieces, dtype, device)
         out, total_weight = empty_row(1, dtype, device), empty_row(1, dtype, device)
         launch(
-            likelihood.negative_likelihood, dtype, flat, count, classes, inner, target, *_optional(weight, dtype),
+            likelihood.negative_likelihood, dtype, flat, count, classes, inner, target, *optional(weight, dtype),
             ignored, mean, piece_size, int(kept), losses, parts, pieces, out, total_weight, report_row(device),
             blocks=pieces,
         )
@@ -101,7 +94,7 @@ def likelihood_gradient_launcher(
         if count:
             launch(
                 likelihood.put_negative, dtype, grad, int(size == count), count, classes, inner, target,
-                *_optional(weight, dtype), ignored, *_optional(divisor, dtype), out, report_row(grad.device),
+                *optional(weight, dtype), ignored, *optional(divisor, dtype), out, report_row(grad.device),
                 blocks=blocks_for(count),
             )
         return out

@@ -116,6 +116,11 @@ def no_row(dtype: np.dtype) -> DeviceRow:
     return DeviceRow(0, 0, dtype, 0, None)
 
 
+def optional(row: DeviceRow | None, dtype: np.dtype) -> tuple[DeviceRow, int]:
+    """What a kernel is given for a row that need not be: the row, or one without elements, and whether it is there."""
+    return (no_row(dtype), 0) if row is None else (row, 1)
+
+
 def empty(shape: tuple[int, ...], type: Any) -> DeviceRow:
     """Uninitialised memory for a tensor, as one row."""
     return empty_row(numel(shape), type.numpy, type.device.index)

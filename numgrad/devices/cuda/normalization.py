@@ -10,7 +10,7 @@ from numgrad_kernels.cuda import normalization
 from ..rows import DeviceRow
 from .launching import MOST_BLOCKS, THREADS, launch
 from .lines import arranged, packed, power_of_two
-from .memory import empty_row, no_row
+from .memory import empty_row, optional
 from .reductions import fold_axis
 
 __all__ = ["layer_norm_backward_launcher", "layer_norm_gradients_launcher", "layer_norm_launcher"]
@@ -21,14 +21,6 @@ PIECES, LEAST = max(MOST_BLOCKS // 4, 2), 8
 #: Bytes of a row whose sums a block keeps in shared memory, at most, and its elements at least: otherwise, threads
 #: would have nothing to do.
 LONGEST, SHORTEST = 64 * THREADS, max(THREADS // 4, 4)
-
-
-def _optional(*rows: DeviceRow | None, like: DeviceRow) -> list[Any]:
-    """What a kernel is told of rows that need not be: each, and whether there is one."""
-    given: list[Any] = []
-    for row in rows:
-        given += [no_row(like.dtype), 0] if row is None else [row, 1]
-    return given
 
 
 def layer_norm_launcher(
@@ -46,7 +38,7 @@ def layer_norm_launcher(
         flat: DeviceRow, weight: DeviceRow | None, bias: DeviceRow | None
     ) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
         out, means, scales = [empty_row(number, dtype, flat.device) for number in (size, count, count)]
-        given = _optional(weight, bias, like=flat)
+        given = *optional(weight, dtype), *optional(bias, dtype)
         launch(
             normalization.layer_norm_rows, dtype, flat, count, length, *given, float(eps), columns, depth, shift, out,
             means, scales, blocks=blocks, threads=threads, **packed(length, flat, out, given[0], given[2]),
@@ -65,7 +57,7 @@ def layer_norm_backward_launcher(type: Any, size: int, length: int) -> Callable[
         out = empty_row(size, type.numpy, flat.device)
         if size:
             columns, depth, shift, _, blocks, threads = arranged(means.size, length)
-            given = _optional(weight, like=flat)
+            given = optional(weight, flat.dtype)
             launch(
                 normalization.layer_norm_backward_rows, type.numpy, grad, flat, means, scales, means.size, length,
                 *given, columns, depth, shift, out, blocks=blocks, threads=threads,
@@ -95,7 +87,7 @@ def layer_norm_gradients_launcher(
         parts = empty_row(pieces * 2 * length, dtype, flat.device)
         if SHORTEST <= length <= LONGEST // dtype.itemsize and count:
             out = empty_row(size, dtype, flat.device)
-            given = _optional(weight, like=flat)
+            given = optional(weight, flat.dtype)
             threads = min(THREADS, max(power_of_two(-(-length // 4)), 32))
             launch(
                 normalization.layer_norm_gradients, dtype, grad, flat, means, scales, count, length, *given, rows, out,
