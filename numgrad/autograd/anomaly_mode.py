@@ -215,7 +215,11 @@ def check_gradients(node: Any, gradients: Sequence[Any], incoming: Any) -> None:
     for number, gradient in enumerate(gradients):
         index = None if gradient is None else _first_bad(gradient)
         if index is not None:
-            given, saved = _incoming(incoming), _saved_by(node)
+            if isinstance(incoming, list):
+                given = {f"the incoming gradient {number}": part for number, part in enumerate(incoming)}
+            else:
+                given = {"the incoming gradient": incoming}
+            saved = {f"the saved '{name}'": value for name, value in node.saved_values().items()}
             message = (
                 f"Function '{node.name()}' returned {_kind(gradient, index)} values in its {number}th output.\n"
                 f"{_account('this gradient', gradient, index, given | saved)}"
@@ -298,18 +302,6 @@ def _name(call: Any) -> str:
     """The users' name of an operation."""
     name = call.name.removesuffix("_op")
     return name if call.target is None or name.endswith("_") else f"{name}_"
-
-
-def _incoming(gradient: Any) -> dict[str, Any]:
-    """The gradients that came to a node, by name."""
-    if isinstance(gradient, list):
-        return {f"the incoming gradient {number}": part for number, part in enumerate(gradient)}
-    return {"the incoming gradient": gradient}
-
-
-def _saved_by(node: Any) -> dict[str, Any]:
-    """What a node has saved, by name."""
-    return {f"the saved '{name}'": value for name, value in node.saved_values().items()}
 
 
 def _account(which: str, value: Any, index: Index, given: dict[str, Any]) -> str:

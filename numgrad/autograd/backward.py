@@ -15,6 +15,7 @@ from .hooks import LENT
 from .locations import warn_user
 from .node import AccumulateGrad, DeadEnd, Edge, Node, edge_of
 from .operations import operations
+from .order import nodes_behind
 from .saved import PACKED
 
 __all__ = ["backward", "grad"]
@@ -292,18 +293,14 @@ def _batched(
     count = _batch_size(outputs, batches)
     if not count:
         return [None] * len(edges)
-    if count > 1 and _knows_batches(outputs):
-        return _at_once(outputs, batches, edges, count, keep, create_graph)
+
+    def run(*gradients: Any, keep: bool = keep) -> list[Any]:
+        return run_backward(*_roots(outputs, gradients), keep, create_graph, edges)
+
     with set_grad_enabled(create_graph):  # taking the batches apart is a part of the computation, as is stacking
-        rows = [
-            run_backward(
-                *_roots(outputs, tuple([batch[number] for batch in batches])),
-                keep or number < count - 1,
-                create_graph,
-                edges,
-            )
-            for number in range(count)
-        ]
+        if count > 1 and _knows_batches(outputs):
+            return operations.for_each(run, batches, count)
+        rows = [run(*[batch[n] for batch in batches], keep=keep or n < count - 1) for n in range(count)]
         return [_stacked(edge, gradients) for edge, gradients in zip(edges, zip(*rows, strict=True), strict=True)]
 
 
@@ -312,33 +309,13 @@ def _knows_batches(outputs: tuple[Any, ...]) -> bool:
     if state.mode & (ANOMALY | WATCHED):
         return False
     edges = [_output(index, output)[0] for index, output in enumerate(outputs)]
-    stack = [edge[0] for edge in edges if edge is not None]
-    seen: set[Node] = set()
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
+    for node in nodes_behind([edge[0] for edge in edges if edge is not None]):
         hooked = node.attached is not None and not node.attached.is_idle()
         if node.__class__ is AccumulateGrad:
             hooked = hooked or node.variable._hooks is not None
         if hooked or isinstance(node, BackwardCFunction) or PACKED in (getattr(node, "versions", None) or ()):
             return False
-        stack += [edge[0] for edge in node.edges if edge is not None]
     return True
-
-
-def _at_once(
-    outputs: tuple[Any, ...], batches: tuple[Any, ...], edges: list[tuple[Node, int]], count: int, keep: bool,
-    create_graph: bool,
-) -> list[Any]:
-    """The gradients that come from a batch, in one backward pass under ``vmap``."""
-
-    def run(*gradients: Any) -> list[Any]:
-        return run_backward(*_roots(outputs, gradients), keep, create_graph, edges)
-
-    with set_grad_enabled(create_graph):
-        return operations.for_each(run, batches, count)
 
 
 def _stacked(edge: tuple[Node, int], gradients: tuple[Any, ...]) -> Any:

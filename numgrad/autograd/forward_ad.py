@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .checks import is_tensor
 from .grad_mode import ModeDecorator, state
-from .levels import Level, Tangents, outside, set_tangent, tangent_of
+from .levels import Level, Tangents, check_tangent_shape, outside, set_tangent, tangent_of
 from .operations import operations
 
 __all__ = [
@@ -140,12 +140,7 @@ def dual_tensor(tensor: Any, tangent: Any, level: Level) -> Any:
             "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported. "
             f"(It is of shape {list(tangent.shape)}.)"
         )
-    if tangent._layout.shape != tensor._layout.shape:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
-            f"{list(tangent.shape)}."
-        )
+    check_tangent_shape(tensor, tangent)
     with outside(level):
         dual = operations.primal(tensor)
         set_tangent(dual, level, operations.laid_out_as(tensor, tangent))

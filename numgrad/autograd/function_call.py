@@ -13,11 +13,11 @@ from collections.abc import Set
 from typing import TYPE_CHECKING, Any
 
 from ..core.layout import Layout
-from .checks import is_inference, is_tensor
+from .checks import is_tensor
 from .function_node import BackwardCFunction
-from .grad_mode import ANOMALY, state, switch_back, thread_state
-from .levels import Level, outside, set_tangent, tangent_of, with_duals
-from .locations import note_change
+from .grad_mode import switch_back, thread_state
+from .levels import Level, check_tangent_shape, outside, set_tangent, tangent_of, with_duals
+from .locations import count_change
 from .node import MAYBE, NO_LAYOUT
 from .operations import operations
 from .views import SEVERAL, FunctionView, check_writable, record_inplace
@@ -104,10 +104,7 @@ def _count_changes(dirty: tuple[Any, ...], inputs: tuple[Any, ...], outputs: tup
     """Count the change of the inputs marked as dirty; forward may have written to their memory by any means."""
     identities = _identities(dirty, "mark_dirty can only accept variables")
     for tensor in dirty:
-        if not is_inference(tensor):
-            if state.mode & ANOMALY:
-                note_change(tensor)
-            tensor._counter[0] += 1
+        count_change(tensor)
     if not identities <= set(map(id, outputs)):
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
@@ -284,12 +281,7 @@ class FunctionCall:
                 "Expected both tensor and its forward grad to be floating point or complex, but the tangent "
                 f"{number} that the jvp of {self.name} returned is of {tangent.dtype}"
             )
-        if tangent._layout.shape != output._layout.shape:
-            raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
-                f"not supported. Tensor is of size {list(output.shape)} while the given forward gradient is of size "
-                f"{list(tangent.shape)}."
-            )
+        check_tangent_shape(output, tangent)
         if not changed:
             set_tangent(output, level, tangent)
         elif changed[0][0] is None:

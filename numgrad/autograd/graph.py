@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet, ref
 
-from .checks import is_inference, is_tensor
-from .grad_mode import ANOMALY, SAVED_HOOKS, ModeDecorator, state
+from .checks import is_tensor
+from .grad_mode import SAVED_HOOKS, ModeDecorator, state
 from .hooks import RemovableHandle
-from .locations import note_change
+from .locations import count_change
 from .node import DeadEnd, Node, edge_of
 from .operations import operations
 from .saved import check_hooks
@@ -70,10 +70,7 @@ def increment_version(tensor: Any) -> None:
                 "increment_version expects each element of the iterable to be a tensor, but got "
                 f"{type(each).__name__}"
             )
-        if not is_inference(each):
-            if state.mode & ANOMALY:
-                note_change(each)
-            each._counter[0] += 1
+        count_change(each)
 
 
 class _unsafe_preserve_version_counter(ModeDecorator):  # noqa: N801 - PyTorch's name

@@ -194,6 +194,20 @@ def set_tangent(tensor: Any, level: Any, tangent: Any) -> None:
     duals[level] = tangent
 
 
+def check_tangent_shape(tensor: Any, tangent: Any) -> None:
+    """Raise unless a tangent has its tensor's shape.
+
+    Raises:
+        RuntimeError: it has another one.
+    """
+    if tangent._layout.shape != tensor._layout.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+
+
 def share_tangents(tensor: Any, other: Any) -> None:
     """Have ``other`` the tangents that ``tensor`` has or is going to have."""
     other._duals = _duals_of(tensor)

@@ -17,6 +17,8 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 from weakref import ref
 
+from .grad_mode import ANOMALY, state
+
 
 class Location(NamedTuple):
     """A call in the user's program.  It holds the code, not the frame, which would hold all variables.
@@ -178,6 +180,15 @@ def note_change(tensor: Any) -> None:
         locations[counter[0] + 1] = calling_location()
         if len(locations) > CHANGES:
             del locations[next(iter(locations))]
+
+
+def count_change(tensor: Any) -> None:
+    """Count a change of a tensor's memory by other means than operations; inference tensors have no version."""
+    counter = tensor._counter
+    if counter.__class__ is list:
+        if state.mode & ANOMALY:
+            note_change(tensor)
+        counter[0] += 1
 
 
 def changes_since(tensor: Any, version: int) -> dict[int, Location]:

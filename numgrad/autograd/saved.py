@@ -226,13 +226,9 @@ class SavingNode(Node):
         """Whether hooks are in force for one saved tensor."""
         return self.versions[index] == PACKED
 
-    def has_tensor(self, index: int) -> bool:
-        """Whether a tensor was saved at this index: it may be a number or None."""
-        return self.versions[index] is not None
-
     def raw(self, index: int) -> SavedTensor:
         """The saved value at one index as it is kept, to attach hooks to."""
-        return SavedTensor.of(self, index if self.is_freed() or self.has_tensor(index) else None)
+        return SavedTensor.of(self, index if self.is_freed() or self.versions[index] is not None else None)
 
 
 class SavedTensor:

@@ -310,10 +310,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             create_graph=recorded and needed,
         ))
         results = [next(found) if output.requires_grad else None for output in outputs]
-        filled = [
-            output.detach().new_zeros(output.shape) if result is None else result
-            for result, output in zip(results, outputs, strict=True)
-        ]
+        filled = _materialized(results, [output.detach() for output in outputs])
         return output_structure.unflatten(tape.returned(filled, recorded))
 
     return value, jvp_fn

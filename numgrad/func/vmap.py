@@ -78,7 +78,7 @@ def vmap(
                 leaf if dim is None else narrow(leaf, dim, start, count) for leaf, dim in zip(leaves, dims, strict=True)
             ]
             chunks.append(_run(func, part, dims, structure, out_dims, count, randomness, kwargs))
-        return _joined(chunks, out_dims)
+        return _joined(func, chunks, out_dims)
 
     return wrapped
 
@@ -235,13 +235,11 @@ def _spread(dims: Dims, structure: Structure) -> list[Any] | None:
     return found
 
 
-def _joined(chunks: list[Any], out_dims: Dims) -> Any:
+def _joined(func: Callable[..., Any], chunks: list[Any], out_dims: Dims) -> Any:
     """The results of the chunks as one."""
     rows, structures = zip(*map(flatten, chunks), strict=True)
     structure = structures[0]
-    if isinstance(out_dims, tuple) and len(out_dims) == 1 and structure.container is None:
-        out_dims = out_dims[0]
-    dims = _spread(out_dims, structure) or []
+    dims = _out_dims(func, out_dims, structure)
     return structure.unflatten([
         parts[0] if dim is None else cat(list(parts), dim)
         for dim, parts in zip(dims, zip(*rows, strict=True), strict=True)
