@@ -84,10 +84,10 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
             raise RuntimeError(f"normal expects all elements of std >= 0.0 (shape {list(std.shape)})")
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    shape, kind = broadcast_shapes(*[t._layout.shape for t in tensors]), tensors[0]._layout.type
-    source = random.given_or_default(generator, kind.device)
+    shape, type = broadcast_shapes(*[t._layout.shape for t in tensors]), tensors[0]._layout.type
+    source = random.given_or_default(generator, type.device)
     with no_grad():
-        result = add(mul(fresh(source.normal(numel(shape), kind.numpy), shape, kind), std), mean)
+        result = add(mul(fresh(source.normal(numel(shape), type.numpy), shape, type), std), mean)
     return _drawn(result, _NORMAL_NODES[isinstance(mean, Tensor), isinstance(std, Tensor)], mean, std)
 
 
@@ -114,17 +114,17 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
     Raises:
         RuntimeError: a probability is not in [0, 1], which a GPU reports when a value is next read.
     """
-    kind = input._layout.type
-    source = random.given_or_default(generator, kind.device)
-    out = {} if kind.device is CPU else {"out": kind.backend.empty(input._layout.shape, kind)}
+    type = input._layout.type
+    source = random.given_or_default(generator, type.device)
+    out = {} if type.device is CPU else {"out": type.backend.empty(input._layout.shape, type)}
     if p is None:
         values = _bernoulli(contiguous(input.detach()), source, **out)
     else:
         _check_probability(p)
         values = source.bernoulli(input.numel(), float(p), **out)
-    if kind.device is CPU:
-        values = values.astype(kind.numpy)
-    result = fresh(values, input._layout.shape, kind)
+    if type.device is CPU:
+        values = values.astype(type.numpy)
+    result = fresh(values, input._layout.shape, type)
     return _drawn(result, _BernoulliBackward0, input)
 
 

@@ -40,10 +40,10 @@ from ..table.op import attach, check_tensors, named, public
 from ..table.promotion import bounds, number_dtype
 
 
-def chosen_type(kind: Any, place: Any, default: dtype | None = None) -> TensorType:
+def chosen_type(dtype: Any, device: Any, default: dtype | None = None) -> TensorType:
     """The type of a new tensor, given a dtype and a device, or None for either."""
-    chosen = default or get_default_dtype() if kind is None else to_dtype(kind)
-    return tensor_type(chosen, to_device(place))
+    chosen = default or get_default_dtype() if dtype is None else to_dtype(dtype)
+    return tensor_type(chosen, to_device(device))
 
 
 def as_size(sizes: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
@@ -107,7 +107,7 @@ def _plan(number: Any, layout: Layout) -> _Plan:
 
 
 @functools.lru_cache(maxsize=4096, typed=True)
-def _plan_on_cpu(number: Any, kind: Any, default: Any, *sizes: Any) -> _Plan:
+def _plan_on_cpu(number: Any, dtype: Any, default: Any, *sizes: Any) -> _Plan:
     """The same for a new tensor on the CPU.
 
     Raises:
@@ -115,20 +115,20 @@ def _plan_on_cpu(number: Any, kind: Any, default: Any, *sizes: Any) -> _Plan:
     """
     if any(size.__class__ is not int for size in sizes):
         raise TypeError
-    return _plan(number, layout_of(chosen_type(kind, CPU, default), as_size((sizes,))))
+    return _plan(number, layout_of(chosen_type(dtype, CPU, default), as_size((sizes,))))
 
 
 default_dtype_changed.append(_plan_on_cpu.cache_clear)
 
 
-def plan_of(number: Any, sizes: tuple[Any, ...], size: Any, kind: Any, place: Any, default: Any = None) -> _Plan:
+def plan_of(number: Any, sizes: tuple[Any, ...], size: Any, dtype: Any, device: Any, default: Any = None) -> _Plan:
     """The same for the arguments of a call."""
-    if size is None and sizes and to_device(place) is CPU:
+    if size is None and sizes and to_device(device) is CPU:
         try:
-            return _plan_on_cpu(number, kind, default, *(sizes[0] if isinstance(sizes[0], tuple | list) else sizes))
+            return _plan_on_cpu(number, dtype, default, *(sizes[0] if isinstance(sizes[0], tuple | list) else sizes))
         except TypeError:
             pass
-    return _plan(number, layout_of(chosen_type(kind, place, default), as_size(sizes, size)))
+    return _plan(number, layout_of(chosen_type(dtype, device, default), as_size(sizes, size)))
 
 
 def _filled(plan: _Plan, value: Any) -> Tensor:
@@ -225,14 +225,14 @@ def _plan_like(number: Any, layout: Layout) -> _Plan:
     return _plan(number, kept_layout(layout))
 
 
-def layout_like(name: str, input: Tensor, kind: Any, place: Any) -> Layout:
+def layout_like(name: str, input: Tensor, dtype: Any, device: Any) -> Layout:
     """The layout of a tensor, with another dtype or device if these are given."""
     if input.__class__ is not Tensor:
         check_tensors(name, input=input)
     own = input._layout
-    if kind is None and place is None:
+    if dtype is None and device is None:
         return own
-    type = chosen_type(kind, own.type.device if place is None else place, own.type.dtype)
+    type = chosen_type(dtype, own.type.device if device is None else device, own.type.dtype)
     return layout_of(type, own.shape, own.strides)
 
 
@@ -269,8 +269,8 @@ def full_like(
 
 def _new(function: Callable[..., Tensor]) -> None:
     def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-        kind, place = self.dtype if dtype is None else dtype, self.device if device is None else device
-        made = function(*args, dtype=kind, device=place, **options)
+        chosen, target = self.dtype if dtype is None else dtype, self.device if device is None else device
+        made = function(*args, dtype=chosen, device=target, **options)
         return like_examples(self, made)
 
     made, name = f"``numgrad.{function.__name__}``", f"new_{function.__name__}"
@@ -315,12 +315,12 @@ def arange(
 
 
 @functools.lru_cache(maxsize=1024, typed=True)
-def _range(start: Any, end: Any, step: Any, kind: Any, place: Any) -> tuple[Layout, Any, Any]:
+def _range(start: Any, end: Any, step: Any, dtype: Any, device: Any) -> tuple[Layout, Any, Any]:
     """The layout of a range, its first number and how far they are apart."""
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     whole = all(isinstance(v, int) for v in (start, end, step))
-    type = chosen_type(kind, place, int64 if whole else None)
+    type = chosen_type(dtype, device, int64 if whole else None)
     if type.dtype is bool_ or type.dtype.is_complex:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type.dtype.legacy}'")
     if not type.dtype.is_floating_point:
@@ -338,13 +338,13 @@ default_dtype_changed.append(_range.cache_clear)
 
 def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any) -> tuple[Any, Any, TensorType]:
     start, end = [v.item() if isinstance(v, Tensor | np.generic) else v for v in (start, end)]
-    for place, value in enumerate((start, end)):
+    for number, value in enumerate((start, end)):
         if not isinstance(value, Number):
-            raise wrong_kind(name, ("start", "end")[place], place + 1, complex, value)
+            raise wrong_kind(name, ("start", "end")[number], number + 1, complex, value)
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, not {steps}")
-    kinds = [number_dtype(value) for value in (start, end)]
-    default = complex_of(get_default_dtype()) if any(kind.is_complex for kind in kinds) else None
+    dtypes = [number_dtype(value) for value in (start, end)]
+    default = complex_of(get_default_dtype()) if any(own.is_complex for own in dtypes) else None
     type = chosen_type(dtype, device, default)
     if type.dtype is bool_:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")

@@ -68,21 +68,21 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return from_array(ndarray)
 
 
-def _leaves(data: Any, kinds: set[dtype], depth: int = 0) -> Any:
+def _leaves(data: Any, dtypes: set[dtype], depth: int = 0) -> Any:
     """Nested lists with whatever is no Python number in them turned into one; collects the dtypes of all the leaves."""
     if isinstance(data, Tensor):
         if data._layout.size != 1:
             raise ValueError(
                 f"only one element tensors can be converted to Python scalars, not shape {list(data.shape)}"
             )
-        kinds.add(data._layout.type.dtype)
+        dtypes.add(data._layout.type.dtype)
         return data.item()
     if hasattr(data, "__array__"):
         array = np.asarray(data)
-        kinds.add(to_dtype(array.dtype))
+        dtypes.add(to_dtype(array.dtype))
         return array.tolist()
     if isinstance(data, bool | int | float | complex):
-        kinds.add(number_dtype(data))
+        dtypes.add(number_dtype(data))
         return data
     if isinstance(data, str | bytes):
         if depth:
@@ -92,9 +92,9 @@ def _leaves(data: Any, kinds: set[dtype], depth: int = 0) -> Any:
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     classes = set(map(type, data))
     if classes <= _NUMBER_CLASSES:  # without a look at each of many
-        kinds.update([number_dtype(kind()) for kind in classes])
+        dtypes.update([number_dtype(cls()) for cls in classes])
         return list(data)
-    return [_leaves(item, kinds, depth + 1) for item in data]
+    return [_leaves(item, dtypes, depth + 1) for item in data]
 
 
 _NUMBER_CLASSES = {bool, int, float, complex}
@@ -116,18 +116,18 @@ def _check_regular(data: Any) -> None:
 
 
 @devices.reports_memory
-def _array_of(data: Any, kind: dtype | None) -> np.ndarray:
+def _array_of(data: Any, chosen: dtype | None) -> np.ndarray:
     """New memory with the data, in the dtype asked for or the one PyTorch infers."""
     with np.errstate(over="ignore", invalid="ignore"):  # a number too large for float32 becomes infinity
         if isinstance(data, Tensor):
             data = data.detach()._host_array()
         if isinstance(data, np.ndarray | np.generic):
             order: Any = "C" if 0 in data.strides else "K"
-            return np.array(data, dtype=kind.numpy if kind else to_dtype(data.dtype).numpy, order=order)
-        kinds: set[dtype] = set()
-        data = _leaves(data, kinds)
-        inferred = functools.reduce(promote_types, kinds) if kinds else get_default_dtype()
-        chosen = kind or inferred
+            return np.array(data, dtype=chosen.numpy if chosen else to_dtype(data.dtype).numpy, order=order)
+        dtypes: set[dtype] = set()
+        data = _leaves(data, dtypes)
+        inferred = functools.reduce(promote_types, dtypes) if dtypes else get_default_dtype()
+        chosen = chosen or inferred
         if inferred.is_complex and not chosen.is_complex:
             raise TypeError(f"must be real number, not complex: the data cannot become {chosen}")
         try:
@@ -141,13 +141,13 @@ def _array_of(data: Any, kind: dtype | None) -> np.ndarray:
             raise RuntimeError(f"value cannot be converted to type {chosen.name} without overflow") from None
 
 
-def _narrowed(wide: np.ndarray, kind: dtype) -> np.ndarray:
-    """The numbers as integers of ``kind``; negative ones may wrap around to become unsigned, as in PyTorch."""
-    bounds = np.iinfo(kind.numpy)
-    lowest = bounds.min if kind.is_signed else -bounds.max
+def _narrowed(wide: np.ndarray, dtype: dtype) -> np.ndarray:
+    """The numbers as integers of ``dtype``; negative ones may wrap around to become unsigned, as in PyTorch."""
+    bounds = np.iinfo(dtype.numpy)
+    lowest = bounds.min if dtype.is_signed else -bounds.max
     if not ((wide >= lowest) & (wide <= bounds.max)).all():
-        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
-    return wide.astype(np.int64).astype(kind.numpy)
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+    return wide.astype(np.int64).astype(dtype.numpy)
 
 
 @public(method=False, direct=True)
@@ -162,8 +162,8 @@ def tensor(
         ValueError: nested lists are of different lengths, or an int is too large.
         TypeError, RuntimeError: something in the data is no number, or one that the dtype cannot hold.
     """
-    place = to_device(device)
-    if data.__class__ in (float, int, bool) and dtype is None and place is CPU:
+    target = to_device(device)
+    if data.__class__ in (float, int, bool) and dtype is None and target is CPU:
         number = number_tensor(data)
         if number is not None:
             return finished(number, requires_grad, pin_memory)
@@ -174,13 +174,13 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-        place = data.device if device is None else place
+        target = data.device if device is None else target
     if data.is_cuda if isinstance(data, Tensor) else is_cuda_array(data):
         made = data.detach() if isinstance(data, Tensor) else from_interface(data)
-        made = made.to(made.device if device is None else place, made.dtype if dtype is None else dtype, copy=True)
+        made = made.to(made.device if device is None else target, made.dtype if dtype is None else dtype, copy=True)
         return finished(made, requires_grad, pin_memory)
     made = from_array(_array_of(data, None if dtype is None else to_dtype(dtype)))
-    return finished(made if place is CPU else placed(made, place), requires_grad, pin_memory)
+    return finished(made if target is CPU else placed(made, target), requires_grad, pin_memory)
 
 
 @public(method=False, direct=True)
@@ -192,16 +192,16 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """
     if dtype is None and device is None and isinstance(data, Tensor):
         return data
-    place = to_device(device)
-    kind = None if dtype is None else to_dtype(dtype)
+    target = to_device(device)
+    chosen = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
-        return data.to(data.device if device is None else place, kind)
+        return data.to(data.device if device is None else target, chosen)
     if isinstance(data, np.ndarray):
-        return from_numpy(data).to(place, kind)
+        return from_numpy(data).to(target, chosen)
     if is_cuda_array(data):
         made = from_interface(data)
-        return made.to(made.device if device is None else place, kind)
-    return tensor(data, dtype=kind, device=place)
+        return made.to(made.device if device is None else target, chosen)
+    return tensor(data, dtype=chosen, device=target)
 
 
 @public(function=False, direct=True)
@@ -209,14 +209,14 @@ def new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """``numgrad.tensor`` in the dtype and on the device of this tensor, unless others are given."""
-    kind, place = self.dtype if dtype is None else dtype, self.device if device is None else device
-    return tensor(data, dtype=kind, device=place, requires_grad=requires_grad)
+    chosen, target = self.dtype if dtype is None else dtype, self.device if device is None else device
+    return tensor(data, dtype=chosen, device=target, requires_grad=requires_grad)
 
 
 # -- the older spelling -----------------------------------------------------------------------------------------
 
 
-def legacy_tensor(cls: type | None, kind: dtype, *data: Any, **kwargs: Any) -> Tensor:
+def legacy_tensor(cls: type | None, dtype: dtype, *data: Any, **kwargs: Any) -> Tensor:
     """``FloatTensor(2, 3)`` with sizes, or ``FloatTensor([1, 2])`` with data.
 
     ``cls`` is the class of the result where that was called: Tensor, which takes a tensor of any dtype, or a subclass.
@@ -227,19 +227,19 @@ def legacy_tensor(cls: type | None, kind: dtype, *data: Any, **kwargs: Any) -> T
     if kwargs:
         raise TypeError(f"new() got an unexpected keyword argument '{next(iter(kwargs))}'")
     if not data:
-        result = empty_of((0,), tensor_type(kind))
+        result = empty_of((0,), tensor_type(dtype))
     elif all(isinstance(item, int) and not isinstance(item, bool) for item in data):
-        result = empty_of(as_size(data), tensor_type(kind))
+        result = empty_of(as_size(data), tensor_type(dtype))
     elif len(data) == 1 and isinstance(data[0], Size):
-        result = empty_of(data[0], tensor_type(kind))
+        result = empty_of(data[0], tensor_type(dtype))
     elif len(data) == 1 and isinstance(data[0], Tensor):
-        if data[0].dtype is not kind and cls is None:
-            raise TypeError(f"expected {kind} (got {data[0].dtype})")
+        if data[0].dtype is not dtype and cls is None:
+            raise TypeError(f"expected {dtype} (got {data[0].dtype})")
         result = data[0].detach()
     elif len(data) != 1 or isinstance(data[0], bool | float | complex):
         raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__})")
     else:
-        result = from_array(_array_of(data[0], kind))
+        result = from_array(_array_of(data[0], dtype))
     if cls is not None:
         result.__class__ = cls
     return result
@@ -264,9 +264,9 @@ class _LegacyType(type):
         return legacy_tensor(None, cls.kind, *data, **kwargs)
 
 
-def _legacy_type(kind: dtype) -> Any:
-    name = f"{kind.legacy}Tensor"
-    return _LegacyType(name, (), {"kind": kind, "__doc__": f"PyTorch's older spelling for making a {kind} tensor."})
+def _legacy_type(dtype: dtype) -> Any:
+    name = f"{dtype.legacy}Tensor"
+    return _LegacyType(name, (), {"kind": dtype, "__doc__": f"PyTorch's older spelling for making a {dtype} tensor."})
 
 
 for _kind in dtype.named.values():

@@ -29,12 +29,12 @@ SMALL = 1 << 16
 
 def row_drawn(draw: Callable[..., Any], layout: Layout, *arguments: float, **out: Any) -> Any:
     """As many numbers of its dtype as a tensor has; of complex ones the real and imaginary parts in turn."""
-    kind = layout.type.dtype
-    if not kind.is_complex:
-        return draw(layout.size, kind.numpy, *arguments, **out)
-    real = real_of(kind).numpy
+    dtype = layout.type.dtype
+    if not dtype.is_complex:
+        return draw(layout.size, dtype.numpy, *arguments, **out)
+    real = real_of(dtype).numpy
     own = {name: row.view(real) for name, row in out.items()}
-    return draw(2 * layout.size, real, *arguments, **own).view(kind.numpy)
+    return draw(2 * layout.size, real, *arguments, **own).view(dtype.numpy)
 
 
 def _random(
@@ -85,8 +85,8 @@ def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
     """``numgrad.randn`` of the shape and, unless others are given, the dtype and device of another tensor."""
     check_tensors("randn_like", input=input)
     draw = "normal" if input._flat is not None else "normal_pairs"
-    place = input.device if device is None else device
-    made = _random(draw, layout_of(chosen_type(dtype, place, input.dtype), input._layout.shape), None, False)
+    target = input.device if device is None else device
+    made = _random(draw, layout_of(chosen_type(dtype, target, input.dtype), input._layout.shape), None, False)
     return finished(laid_out_as(input, made), requires_grad)
 
 
@@ -122,15 +122,15 @@ def randint(
     start: Any = given.pop() if given else 0 if low is None else low
     if given:
         raise TypeError(f"randint() takes low, high and size, but got {len(args)} arguments")
-    kind = tensor_type(int64 if dtype is None else to_dtype(dtype), to_device(device))
+    type = tensor_type(int64 if dtype is None else to_dtype(dtype), to_device(device))
     bounds = [value.item() if isinstance(value, Tensor) else value for value in (start, high)]
-    layout = layout_of(kind, as_size((size,)))
-    if kind.dtype is int64 and kind.device is CPU and layout.size < SMALL and state.mode <= ORDINARY:
+    layout = layout_of(type, as_size((size,)))
+    if type.dtype is int64 and type.device is CPU and layout.size < SMALL and state.mode <= ORDINARY:
         low, high = int(bounds[0]), int(bounds[1])
         _check_range(low, high, int64)
         row = random.given_or_default(generator, CPU).integers(layout.size, low, high)
         return finished(tensor_of(layout, row), requires_grad)
-    result = empty_of(layout.shape, kind)
+    result = empty_of(layout.shape, type)
     random_(result, *bounds, generator=generator)
     result._counter[0] = 0
     return finished(result, requires_grad)
@@ -147,9 +147,9 @@ def randint_like(
     **named_bounds: Any,
 ) -> Tensor:
     """``randint`` of the shape and, unless others are given, the dtype and device of another tensor."""
-    kind = input.dtype if dtype is None else dtype
-    place = input._layout.type.device if device is None else device
-    made = randint(*bounds, size=input._layout.shape, dtype=kind, device=place, **named_bounds)
+    chosen = input.dtype if dtype is None else dtype
+    target = input._layout.type.device if device is None else device
+    made = randint(*bounds, size=input._layout.shape, dtype=chosen, device=target, **named_bounds)
     return finished(laid_out_as(input, made), requires_grad)
 
 
@@ -164,15 +164,15 @@ def randperm(
         RuntimeError: ``n`` is negative, or the dtype (int64 unless one is given) cannot hold the integers.
     """
     (size,) = as_size((n,))
-    kind = tensor_type(int64 if dtype is None else to_dtype(dtype), to_device(device))
-    highest = _EXACT.get(kind.dtype) or np.iinfo(kind.numpy).max
+    type = tensor_type(int64 if dtype is None else to_dtype(dtype), to_device(device))
+    highest = _EXACT.get(type.dtype) or np.iinfo(type.numpy).max
     if size - 1 > highest:
-        raise RuntimeError(f"value cannot be converted to type {kind.dtype.name} without overflow: {size} numbers")
+        raise RuntimeError(f"value cannot be converted to type {type.dtype.name} without overflow: {size} numbers")
     devices.check_countable((size,), np.dtype(np.int64))
-    order = random.given_or_default(generator, kind.device).permutation(size)
-    if kind.device is CPU:
-        return finished(fresh(order.astype(kind.numpy, copy=False), (size,), kind), requires_grad)
-    return finished(convert(fresh(order, (size,), tensor_type(int64, kind.device)), kind.dtype), requires_grad)
+    order = random.given_or_default(generator, type.device).permutation(size)
+    if type.device is CPU:
+        return finished(fresh(order.astype(type.numpy, copy=False), (size,), type), requires_grad)
+    return finished(convert(fresh(order, (size,), tensor_type(int64, type.device)), type.dtype), requires_grad)
 
 
 # -- filling in place -------------------------------------------------------------------------------------------
@@ -197,14 +197,14 @@ def overwrite_drawn(
 
     def fill(target: Tensor) -> None:
         layout = target._layout
-        place = layout.type.device
-        own = target._flat if in_row or place is not CPU else None
+        device = layout.type.device
+        own = target._flat if in_row or device is not CPU else None
         if own is not None:
             draw(out=own)
             return
         row = draw()
         steps = output_strides(layout.shape, ((layout.shape, layout.strides),))
-        write(target, strided(row, layout.shape, steps, 0, tensor_type(to_dtype(row.dtype), place)))
+        write(target, strided(row, layout.shape, steps, 0, tensor_type(to_dtype(row.dtype), device)))
 
     return OverwriteCall(node.__name__, fill, node, input, draws=True).run()
 
@@ -212,20 +212,20 @@ def overwrite_drawn(
 def _drawn_in_row(input: Tensor, draw: str, first: float, second: float) -> bool:
     """Fill a tensor of the CPU's from its default generator, if nothing is to be said or recorded of that."""
     layout = input._layout
-    kind = layout.type.dtype
-    if not (is_plain(input) and layout.contiguous and kind.is_floating_point and layout.type.device is CPU):
+    dtype = layout.type.dtype
+    if not (is_plain(input) and layout.contiguous and dtype.is_floating_point and layout.type.device is CPU):
         return False
     row = input._storage
     if row.size != layout.size:
         row = row[input._offset : input._offset + layout.size]
-    getattr(random.default_generator, draw)(layout.size, kind.numpy, first, second, out=row)
+    getattr(random.default_generator, draw)(layout.size, dtype.numpy, first, second, out=row)
     input._counter[0] += 1
     return True
 
 
 def check_floating(input: Tensor, name: str, complex: bool = False) -> None:
-    kind = input._layout.type.dtype
-    if not (kind.is_floating_point or (complex and kind.is_complex)):
+    dtype = input._layout.type.dtype
+    if not (dtype.is_floating_point or (complex and dtype.is_complex)):
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})")
 
 
@@ -290,35 +290,35 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
     if len(args) == 1 and not kwargs:
         args = (0, *args)
     low, high = _bounds("random_", args, kwargs, 0, None)
-    kind = self.dtype
-    if kind.is_complex:
-        raise NotImplementedError(f"\"random_\" not implemented for '{kind.legacy}'")
+    dtype = self.dtype
+    if dtype.is_complex:
+        raise NotImplementedError(f"\"random_\" not implemented for '{dtype.legacy}'")
     wide = None
     if high is None and "to" not in kwargs:
-        wide = kind.itemsize == 8
-        high = 2 if kind is bool_ else _EXACT[kind] + 1 if kind in _EXACT else np.iinfo(kind.numpy).max + 1
+        wide = dtype.itemsize == 8
+        high = 2 if dtype is bool_ else _EXACT[dtype] + 1 if dtype in _EXACT else np.iinfo(dtype.numpy).max + 1
     low, high = int(low), int(high)
-    _check_range(low, high, kind)
+    _check_range(low, high, dtype)
     source = random.given_or_default(generator, self._layout.type.device)
     return overwrite_drawn(self, lambda **out: source.integers(self.numel(), low, high, wide, **out), _RandomBackward0)
 
 
 @functools.cache
-def _integers(kind: dtype) -> tuple[int, int]:
+def _integers(dtype: dtype) -> tuple[int, int]:
     """The smallest and the largest integer of a dtype."""
-    info = np.iinfo(kind.numpy)
+    info = np.iinfo(dtype.numpy)
     return info.min, info.max
 
 
-def _check_range(low: int, high: int, kind: dtype) -> None:
+def _check_range(low: int, high: int, dtype: dtype) -> None:
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    if kind.is_floating_point:
+    if dtype.is_floating_point:
         return
-    bounds = (0, 1) if kind is bool_ else _integers(kind)
+    bounds = (0, 1) if dtype is bool_ else _integers(dtype)
     for name, value in (("from", low), ("to - 1", high - 1)):
         if not bounds[0] <= value <= bounds[1]:
-            raise RuntimeError(f"{name} is out of bounds for {kind}: {value}")
+            raise RuntimeError(f"{name} is out of bounds for {dtype}: {value}")
 
 
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:

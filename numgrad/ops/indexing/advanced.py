@@ -1,6 +1,7 @@
-"""Reading and writing at places given by tensors: the operations behind ``x[indices]`` and ``index_put``.
+"""Reading and writing at indices given by tensors: the operations behind ``x[indices]`` and ``index_put``.
 
-Index tensors, integers or masks, are turned into places (see ``launchers``) and checked before anything is computed.
+Index tensors, integers or masks, are turned into one flat index (see ``launchers``) and checked before anything is
+computed.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from ..table.entries import Entries
 from ..table.op import public
 from ..table.operands import check_apart, check_one_device
 from .index import index_op, index_put_op
-from .launchers import check_held, expanded_layout, finder, index_reader
+from .launchers import check_held, expanded_layout, index_reader, nonzero_finder
 
 
 class Selection(NamedTuple):
-    """What index tensors select: places over the dimensions ``dims``, ``distinct`` if no place is named twice."""
+    """What index tensors select: a flat index over ``dims``, which is ``distinct`` if it names no element twice."""
 
-    places: Tensor
+    flat_index: Tensor
     dims: Ints
     distinct: bool
 
@@ -41,9 +42,9 @@ class Selection(NamedTuple):
     "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
     "a boolean mask."
 )
-def mask_places(mask: Tensor) -> Tensor:
-    """The places of the elements of a tensor that are not zero, as one row."""
-    return finder(mask._layout)(mask)
+def mask_index(mask: Tensor) -> Tensor:
+    """The flat index of the elements of a tensor that are not zero, as one row."""
+    return nonzero_finder(mask._layout)(mask)
 
 
 def only_tensors(index: Any) -> Sequence[Tensor] | None:
@@ -63,19 +64,19 @@ def indexed(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     plan = _plan(input, indices, index_op) if state.mode <= ORDINARY else None
     try:
         if plan is not None:
-            return plan.run(input, plan.places(indices))
-        places, dims, distinct = selected(input, indices)
-        return index_op(input, places, dims, distinct)
+            return plan.run(input, plan.flat_index(indices))
+        flat_index, dims, distinct = selected(input, indices)
+        return index_op(input, flat_index, dims, distinct)
     except devices.OutOfBoundsError as found:
         raise _outside(found, dims if plan is None else plan.dims) from None
 
 
 class _Plan:
-    """What is done at places that int64 tensors name, or a mask, where layouts alone decide that.
+    """What is done at int64 indices, or a mask, where layouts alone decide that.
 
     Attributes:
         dims: the indexed dimensions.
-        fold: what makes places of several index tensors, or of a mask; None where the one has them.
+        fold: what makes a flat index of several index tensors, or of a mask; None where the one is that.
         run: the call of the operation, or its entry.
     """
 
@@ -86,7 +87,7 @@ class _Plan:
         self.fold = fold
         self.run = run
 
-    def places(self, indices: Sequence[Tensor | None]) -> Tensor:
+    def flat_index(self, indices: Sequence[Tensor | None]) -> Tensor:
         if self.fold is None:
             return indices[self.dims[0]]  # type: ignore[return-value]
         if len(indices) > len(self.dims):
@@ -120,14 +121,14 @@ def _planned(op: Any, input: Layout, values: Layout | None, *indices: Layout | N
         index.type.dtype is not int64 or index.type.device is not input.type.device for index in given
     ):
         return None
-    places, fold = given[0], None
+    flat_index, fold = given[0], None
     if len(dims) != 1:
-        places, fold = _folding(given, tuple([input.shape[dim] for dim in dims]), dims)
+        flat_index, fold = _folding(given, tuple([input.shape[dim] for dim in dims]), dims)
     if values is None:
-        return _Plan(dims, fold, caller(op.prepared((input, places, dims, False))))
+        return _Plan(dims, fold, caller(op.prepared((input, flat_index, dims, False))))
     if values.type is not input.type:
         return None
-    return _Plan(dims, fold, op.prepared((input, places, values, dims, False, False), True))
+    return _Plan(dims, fold, op.prepared((input, flat_index, values, dims, False, False), True))
 
 
 def _planned_mask(input: Layout, mask: Layout) -> _Plan | None:
@@ -135,7 +136,7 @@ def _planned_mask(input: Layout, mask: Layout) -> _Plan | None:
     dims = all_dims(mask.shape)
     if mask.shape != input.shape[: len(dims)]:
         return None
-    return _Plan(dims, finder(mask), lambda input, places: index_op(input, places, dims, True))
+    return _Plan(dims, nonzero_finder(mask), lambda input, flat_index: index_op(input, flat_index, dims, True))
 
 
 def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
@@ -152,24 +153,24 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
         if index is None:
             dim += 1
             continue
-        kind = index._layout.type.dtype
-        if kind not in (int64, bool_, int32, uint8):
+        dtype = index._layout.type.dtype
+        if dtype not in (int64, bool_, int32, uint8):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if index._layout.type.device is not input._layout.type.device:
             index = _beside(index, input)
         given.append((index, dim))
-        dim += len(index._layout.shape) if kind in (bool_, uint8) else 1
+        dim += len(index._layout.shape) if dtype in (bool_, uint8) else 1
     if dim > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     for index, dim in given:
         if index._layout.type.dtype in (bool_, uint8):
             _check_mask(index, shape, dim)
-        elif is_batched(index):  # whose places are made by operations, which would take what leads outside as it is
+        elif is_batched(index):  # whose flat index is made by operations, which would take what leads outside as it is
             _check_bounds(index, shape, dim)
     if len(given) == 1:
         index, dim = given[0]
         if index._layout.type.dtype in (bool_, uint8):
-            return Selection(mask_places(index), tuple(range(dim, dim + len(index._layout.shape))), True)
+            return Selection(mask_index(index), tuple(range(dim, dim + len(index._layout.shape))), True)
         return Selection(convert(index, int64), (dim,), False)
     return _combined(input, given)
 
@@ -190,11 +191,11 @@ def _check_mask(mask: Tensor, shape: Ints, dim: int) -> None:
             "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning,
             stacklevel=4,
         )
-    for place, extent in enumerate(mask._layout.shape):
-        if extent != shape[dim + place]:
+    for position, extent in enumerate(mask._layout.shape):
+        if extent != shape[dim + position]:
             raise IndexError(
-                f"The shape of the mask {list(mask.shape)} at index {place} does not match the shape of the indexed "
-                f"tensor {list(shape)} at index {dim + place}"
+                f"The shape of the mask {list(mask.shape)} at index {position} does not match the shape of the indexed "
+                f"tensor {list(shape)} at index {dim + position}"
             )
 
 
@@ -210,13 +211,13 @@ def _outside(found: devices.OutOfBoundsError, dims: Ints) -> IndexError:
 
 
 def _combined(input: Tensor, given: list[tuple[Tensor, int]]) -> Selection:
-    """Several indices as places over all their dimensions."""
+    """Several indices as one flat index over all their dimensions."""
     parts: list[tuple[Tensor, int]] = []  # an index for each dimension
     for index, dim in given:
         if index._layout.type.dtype in (bool_, uint8):
-            places = physical_of(mask_places(index))
-            rows = index._layout.type.backend.coordinates(row_of(places), index._layout.shape)
-            parts += [(fresh(row, places._layout.shape, places._layout.type), dim + n) for n, row in enumerate(rows)]
+            found = physical_of(mask_index(index))
+            rows = index._layout.type.backend.coordinates(row_of(found), index._layout.shape)
+            parts += [(fresh(row, found._layout.shape, found._layout.type), dim + n) for n, row in enumerate(rows)]
         else:
             parts.append((index, dim))
     dims = tuple([dim for _, dim in parts])
@@ -235,7 +236,7 @@ _foldings = Entries()
 
 
 def _folding(indices: Sequence[Layout], sizes: Ints, dims: Ints) -> tuple[Layout, Callable[..., Tensor]]:
-    """What makes places over all these dimensions of indices, which are broadcast: their layout, and the function."""
+    """What makes a flat index over these dimensions of indices, which are broadcast: its layout, and the function."""
     shapes = [index.shape for index in indices]
     try:
         shape = broadcast_shapes(*shapes)
@@ -257,13 +258,13 @@ def _folding(indices: Sequence[Layout], sizes: Ints, dims: Ints) -> tuple[Layout
 
 
 def _folded_by_operations(shape: Ints, parts: list[tuple[Tensor, int]]) -> Tensor:
-    """The places under ``vmap``, where the indices differ from example to example."""
-    places: Any = None
+    """The flat index under ``vmap``, where the indices differ from example to example."""
+    flat_index: Any = None
     for index, dim in parts:
         index = convert(index, int64)
         index = choose(lt(index, 0), add(index, shape[dim]), index)
-        places = index if places is None else add(mul(places, shape[dim]), index)
-    return places
+        flat_index = index if flat_index is None else add(mul(flat_index, shape[dim]), index)
+    return flat_index
 
 
 def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: Selection, values: Tensor) -> Tensor:
@@ -273,19 +274,19 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: 
         RuntimeError: they have another dtype, do not broadcast to the part, or lie in the same memory.
     """
     layout = input._layout
-    kind = layout.type.dtype
+    dtype = layout.type.dtype
     if values._layout.type is layout.type:
         return values
-    if values._layout.type.dtype is not kind:
+    if values._layout.type.dtype is not dtype:
         masks = all(index is None or index._layout.type.dtype is bool_ for index in indices)
         if masks and values.numel() == 1:
-            check_held(values, kind)
+            check_held(values, dtype)
         else:
             raise RuntimeError(
                 "Index put requires the source and destination dtypes match, "
-                f"got {kind.legacy} for the destination and {values.dtype.legacy} for the source."
+                f"got {dtype.legacy} for the destination and {values.dtype.legacy} for the source."
             )
-        values = convert(values, kind)
+        values = convert(values, dtype)
     if values._layout.type is not layout.type:  # but of another device
         if values._layout.shape:
             check_one_device(input, values)
@@ -303,22 +304,22 @@ def write_selected(
     """
     plan = _plan(input, indices, index_put_op, values) if state.mode <= ORDINARY and not accumulate else None
     if plan is not None:
-        places = plan.places(indices)
-        check_apart(input, values, places)
+        flat_index = plan.flat_index(indices)
+        check_apart(input, values, flat_index)
         check_in_place(input, values)
         try:
-            return change(plan.run, (input, places, values), input)
+            return change(plan.run, (input, flat_index, values), input)
         except devices.OutOfBoundsError as found:
             raise _outside(found, plan.dims) from None
     selection = selected(input, indices)
     values = _checked_values(input, indices, selection, values)
-    check_apart(input, values, selection.places)
+    check_apart(input, values, selection.flat_index)
     return _put(index_put_op.in_place, input, selection, values, accumulate)
 
 
 def _put(op: Any, input: Tensor, selection: Selection, values: Tensor, accumulate: bool) -> Tensor:
     try:
-        return op(input, selection.places, values, selection.dims, accumulate, selection.distinct)
+        return op(input, selection.flat_index, values, selection.dims, accumulate, selection.distinct)
     except devices.OutOfBoundsError as found:
         raise _outside(found, selection.dims) from None
 
@@ -328,9 +329,9 @@ def _check_arguments(name: str, indices: Any, values: Any, accumulate: Any) -> N
         raise TypeError(
             f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}"
         )
-    for place, index in enumerate(indices):
+    for position, index in enumerate(indices):
         if not isinstance(index, Tensor):
-            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(index).__name__}")
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(index).__name__}")
     if accumulate.__class__ is not bool:
         raise TypeError(f"{name}(): argument 'accumulate' (position 3) must be bool, not {type(accumulate).__name__}")
     if not indices:

@@ -24,7 +24,7 @@ from ..table.lookup import lookup
 from ..table.op import public
 from ..table.operation import operation
 from ..table.planned import planned
-from .index import index_backward, index_op, own_places
+from .index import index_backward, index_op, indices_of_all
 from .launchers import index_reader, number_row, picker
 
 # -- for each element --------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def embedding_op(
 @embedding_op.batched
 def _(weight, indices, padding_idx, scale_grad_by_freq, sparse=False):
     count, width = weight._layout.shape
-    return index_op(reshape(physical(weight), (-1, width)), own_places(indices, count, False), (0,), False)
+    return index_op(reshape(physical(weight), (-1, width)), indices_of_all(indices, count, False), (0,), False)
 
 
 @embedding_op.gradient("weight")
@@ -264,7 +264,7 @@ def embedding_dense_backward(
 
 @embedding_dense_backward.batched
 def _(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
-    grads, own = expanded(grad_output), own_places(indices, num_weights)
+    grads, own = expanded(grad_output), indices_of_all(indices, num_weights)
     size, width = size_of(indices), grads._layout.shape[-1]
     if padding_idx >= 0:
         padding = eq(aligned(indices, len(indices._layout.shape)), padding_idx)
@@ -300,7 +300,7 @@ def _weights(indices: Layout, count: int, type: TensorType) -> tuple[Layout, Cal
 
 @public(export=False)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """For each class a row of ``num_classes`` zeros with a 1 at its place.
+    """For each class a row of ``num_classes`` zeros with a 1 at its index.
 
     Args:
         tensor: int64 classes, of any shape.

@@ -1,4 +1,4 @@
-"""Reading and writing at linear indices: the operations behind ``x[indices]`` and ``index_put``; ``take`` and ``put``.
+"""Reading and writing at flat indices: the operations behind ``x[indices]`` and ``index_put``; ``take`` and ``put``.
 
 Under ``vmap`` the batch becomes one more dimension that the indices count along.
 """
@@ -22,92 +22,92 @@ from ..shapes.dimensions import permute_op, unsqueeze_op
 from ..shapes.views import reshape
 from ..table.operation import operation
 from ..table.planned import planned
-from .launchers import part_shape, picker, places_begin, putter, updating
+from .launchers import index_begin, part_shape, picker, putter, updating
 
 
-@planned("IndexBackward0", inputs=["input", "places"], nondifferentiable=["places"], linear=True)
-def index_op(input: Layout, places: Layout, dims: Ints, distinct: bool) -> Any:
-    return picker(input, places, dims)
+@planned("IndexBackward0", inputs=["input", "flat_index"], nondifferentiable=["flat_index"], linear=True)
+def index_op(input: Layout, flat_index: Layout, dims: Ints, distinct: bool) -> Any:
+    return picker(input, flat_index, dims)
 
 
 @index_op.batched
-def _(input, places, dims, distinct):
-    shape, rank = input._layout.shape, len(places._layout.shape)
+def _(input, flat_index, dims, distinct):
+    shape, rank = input._layout.shape, len(flat_index._layout.shape)
     if is_shared(input):
-        part = index_op(physical(input), physical(places), dims, False)
-        first = places_begin(dims)
+        part = index_op(physical(input), physical(flat_index), dims, False)
+        first = index_begin(dims)
         return _row_major(permute_op(part, (first, *[d for d in range(len(part._layout.shape)) if d != first])))
     turned = permute_op(expanded(input), _order(len(shape), dims))
-    part = index_op(turned, *_turned_places(places, shape, dims), distinct)
-    return _row_major(permute_op(part, _inverse(_places_first(part, dims, rank))))
+    part = index_op(turned, *_turned_index(flat_index, shape, dims), distinct)
+    return _row_major(permute_op(part, _inverse(_index_first(part, dims, rank))))
 
 
 @index_op.gradient("input")
-def _(grad, places, input_shape, dims, distinct):
-    return index_backward(grad, places, input_shape, dims, distinct)
+def _(grad, flat_index, input_shape, dims, distinct):
+    return index_backward(grad, flat_index, input_shape, dims, distinct)
 
 
 def _saved_indices(node: Any) -> tuple[Tensor | None, ...]:
-    """The places as an index for each dimension, None for one that has none: what PyTorch's node saves.
+    """The flat index as an index for each dimension, None for one that has none: what PyTorch's node saves.
 
     Raises:
-        RuntimeError: they were freed by an earlier backward.
+        RuntimeError: it was freed by an earlier backward.
     """
     saved = {**node.constants, **node.unpack()}
-    places, dims = saved["places"], saved["dims"]
+    flat_index, dims = saved["flat_index"], saved["dims"]
     if len(dims) == 1:
-        return (*[None] * dims[0], places)
+        return (*[None] * dims[0], flat_index)
     indices: list[Tensor | None] = [None] * (dims[-1] + 1 if dims else 0)
     for dim in reversed(dims):
         extent = saved["input_shape"][dim]
-        indices[dim] = places % extent
-        places = places // extent
+        indices[dim] = flat_index % extent
+        flat_index = flat_index // extent
     return tuple(indices)
 
 
 index_op.node_class._saved_indices = property(_saved_indices)  # type: ignore[attr-defined]
 
 
-@planned("IndexPutImplBackward0", inputs=["grad_output", "places"], nondifferentiable=["places"], linear=True)
-def index_backward(grad_output: Layout, places: Layout, shape: Ints, dims: Ints, distinct: bool) -> Any:
-    """Zeros of ``shape`` with the gradient added at the places."""
+@planned("IndexPutImplBackward0", inputs=["grad_output", "flat_index"], nondifferentiable=["flat_index"], linear=True)
+def index_backward(grad_output: Layout, flat_index: Layout, shape: Ints, dims: Ints, distinct: bool) -> Any:
+    """Zeros of ``shape`` with the gradient added at the flat index."""
     layout = layout_of(grad_output.type, shape)
-    put = putter(layout, places, dims, grad_output, not distinct, distinct)
+    put = putter(layout, flat_index, dims, grad_output, not distinct, distinct)
 
-    def launch(grad_output: Tensor, places: Tensor) -> Any:
+    def launch(grad_output: Tensor, flat_index: Tensor) -> Any:
         memory = layout.type.backend.zeros(shape, layout.type)
-        put(tensor_of(layout, memory), places, grad_output)
+        put(tensor_of(layout, memory), flat_index, grad_output)
         return memory
 
     return layout, launch
 
 
 @index_backward.batched
-def _(grad_output, places, shape, dims, distinct):
+def _(grad_output, flat_index, shape, dims, distinct):
     order = _order(len(shape), dims)
     wide, grads = (size_of(grad_output), *shape), expanded(grad_output)
-    grads = permute_op(grads, _places_first(grads, dims, len(places._layout.shape)))
-    own, along = _turned_places(places, shape, dims)
+    grads = permute_op(grads, _index_first(grads, dims, len(flat_index._layout.shape)))
+    own, along = _turned_index(flat_index, shape, dims)
     return permute_op(index_backward(grads, own, tuple([wide[d] for d in order]), along, distinct), _inverse(order))
 
 
 @index_backward.gradient("grad_output")
-def _(grad, places, dims, distinct):
-    return index_op(grad, places, dims, distinct)
+def _(grad, flat_index, dims, distinct):
+    return index_op(grad, flat_index, dims, distinct)
 
 
-@updating("IndexPutBackward0", inputs=["input", "places", "values"], nondifferentiable=["places"], kept=True)
+@updating("IndexPutBackward0", inputs=["input", "flat_index", "values"], nondifferentiable=["flat_index"], kept=True)
 def index_put_op(
-    input: Layout, places: Layout, values: Layout, dims: Ints, accumulate: bool, distinct: bool
+    input: Layout, flat_index: Layout, values: Layout, dims: Ints, accumulate: bool, distinct: bool
 ) -> Any:
-    _check_shape(input, places, values, dims)
-    put = putter(input, places, dims, values, accumulate, distinct)
-    return lambda input, places, values, target: put(target, places, values)
+    _check_shape(input, flat_index, values, dims)
+    put = putter(input, flat_index, dims, values, accumulate, distinct)
+    return lambda input, flat_index, values, target: put(target, flat_index, values)
 
 
-def _check_shape(input: Layout, places: Layout, values: Layout, dims: Ints) -> None:
-    """Raise unless values broadcast to the part at the places."""
-    part = part_shape(input.shape, dims, places.shape)
+def _check_shape(input: Layout, flat_index: Layout, values: Layout, dims: Ints) -> None:
+    """Raise unless values broadcast to the part at the flat index."""
+    part = part_shape(input.shape, dims, flat_index.shape)
     if not broadcasts(values.shape, part):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
@@ -116,28 +116,30 @@ def _check_shape(input: Layout, places: Layout, values: Layout, dims: Ints) -> N
 
 
 @index_put_op.batched
-def _(input, places, values, dims, accumulate, distinct):
-    shape, rank = input._layout.shape, len(places._layout.shape)
+def _(input, flat_index, values, dims, accumulate, distinct):
+    shape, rank = input._layout.shape, len(flat_index._layout.shape)
     order = _order(len(shape), dims)
-    part = part_shape(shape, dims, places._layout.shape)
+    part = part_shape(shape, dims, flat_index._layout.shape)
     given = aligned(values, len(part))
     if is_shared(values):
         given = unsqueeze_op(given, 0)
     given = expand_op(given, (size_of(input), *part))
-    given = permute_op(given, _places_first(given, dims, rank))
-    own, turned = own_places(places, _count(shape, dims)), permute_op(expanded(input), order)
+    given = permute_op(given, _index_first(given, dims, rank))
+    own, turned = indices_of_all(flat_index, _count(shape, dims)), permute_op(expanded(input), order)
     return permute_op(index_put_op(turned, own, given, _indexed(dims), accumulate, distinct), _inverse(order))
 
 
 @index_put_op.gradient("input")
-def _(grad, places, dims, accumulate, distinct):
-    """``index_put(grad, places, 0)``; ``grad`` itself where values were added."""
-    return grad if accumulate else index_put_op(grad, places, zeros_of((), grad._layout.type), dims, False, distinct)
+def _(grad, flat_index, dims, accumulate, distinct):
+    """``index_put(grad, flat_index, 0)``; ``grad`` itself where values were added."""
+    if accumulate:
+        return grad
+    return index_put_op(grad, flat_index, zeros_of((), grad._layout.type), dims, False, distinct)
 
 
 @index_put_op.gradient("values")
-def _(grad, places, dims, distinct):
-    return index_op(grad, places, dims, distinct)  # the engine sums over what was repeated
+def _(grad, flat_index, dims, distinct):
+    return index_op(grad, flat_index, dims, distinct)  # the engine sums over what was repeated
 
 
 # -- under ``vmap`` -----------------------------------------------------------------------------------------------
@@ -152,37 +154,37 @@ def _inverse(order: Ints) -> Ints:
     return tuple([order.index(d) for d in range(len(order))])
 
 
-def _places_first(part: Tensor, dims: Ints, rank: int) -> Ints:
-    """The order of a physical part's dimensions in which those of the places, ``rank`` many, follow the batch."""
-    first = places_begin(dims)
+def _index_first(part: Tensor, dims: Ints, rank: int) -> Ints:
+    """The order of a physical part's dimensions in which those of the index, ``rank`` many, follow the batch."""
+    first = index_begin(dims)
     return _order(len(part._layout.shape) - 1, tuple(range(first, first + rank)))
 
 
-def _turned_places(places: Tensor, shape: Ints, dims: Ints) -> tuple[Tensor, Ints]:
-    """The places in a physical tensor whose ``dims`` follow the batch, and the dimensions that they count along."""
-    if is_shared(places):
-        return physical(places), tuple(range(1, len(dims) + 1))
-    return own_places(places, _count(shape, dims)), _indexed(dims)
+def _turned_index(flat_index: Tensor, shape: Ints, dims: Ints) -> tuple[Tensor, Ints]:
+    """The flat index in a physical tensor whose ``dims`` follow the batch, and the dimensions that it counts along."""
+    if is_shared(flat_index):
+        return physical(flat_index), tuple(range(1, len(dims) + 1))
+    return indices_of_all(flat_index, _count(shape, dims)), _indexed(dims)
 
 
 def _count(shape: Ints, dims: Ints) -> int:
     return numel(tuple([shape[d] for d in dims]))
 
 
-def own_places(places: Tensor, count: int, negative: bool = True) -> Tensor:
-    """The places of all examples, each of ``count`` elements, as places among those of all examples.
+def indices_of_all(flat_index: Tensor, count: int, negative: bool = True) -> Tensor:
+    """The flat indices of all examples, each of ``count`` elements, as indices among the elements of all.
 
     Raises:
         OutOfBoundsError: one leads outside of its example, or is below 0 and may not be ``negative``.
     """
-    found = expanded(places)
-    check_places(places, count, negative)
+    found = expanded(flat_index)
+    check_indices(flat_index, count, negative)
     found = choose(lt(found, 0), add(found, count), found)  # indices may be negative
     starts = arange(found._layout.shape[0], device=found.device) * count
-    return add(found, reshape(starts, (found._layout.shape[0], *(1,) * len(places._layout.shape))))
+    return add(found, reshape(starts, (found._layout.shape[0], *(1,) * len(flat_index._layout.shape))))
 
 
-def check_places(index: Tensor, size: int, negative: bool) -> None:
+def check_indices(index: Tensor, size: int, negative: bool) -> None:
     """Raise unless all lie within ``size``, counted from the end if they may be ``negative``.
 
     Raises:
@@ -195,7 +197,7 @@ def check_places(index: Tensor, size: int, negative: bool) -> None:
 
 
 def _indexed(dims: Ints) -> Ints:
-    """The batch dimension and those of the places, which follow it."""
+    """The batch dimension and the indexed ones, which follow it."""
     return tuple(range(len(dims) + 1))
 
 

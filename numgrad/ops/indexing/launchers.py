@@ -1,9 +1,9 @@
-"""The places that indices name: how they are read and written, whatever the layout of the tensor.
+"""What launches reads and writes at indices, whatever the layout of the tensor.
 
 What is decided here by layouts is a function that launches (see ``planned``).
 
-Places are int64 numbers that count, in row-major order, over the indexed dimensions ``dims`` of a tensor: for one
-dimension the indices themselves, which may be negative.  The indexed part has the places' dimensions where ``dims``
+A flat index holds int64 numbers that count, in row-major order, over the indexed dimensions ``dims`` of a tensor: for
+one dimension the indices themselves, which may be negative.  The indexed part has the index's dimensions where ``dims``
 were, if those are neighbours, and in front if they are not; the other dimensions follow in their order.
 """
 
@@ -36,23 +36,23 @@ from ..table.planned import Planned, planned
 from ..table.promotion import check_fits
 
 
-def places_begin(dims: Ints) -> int:
-    """Where in the part the dimensions of the places begin."""
+def index_begin(dims: Ints) -> int:
+    """The dimension of the part at which those of the index begin."""
     return dims[0] if dims and dims[-1] - dims[0] + 1 == len(dims) else 0
 
 
-def part_shape(shape: Ints, dims: Ints, places: Ints) -> Ints:
-    """The shape of the part at places of shape ``places``."""
+def part_shape(shape: Ints, dims: Ints, flat_index: Ints) -> Ints:
+    """The shape of the part at a flat index of this shape."""
     rest = tuple([extent for d, extent in enumerate(shape) if d not in dims])
-    first = places_begin(dims)
-    return rest[:first] + places + rest[first:]
+    first = index_begin(dims)
+    return rest[:first] + flat_index + rest[first:]
 
 
 class _Walk(NamedTuple):
-    """How the elements of a part are gone through, as (outer, places, inner).
+    """How the elements of a part are gone through, as (outer, indices, inner).
 
-    Where one step does not lead from place to place, ``step`` is None, and the offsets of all ``middle`` dimensions
-    must be computed: each is a dimension of the places, given by its number, or an (extent, step).
+    Where no one step leads from index to index, ``step`` is None, and the offsets of all ``middle`` dimensions
+    must be computed: each is a dimension of the index, given by its number, or an (extent, step).
     """
 
     shape: Ints
@@ -66,22 +66,22 @@ class _Walk(NamedTuple):
     steps: Ints
     middle: tuple[int | tuple[int, int], ...]
     reach: int  # offsets are below it
-    places: Ints  # the shape of the places
+    flat_index: Ints  # the shape of the index
 
 
 @functools.lru_cache(maxsize=4096)
-def _walk(shape: Ints, strides: Ints, dims: Ints, places: Ints, new: bool) -> _Walk:
+def _walk(shape: Ints, strides: Ints, dims: Ints, flat_index: Ints, new: bool) -> _Walk:
     """How to go through a part: in the order of a new tensor's memory if ``new``, else in row-major order."""
-    first = places_begin(dims)
+    first = index_begin(dims)
     rest = [step for d, step in enumerate(strides) if d not in dims]
-    extents = part_shape(shape, dims, places)
-    steps = [*rest[:first], *[0] * len(places), *rest[first:]]
+    extents = part_shape(shape, dims, flat_index)
+    steps = [*rest[:first], *[0] * len(flat_index), *rest[first:]]
     own = contiguous_strides(extents)
     if new:
-        index = (1,) * first + places + (1,) * (len(rest) - first)  # the shape of an index that broadcasts
+        index = (1,) * first + flat_index + (1,) * (len(rest) - first)  # the shape of an index that broadcasts
         own = output_strides(extents, ((extents, tuple(steps)), (index, None)))
     order = sorted(range(len(extents)), key=lambda d: -own[d])
-    at = [place for place, d in enumerate(order) if first <= d < first + len(places)]
+    at = [number for number, d in enumerate(order) if first <= d < first + len(flat_index)]
     start, stop = (at[0], at[-1] + 1) if at else (0, 0)
     before = _runs(order[:start], extents, steps)
     after = _runs(order[stop:], extents, steps)
@@ -91,14 +91,14 @@ def _walk(shape: Ints, strides: Ints, dims: Ints, places: Ints, new: bool) -> _W
     sizes, indexed = tuple([shape[d] for d in dims]), tuple([strides[d] for d in dims])
     runs = _runs(list(range(len(dims))), sizes, indexed)
     step = None
-    if middle == list(range(first, first + len(places))) and len(runs) < 2:
+    if middle == list(range(first, first + len(flat_index))) and len(runs) < 2:
         step = _as_one(runs[0] if runs else [], sizes, indexed)[1]
-    others = [(extents[d], steps[d]) for d in middle if not first <= d < first + len(places)]
+    others = [(extents[d], steps[d]) for d in middle if not first <= d < first + len(flat_index)]
     reach = 1 + sum([(extent - 1) * each for extent, each in (*zip(sizes, indexed, strict=True), *others)])
     return _Walk(
         extents, own, outer, outer_step, inner, inner_step, step, sizes, indexed,
-        tuple([d - first if first <= d < first + len(places) else (extents[d], steps[d]) for d in middle]), reach,
-        places,
+        tuple([d - first if first <= d < first + len(flat_index) else (extents[d], steps[d]) for d in middle]), reach,
+        flat_index,
     )
 
 
@@ -145,8 +145,8 @@ def index_reader(index: Layout) -> Callable[[Tensor], Any]:
     return row_reader(index, int64)
 
 
-def finder(mask: Layout) -> Callable[[Tensor], Tensor]:
-    """What gives the places of the elements of a mask that are not zero, as one row."""
+def nonzero_finder(mask: Layout) -> Callable[[Tensor], Tensor]:
+    """What gives the flat index of the elements of a mask that are not zero, as one row."""
     read, type = row_reader(mask), tensor_type(int64, mask.type.device)
 
     def find(mask: Tensor) -> Tensor:
@@ -156,59 +156,60 @@ def finder(mask: Layout) -> Callable[[Tensor], Tensor]:
     return find
 
 
-def _located(walk: _Walk, places: Layout, negative: bool) -> tuple[Callable[[Tensor], Any], devices.Steps, int]:
-    """What gives the places as a row of a device's function, the steps that go with them, and their number."""
-    read, step, size, count = index_reader(places), walk.step, numel(walk.sizes), places.size
-    if count != numel(walk.places):
+def _located(walk: _Walk, flat_index: Layout, negative: bool) -> tuple[Callable[[Tensor], Any], devices.Steps, int]:
+    """What gives the flat index as a row for a device's function, the steps that go with it, and its size."""
+    read, step, size, count = index_reader(flat_index), walk.step, numel(walk.sizes), flat_index.size
+    if count != numel(walk.flat_index):
         raise RuntimeError(f"shape mismatch: {count} indices for a part of shape {list(walk.shape)}")
     if step is None:
         row, extent, step, size = read, size, 1, walk.reach
-        backend = places.type.backend
+        backend = flat_index.type.backend
         count *= numel(tuple([dim[0] for dim in walk.middle if not isinstance(dim, int)]))
 
         def read(tensor: Tensor) -> Any:
             indices = row(tensor)
             if not negative:
                 backend.check_inside(indices, 0, extent)
-            return backend.offsets(indices, walk.places, walk.sizes, walk.steps, walk.middle)
+            return backend.offsets(indices, walk.flat_index, walk.sizes, walk.steps, walk.middle)
 
     return read, devices.Steps(walk.outer_step, step, size, walk.inner_step, walk.outer, walk.inner), count
 
 
 def picker(
-    input: Layout, places: Layout, dims: Ints, shape: Ints | None = None, negative: bool = True, row_major: bool = False
+    input: Layout, flat_index: Layout, dims: Ints, shape: Ints | None = None, negative: bool = True,
+    row_major: bool = False,
 ) -> tuple[Layout, Callable[..., Any]]:
-    """The layout of the part at ``places``, and what makes it: ``pick(input, places)`` returns the memory.
+    """The layout of the part at ``flat_index``, and what makes it: ``pick(input, flat_index)`` returns the memory.
 
     Args:
-        shape: that of the places, if it is not their layout's.
-        negative: whether places may count from the end.
+        shape: that of the index, if it is not its layout's.
+        negative: whether indices may count from the end.
         row_major: whether the part lies in row-major order, whatever that of the input.
     """
-    walk = _walk(input.shape, input.strides, dims, places.shape if shape is None else shape, not row_major)
-    read, steps, count = _located(walk, places, negative)
+    walk = _walk(input.shape, input.strides, dims, flat_index.shape if shape is None else shape, not row_major)
+    read, steps, count = _located(walk, flat_index, negative)
     take = input.type.backend.row_taker(input.type, steps, count, -steps.size if negative else 0)
 
-    def pick(input: Tensor, places: Tensor) -> Any:
-        return take(input._storage, input._offset, read(places))
+    def pick(input: Tensor, flat_index: Tensor) -> Any:
+        return take(input._storage, input._offset, read(flat_index))
 
     return layout_of(input.type, walk.shape, walk.strides), pick
 
 
 def putter(
-    target: Layout, places: Layout, dims: Ints, values: Layout | None, accumulate: bool, distinct: bool,
+    target: Layout, flat_index: Layout, dims: Ints, values: Layout | None, accumulate: bool, distinct: bool,
     shape: Ints | None = None, negative: bool = True,
 ) -> Callable[[Tensor, Tensor, Any], None]:  # fmt: skip
-    """What overwrites the part at ``places`` with ``values``, which broadcast to it: ``put(target, places, values)``.
+    """What overwrites the part at ``flat_index`` with ``values``, which broadcast: ``put(target, flat_index, values)``.
 
-    The values are a number where there is no layout.  Of places that are the same the last one counts; all do with
+    The values are a number where there is no layout.  Of equal indices the last one counts; all do with
     ``accumulate``.  ``distinct`` says that there are none.
 
     Raises:
         RuntimeError: the values do not broadcast to the part.
     """
-    walk = _walk(target.shape, target.strides, dims, places.shape if shape is None else shape, False)
-    read, steps, count = _located(walk, places, negative)
+    walk = _walk(target.shape, target.strides, dims, flat_index.shape if shape is None else shape, False)
+    read, steps, count = _located(walk, flat_index, negative)
     inner = walk.inner
     given = () if values is None else values.shape
     repeated: Layout | None = values
@@ -225,8 +226,8 @@ def putter(
         target.type, steps, count, -steps.size if negative else 0, value_steps, accumulate, distinct
     )
 
-    def put(target: Tensor, places: Tensor, values: Any) -> None:
-        write(row(values), target._storage, target._offset, read(places))
+    def put(target: Tensor, flat_index: Tensor, values: Any) -> None:
+        write(row(values), target._storage, target._offset, read(flat_index))
 
     return put
 
@@ -261,14 +262,14 @@ def updating(
     return decorate
 
 
-def check_held(value: Tensor, kind: dtype) -> None:
+def check_held(value: Tensor, dtype: dtype) -> None:
     """Raise if a dtype cannot hold the number in a tensor; one on a GPU or under ``vmap`` is not read for that.
 
     Raises:
         RuntimeError: it cannot.
     """
-    if value._layout.type.dtype is not kind and value._layout.type.device is CPU and not is_mapped(value):
-        check_fits(value.item(), kind)
+    if value._layout.type.dtype is not dtype and value._layout.type.device is CPU and not is_mapped(value):
+        check_fits(value.item(), dtype)
 
 
 def number_as(value: Any, like: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ from ..table.operands import check_apart
 from ..table.operation import operation
 from ..table.planned import planned
 from ..table.promotion import check_fits, result_dtype
-from .launchers import expanded_layout, finder, number_as, number_in, picker, putter, updating
+from .launchers import expanded_layout, nonzero_finder, number_as, number_in, picker, putter, updating
 
 # -- filling ------------------------------------------------------------------------------------------------------
 
@@ -64,12 +64,12 @@ def _(input: Layout, mask: Layout, value: Any) -> Any:
 
 def _filler(input: Layout, mask: Layout, value: Any, out: Layout, into: bool) -> Callable[..., Any]:
     """What writes the value where the mask holds, and the input's own elsewhere, to new memory or ``into`` a target."""
-    type, kind = input.type, input.type.dtype
+    type, dtype = input.type, input.type.dtype
     if mask.type.dtype is not bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.type.dtype}")
     passed = number_in(1 if isinstance(value, Layout) else value(1), type).__class__
-    write = choose.op.launcher([mask, passed, input], out, into, kind)
-    plain = value is float and kind.is_floating_point
+    write = choose.op.launcher([mask, passed, input], out, into, dtype)
+    plain = value is float and dtype.is_floating_point
 
     def held(value: Any) -> Any:
         return value if plain and -1e30 < value < 1e30 else number_in(value, type)
@@ -144,13 +144,13 @@ def masked_select_op(input: Layout, mask: Layout) -> Any:
     if mask.type.dtype is not bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, not {mask.type.dtype}")
     shape = broadcast_shapes(input.shape, mask.shape)
-    wide, find = expanded_layout(input, shape), finder(expanded_layout(mask, shape))
-    picker_of = functools.lru_cache(64)(lambda places: picker(wide, places, all_dims(shape)))
+    wide, find = expanded_layout(input, shape), nonzero_finder(expanded_layout(mask, shape))
+    picker_of = functools.lru_cache(64)(lambda flat_index: picker(wide, flat_index, all_dims(shape)))
 
     def launch(input: Tensor, mask: Tensor) -> Any:
-        places = find(mask)
-        layout, pick = picker_of(places._layout)
-        return layout, pick(input, places)
+        flat_index = find(mask)
+        layout, pick = picker_of(flat_index._layout)
+        return layout, pick(input, flat_index)
 
     return None, launch
 
@@ -175,21 +175,21 @@ def _(grad, mask, input_shape):
 
 @updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
 def masked_scatter_op(input: Layout, mask: Layout, source: Layout) -> Any:
-    find, read = finder(expanded_layout(mask, input.shape)), row_reader(source)
+    find, read = nonzero_finder(expanded_layout(mask, input.shape)), row_reader(source)
 
     @functools.lru_cache(64)
-    def putter_of(places: Layout) -> tuple[Any, Layout]:
-        if places.size > source.size:
+    def putter_of(flat_index: Layout) -> tuple[Any, Layout]:
+        if flat_index.size > source.size:
             raise RuntimeError(
-                f"Number of elements of source < number of ones in mask ({source.size} < {places.size})"
+                f"Number of elements of source < number of ones in mask ({source.size} < {flat_index.size})"
             )
-        values = layout_of(source.type, places.shape)
-        return putter(input, places, all_dims(input.shape), values, False, True), values
+        values = layout_of(source.type, flat_index.shape)
+        return putter(input, flat_index, all_dims(input.shape), values, False, True), values
 
     def launch(input: Tensor, mask: Tensor, source: Tensor, target: Tensor) -> None:
-        places = find(mask)
-        put, values = putter_of(places._layout)
-        put(target, places, tensor_of(values, read(source)[: values.size]))
+        flat_index = find(mask)
+        put, values = putter_of(flat_index._layout)
+        put(target, flat_index, tensor_of(values, read(source)[: values.size]))
 
     return launch
 
@@ -342,14 +342,14 @@ def argwhere(input: Tensor) -> Tensor:
 
 
 def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: Any, upper: bool) -> Tensor:
-    kind, type = to_dtype(int64 if dtype is None else dtype), tensor_type(int64, to_device(device))
+    chosen, type = to_dtype(int64 if dtype is None else dtype), tensor_type(int64, to_device(device))
     for what, size in (("row", row), ("col", col)):
         if size < 0:
             raise RuntimeError(f"{what} must be non-negative, got {size}")
-    if kind not in (int32, int64):
-        raise NotImplementedError(f"\"{name}\" not implemented for '{kind.legacy}'")
+    if chosen not in (int32, int64):
+        raise NotImplementedError(f"\"{name}\" not implemented for '{chosen.legacy}'")
     rows, count = type.backend.triangle_rows(row, col, offset, upper, type)
-    return convert(fresh(rows, (2, count), type), kind)
+    return convert(fresh(rows, (2, count), type), chosen)
 
 
 @public(method=False)

@@ -80,8 +80,8 @@ def scatter_reduce_op(
     identity = _identity(input.type.dtype, reduce)
     clear = None if include_self else scatterer(input, index, None, dim, "set")
     combine = scatterer(input, index, src, dim, {"sum": "add", "mean": "add", "prod": "multiply"}.get(reduce, reduce))
-    kind = input.type.dtype
-    op = (div if kind.is_floating_point or kind.is_complex else floor_quotient).op
+    dtype = input.type.dtype
+    op = (div if dtype.is_floating_point or dtype.is_complex else floor_quotient).op
     divide = op.launcher([input, layout_of(input.type, input.shape)], input, into=True) if reduce == "mean" else None
 
     def launch(input: Tensor, index: Tensor, src: Tensor, target: Tensor) -> None:
@@ -99,12 +99,12 @@ def _identity(own: dtype, reduce: str) -> Any:
     """What changes nothing when it is reduced with something else."""
     if reduce in ("sum", "mean", "prod"):
         return int(reduce == "prod")
-    kind = own.numpy
-    if kind.kind == "b":
+    dtype = own.numpy
+    if dtype.kind == "b":
         return reduce == "amin"
-    if kind.kind == "f":
+    if dtype.kind == "f":
         return float("-inf") if reduce == "amax" else float("inf")
-    return np.iinfo(kind).min if reduce == "amax" else np.iinfo(kind).max
+    return np.iinfo(dtype).min if reduce == "amax" else np.iinfo(dtype).max
 
 
 def _counts(like: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
@@ -138,7 +138,7 @@ def _(grad, input, index, src, out, dim, reduce, include_self, needed):
 
 
 def _of_factor(grad: Tensor, input: Tensor, index: Tensor, src: Tensor, dim: int, include_self: bool) -> Tensor:
-    """The gradient of a product for what stood there: the product of the others, with 1 in the place of a 0."""
+    """The gradient of a product for what stood there: the product of the others, with 1 for a 0."""
     one = where(eq(input, 0), 1, input)
     product = scatter_reduce_op(one, index, src, dim, "prod", include_self)
     return _without_self(div(mul(grad, conj(product)), conj(one)), index, dim, include_self)
@@ -168,9 +168,9 @@ def _check(input: Layout, dim: int, index: Layout, src: Layout | None) -> int:
     """
     check_index_dtype(index, "scatter")
     dim = normal_dim(dim, len(input.shape))
-    own, kind = input.type.dtype, None if src is None else src.type.dtype
-    if kind not in (None, own):
-        raise RuntimeError(f"scatter(): Expected self.dtype to be equal to src.dtype ({own} and {kind})")
+    own, dtype = input.type.dtype, None if src is None else src.type.dtype
+    if dtype not in (None, own):
+        raise RuntimeError(f"scatter(): Expected self.dtype to be equal to src.dtype ({own} and {dtype})")
     for which, layout in (("self", input), ("src", src)):
         if layout is not None and max(len(layout.shape), 1) != max(len(index.shape), 1):
             raise RuntimeError(
@@ -314,7 +314,7 @@ def scatter_reduce(
     """
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    kind = input.type.dtype
-    if (reduce == "mean" and kind is bool_) or (reduce in ("amax", "amin") and kind.is_complex):
+    dtype = input.type.dtype
+    if (reduce == "mean" and dtype is bool_) or (reduce in ("amax", "amin") and dtype.is_complex):
         raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", input)
     return _resolved(scatter_reduce_op, input, dim, index, src, reduce, include_self)

@@ -23,7 +23,7 @@ from ..table.op import public, public_functions
 from ..table.operands import check_apart
 from ..table.operation import operation
 from .gathering import beyond, check_index_dtype
-from .index import check_places, index_op, index_put_op
+from .index import check_indices, index_op, index_put_op
 from .launchers import check_held, number_as, number_in, picker, putter, updating
 
 # -- the entries: ``dim`` is not negative, the index is a checked vector, or 0-d for a 0-d tensor ----------------------
@@ -67,7 +67,7 @@ def index_select_op(input: Layout, index: Layout, dim: Dim) -> Any:
 @index_select_op.decomposed
 def _(input, index, dim):
     row = _as_row(input)
-    check_places(index, row._layout.shape[dim], False)
+    check_indices(index, row._layout.shape[dim], False)
     found = index_op(row, _as_row(index), (dim,), False)
     return found if input._layout.shape else reshape(found, ())
 
@@ -82,7 +82,7 @@ def _written(
     """The input with values written, or added, at the indices of a dimension: by operations."""
     if not input._layout.shape:
         return reshape(_written(_as_row(input), index, values, 0, accumulate, negative), ())
-    check_places(index, input._layout.shape[dim], negative)
+    check_indices(index, input._layout.shape[dim], negative)
     return index_put_op(input, _as_row(index), values, (dim,), accumulate, False)
 
 

@@ -195,12 +195,12 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
     key: list[Any] = [layout]
     source = dim = delta = 0  # the next dimensions of the tensor and of the part
     for item in items:
-        kind = item.__class__
-        if kind is int or kind is slice:
+        cls = item.__class__
+        if cls is int or cls is slice:
             if source == len(shape):
                 return None
             extent = shape[source]
-            if kind is int:
+            if cls is int:
                 if item < 0:
                     item += extent
                 if not 0 <= item < extent:
@@ -271,8 +271,8 @@ def get_item(self: Tensor, index: Any) -> Tensor:
     Raises:
         IndexError: there is no such dimension or index.
     """
-    kind = index.__class__
-    tensors = None if kind is int or kind is slice else only_tensors(index)
+    cls = index.__class__
+    tensors = None if cls is int or cls is slice else only_tensors(index)
     if tensors is not None:
         return indexed(self, tensors)
     steps: list[_Step] | None = None
@@ -342,12 +342,12 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
     layout, mode = self._layout, state.mode
     if mode > ORDINARY or self._counter.__class__ is not list:
         return False
-    kind: Any = value.__class__
-    number = kind in NUMBERS
+    cls: Any = value.__class__
+    number = cls in NUMBERS
     if not number:
-        if kind is not Tensor or (value._requires_grad and mode & GRAD) or value._storage is self._storage:
+        if cls is not Tensor or (value._requires_grad and mode & GRAD) or value._storage is self._storage:
             return False
-        kind = value._layout
+        cls = value._layout
     if mode & GRAD and _recorded(self):
         return False
     found = _walk(layout, index, False)
@@ -355,10 +355,10 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
         return False
     key, delta = found
     part = _known_parts.get(key) or _new_part(layout, index, False, key)
-    entry = writers.recent.get((part, kind)) or (filling if number else writing)(part, kind)
+    entry = writers.recent.get((part, cls)) or (filling if number else writing)(part, cls)
     if entry is None:
         return False
-    if number and not (kind is not complex and entry.details[0] <= value <= entry.details[1]):
+    if number and not (cls is not complex and entry.details[0] <= value <= entry.details[1]):
         value = fitting(value, layout.type.dtype)
     entry.launch(value, tensor_of(part, self._storage, self._offset + delta))
     self._counter[0] += 1

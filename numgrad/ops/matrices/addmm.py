@@ -69,8 +69,8 @@ def _combining(operands: dict[str, Layout], out: Layout, into: bool = True) -> t
 
     Of integers the factors are cut off.
     """
-    kind = out.type.dtype
-    number: Any = complex if kind.is_complex else float if kind.is_floating_point else int
+    dtype = out.type.dtype
+    number: Any = complex if dtype.is_complex else float if dtype.is_floating_point else int
 
     @functools.cache
     def combine(function: Any) -> Callable[..., Any]:
@@ -201,9 +201,9 @@ def addmv_op(input: Layout, mat: Layout, vec: Layout, beta: Any, alpha: Any) -> 
     (n, k), count = mat.shape, input.size
     if vec.shape != (k,) or count not in (1, n):
         raise RuntimeError(f"size mismatch, got input ({count}), mat ({n}x{k}), vec ({vec.shape[0]})")
-    kinds = [layout.type.dtype.legacy for layout in (input, mat, vec)]
+    names = [layout.type.dtype.legacy for layout in (input, mat, vec)]
     check_types(
-        f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[2]}",
+        f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}",
         input, mat, vec,
     )
     refuse_bools("addmv_impl_cpu", input, mat, vec)
@@ -289,18 +289,18 @@ def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> T
                 f"addr: Expected 1-D argument vec{number}, but got {len(vector.shape)}-D {shapes_text(*layouts)}"
             )
     _check_expands(layouts[0], layouts[1].shape + layouts[2].shape)
-    kind = result_dtype((input, vec1, vec2))
-    if not (kind.is_floating_point or kind.is_complex):
+    dtype = result_dtype((input, vec1, vec2))
+    if not (dtype.is_floating_point or dtype.is_complex):
         for name, number in (("beta", beta), ("alpha", alpha)):
             if isinstance(number, float):
                 raise RuntimeError(
                     f"For integral input tensors, argument {name} must not be a floating point number. "
                     f"{shapes_text(*layouts)}"
                 )
-    if kind is bool_:
+    if dtype is bool_:
         outer = logical_and(logical_and(unsqueeze_op(vec1, 1), vec2), filled_of((), bool(alpha), input._layout.type))
         return logical_or(outer, logical_and(input, filled_of((), bool(beta), input._layout.type)))
-    return addr_op(convert(input, kind), convert(vec1, kind), convert(vec2, kind), beta, alpha)
+    return addr_op(convert(input, dtype), convert(vec1, dtype), convert(vec2, dtype), beta, alpha)
 
 
 # -- stacks of matrices -------------------------------------------------------------------------------------------
@@ -371,9 +371,9 @@ def _stacked(grad: Tensor, batch: Tensor) -> Tensor:
 def _check_batches(name: str, input: Layout, batch1: Layout, batch2: Layout, result: slice) -> None:
     check_stacks(batch1, batch2)
     _check_expands(input, (*batch1.shape[:2], batch2.shape[2])[result])
-    kinds = [scalar_name(layout.type.dtype) for layout in (input, batch1, batch2)]
+    names = [scalar_name(layout.type.dtype) for layout in (input, batch1, batch2)]
     check_types(
-        f"Input dtypes must be the same, got: input {kinds[0]}, batch1: {kinds[1]}, batch2: {kinds[2]}",
+        f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, batch2: {names[2]}",
         input, batch1, batch2,
     )
     refuse_bools(name, input, batch1, batch2)

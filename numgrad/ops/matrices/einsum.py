@@ -60,10 +60,10 @@ def _parsed(text: str, first: int, number: int | None) -> list[str]:
                     f"einsum(): found '.' for operand {number} for which an ellipsis was already found"
                 )
             if text[at : at + 3] != _ELLIPSIS:
-                place = "output that is not part of any ellipsis (...)"
+                what = "output that is not part of any ellipsis (...)"
                 if number is not None:
-                    place = f"operand {number} that is not part of any ellipsis"
-                raise RuntimeError(f"einsum(): found '.' for {place}")
+                    what = f"operand {number} that is not part of any ellipsis"
+                raise RuntimeError(f"einsum(): found '.' for {what}")
             labels.append(_ELLIPSIS)
             at += 2
         elif letter in _LETTERS:
@@ -192,7 +192,7 @@ def _covered(labels: Sequence[str], rank: int, number: int) -> int:
 def _aligned(shape: Sequence[int], labels: Sequence[str], order: Sequence[Any], covered: int, number: int) -> _Chain:
     """An operand with the dimensions of ``order``: letters, and numbers for what an ellipsis covers."""
     chain = _Chain(shape)
-    places: dict[Any, int] = {}
+    positions: dict[Any, int] = {}
     missing = covered - _covered(labels, len(shape), number)
     dim = 0
     for label in labels:
@@ -200,10 +200,10 @@ def _aligned(shape: Sequence[int], labels: Sequence[str], order: Sequence[Any], 
             for _ in range(missing):
                 chain.unsqueeze(dim)
             for index in range(covered):
-                places[index] = dim
+                positions[index] = dim
                 dim += 1
-        elif label in places:
-            first = places[label]
+        elif label in positions:
+            first = positions[label]
             if chain.shape[first] != chain.shape[dim]:
                 raise RuntimeError(
                     f"einsum(): subscript {label} is repeated for operand {number} but the sizes don't match, "
@@ -211,13 +211,13 @@ def _aligned(shape: Sequence[int], labels: Sequence[str], order: Sequence[Any], 
                 )
             chain.diagonal(first, dim)
         else:
-            places[label] = dim
+            positions[label] = dim
             dim += 1
     for label in order:
-        if label not in places:
-            places[label] = len(chain.shape)
+        if label not in positions:
+            positions[label] = len(chain.shape)
             chain.unsqueeze(len(chain.shape))
-    chain.permute([places[label] for label in order])
+    chain.permute([positions[label] for label in order])
     return chain
 
 

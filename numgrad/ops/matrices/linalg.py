@@ -128,7 +128,7 @@ def _outer(input: Tensor, vec2: Tensor, column: Layout) -> Tensor:
 
 @composite
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: the second tensor, times each element of the first, in that element's place."""
+    """The Kronecker product: the second tensor, times each element of the first."""
     rank = max(len(input._layout.shape), len(other._layout.shape))
     own = [(1,) * (rank - len(x._layout.shape)) + x._layout.shape for x in (input, other)]
     left = tuple([size for extent in own[0] for size in (extent, 1)])
@@ -256,10 +256,10 @@ def check_square(function: str, A: Layout) -> None:
     Raises:
         RuntimeError: it is not.
     """
-    kind = A.type.dtype
-    if not kind.differentiable:
+    dtype = A.type.dtype
+    if not dtype.differentiable:
         raise RuntimeError(
-            f"{function}: Expected a floating point or complex tensor as input. Got {kind.legacy} {shapes_text(A)}"
+            f"{function}: Expected a floating point or complex tensor as input. Got {dtype.legacy} {shapes_text(A)}"
         )
     check_rank(function, "A", A.shape)
     rows, columns = A.shape[-2:]

@@ -27,9 +27,9 @@ _SCALARS = {
 }
 
 
-def scalar_name(kind: dtype) -> str:
+def scalar_name(dtype: dtype) -> str:
     """What PyTorch's errors call the dtype's numbers."""
-    return _SCALARS[kind.name]
+    return _SCALARS[dtype.name]
 
 
 def shapes_text(*layouts: Layout) -> str:
@@ -109,8 +109,8 @@ def times(tensor: Tensor, number: Any) -> Tensor:
 @planned("MmBackward0", inputs=["input", "mat2"], linear=True)
 def mm_op(input: Layout, mat2: Layout) -> Any:
     check_matrices(input, mat2)
-    kinds = [scalar_name(factor.type.dtype) for factor in (input, mat2)]
-    check_types(f"expected m1 and m2 to have the same dtype, but got: {kinds[0]} != {kinds[1]}", input, mat2)
+    names = [scalar_name(factor.type.dtype) for factor in (input, mat2)]
+    check_types(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}", input, mat2)
     refuse_bools("addmm_impl_cpu_", input, mat2)
     return layout_of(input.type, (input.shape[0], mat2.shape[1])), input.type.backend.product_launcher(input, mat2)
 
@@ -217,9 +217,9 @@ def mv_op(input: Layout, vec: Layout) -> Any:
     if input.shape[1] != vec.shape[0]:
         (n, k), (j,) = input.shape, vec.shape
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({j})")
-    kinds = [factor.type.dtype.legacy for factor in (vec, input)]
+    names = [factor.type.dtype.legacy for factor in (vec, input)]
     check_types(
-        f"addmv input tensors must have the same dtype, but got {kinds[0]}, {kinds[1]}, and {kinds[0]}", input, vec
+        f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[0]}", input, vec
     )
     refuse_bools("addmv_impl_cpu", input, vec)
     return layout_of(input.type, input.shape[:1]), input.type.backend.vector_product_launcher(input, vec)
@@ -333,9 +333,9 @@ def _check_vectors(name: str, left: Layout, right: Layout) -> None:
             f"1D tensors expected, but got {len(left.shape)}D and {len(right.shape)}D tensors "
             f"{shapes_text(left, right)}"
         )
-    kinds = [vector.type.dtype.legacy for vector in (left, right)]
+    names = [vector.type.dtype.legacy for vector in (left, right)]
     check_types(
-        f"dot : expected both vectors to have same dtype, but found {kinds[0]} and {kinds[1]}", left, right
+        f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}", left, right
     )
     if left.shape != right.shape:
         count, other = left.size, right.size

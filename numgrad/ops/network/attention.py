@@ -44,7 +44,7 @@ def scaled_dot_product_attention(
         attn_mask: of a shape that broadcasts to (..., L, S): bool, true where a query may see a key, or numbers to
             add to the scores.
         dropout_p: the probability with which a weight is dropped.
-        is_causal: whether a query sees only the keys up to its own place.
+        is_causal: whether a query sees only the keys up to its own index.
         scale: ``1 / sqrt(E)`` unless given.
         enable_gqa: whether there may be fewer heads, dimension -3, of keys and values than of queries; each is then
             used for several.

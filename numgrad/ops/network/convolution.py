@@ -36,13 +36,13 @@ def convolution_op(
 
     Images are (n, c, ...), filters (o, c / groups, ...).
     """
-    kernel, (padded, place) = weight.shape[2:], _padded(input, padding)
+    kernel, (padded, embed) = weight.shape[2:], _padded(input, padding)
     each_dim = zip(padded.shape[2:], kernel, stride, dilation, strict=True)
     extents = [(size - d * (k - 1) - 1) // s + 1 for size, k, s, d in each_dim]
     out = layout_of(input.type, (input.shape[0], weight.shape[0], *extents))
     correlate = correlator(padded, out, kernel, stride, dilation, groups, bias)
     read = row_reader(weight)
-    return out, lambda input, weight, bias: correlate(place(input), read(weight), bias)
+    return out, lambda input, weight, bias: correlate(embed(input), read(weight), bias)
 
 
 @convolution_op.gradient("input", "weight", "bias")
@@ -69,7 +69,7 @@ def convolution_input(
     sizes = [extent + more for extent, more in zip(size, reach, strict=True)]
     low = [more - extra for more, extra in zip(reach, padding, strict=True)]
     out = layout_of(grad_output.type, (grad_output.shape[0], groups * channels, *size))
-    image, place = spread(grad_output, sizes, low, stride)
+    image, embed = spread(grad_output, sizes, low, stride)
     ones = (1,) * len(kernel)
     correlate = correlator(image, out, tuple(kernel), ones, dilation, groups, None)
     backwards = layout_of(
@@ -78,7 +78,7 @@ def convolution_input(
     )
     last = sum([(k - 1) * step for k, step in zip(kernel, steps[2:], strict=True)])
     turned = of_part(backwards, last, copier(backwards, layout_of(weight.type, backwards.shape)))
-    return out, lambda grad, weight: correlate(place(grad), turned(weight), None)
+    return out, lambda grad, weight: correlate(embed(grad), turned(weight), None)
 
 
 @planned("ConvolutionBackwardBackward0", inputs=["grad_output", "input"], linear=True)
@@ -86,10 +86,10 @@ def convolution_weight(
     grad_output: Layout, input: Layout, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Prepared:
     """The gradient for the filters: products of the gradients with the windows of the images."""
-    padded, place = _padded(input, padding)
+    padded, embed = _padded(input, padding)
     out = layout_of(input.type, (grad_output.shape[1], input.shape[1] // groups, *kernel))
     multiply = window_products(padded, grad_output, out, stride, dilation, groups)
-    return out, lambda grad, input: multiply(place(input), grad)
+    return out, lambda grad, input: multiply(embed(input), grad)
 
 
 @convolution_input.gradient("grad_output")
@@ -182,8 +182,8 @@ def _check(input: Layout, weight: Layout, bias: Layout | None, sizes: Ints, reac
     check_one_device(input, weight, bias)
     for name, other in (("weight", weight), ("bias", bias)):
         if other is not None and other.type is not input.type:
-            kinds = input.type.dtype, other.type.dtype
-            raise RuntimeError(f"Input type ({kinds[0]}) and {name} type ({kinds[1]}) should be the same")
+            dtypes = input.type.dtype, other.type.dtype
+            raise RuntimeError(f"Input type ({dtypes[0]}) and {name} type ({dtypes[1]}) should be the same")
     if input.type.dtype is bool_:
         raise not_implemented("slow_conv2d_cpu", input)
 

@@ -37,11 +37,11 @@ def spread(
     skipped, start = _offset(first, input.strides[2:]), _offset(begin, out.strides[2:])
     fill = assembler(out, [(source, target, start)] if source.size else [], zeroed=True)
 
-    def place(tensor: Tensor) -> Tensor:
+    def embed(tensor: Tensor) -> Tensor:
         part = (tensor_of(source, tensor._storage, tensor._offset + skipped),) if source.size else ()
         return tensor_of(out, fill(*part))
 
-    return out, place
+    return out, embed
 
 
 def _inside(extent: int, size: int, low: int, step: int) -> tuple[int, int, int]:

@@ -307,7 +307,7 @@ def _averaged(
 
 
 def _operations(name: str, node: str) -> tuple[Planned, Planned]:
-    """The loss and its gradient, by the names that they have for targets of rows, or of the places of images."""
+    """The loss and its gradient, by the names that they have for targets of rows, or of the positions of images."""
 
     def forward(input: Layout, target: Layout, weight: Layout | None, ignored: int, reduction: str) -> Prepared:
         """``-weight[t] * input[n, t]`` for each row ``n`` and its target ``t``, 0 where that is ``ignored``; and the

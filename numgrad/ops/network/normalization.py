@@ -149,9 +149,9 @@ def _check_shape(name: str, input: Layout, shape: tuple[int, ...], **arguments: 
             f"Given normalized_shape={list(shape)}, expected input with shape [*, "
             f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
         )
-    kind = input.type.dtype
-    if not kind.is_floating_point:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{kind.legacy}' (shape {list(input.shape)})")
+    dtype = input.type.dtype
+    if not dtype.is_floating_point:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy}' (shape {list(input.shape)})")
 
 
 @public(method=False)
@@ -379,7 +379,7 @@ def batch_norm(
         running_mean, running_var: of shape (channels,) and the input's dtype; in training there may be none.
         weight, bias: of that shape and dtype, too; none stands for 1 and 0.
         training: whose mean and variance are taken.
-        momentum: how near the running ones are brought to the new ones: 1 puts these in their place.
+        momentum: how near the running ones are brought to the new ones: 1 replaces them.
         eps: keeps the divisor from 0.
 
     Raises:

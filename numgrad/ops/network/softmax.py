@@ -101,8 +101,8 @@ def _resolved(op: Planned, input: Layout, dim: int, dtype: Any) -> Any:
     dim = normal_dim(dim, len(input.shape))
     if dtype is None:
         return op, (dim,)
-    kind = to_dtype(dtype)
-    return lambda tensor: op(convert(tensor, kind), dim), ()
+    chosen = to_dtype(dtype)
+    return lambda tensor: op(convert(tensor, chosen), dim), ()
 
 
 @lookup

@@ -169,13 +169,13 @@ def _bounded(op: Any, inplace: bool, input: Tensor, *bounds: Any) -> Tensor:
         if not isinstance(bound, Tensor | int | float):
             raise TypeError(f"clamp(): 'min' and 'max' must be numbers or Tensors, not {type(bound).__name__}")
     if not all(isinstance(bound, Tensor) for bound in bounds):
-        kind = result_dtype([input, *bounds])
-        if kind is bool_:
+        dtype = result_dtype([input, *bounds])
+        if dtype is bool_:
             name = op.op.name.replace("_op", "_scalar_cpu")
             raise NotImplementedError(f"\"{name}\" not implemented for 'Bool' (shape {list(input.shape)})")
         for bound in bounds:
             if not isinstance(bound, Tensor):
-                check_fits(bound, kind)
+                check_fits(bound, dtype)
     return (op.inplace if inplace else op)(input, *bounds)
 
 

@@ -71,8 +71,8 @@ def where(condition: Any, input: Any, other: Any) -> Any:
     if isinstance(condition, bool):  # in a rule, a comparison of static numbers
         return input if condition else other
     if not isinstance(condition, Tensor) or condition.dtype is not bool_:
-        kind = condition.dtype if isinstance(condition, Tensor) else type(condition).__name__
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
+        dtype = condition.dtype if isinstance(condition, Tensor) else type(condition).__name__
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {dtype}")
     return choose(condition, input, other)
 
 

@@ -31,9 +31,9 @@ def view_as_real_op(input: Layout) -> Prepared:
     Raises:
         RuntimeError: the tensor is not complex.
     """
-    kind = input.type.dtype
-    if not kind.is_complex:
-        raise RuntimeError(f"view_as_real is only supported for complex tensors, not {kind} {list(input.shape)}")
+    dtype = input.type.dtype
+    if not dtype.is_complex:
+        raise RuntimeError(f"view_as_real is only supported for complex tensors, not {dtype} {list(input.shape)}")
     type = tensor_type(real_of(input.type.dtype), input.type.device)
     out = layout_of(type, (*input.shape, 2), (*[2 * step for step in input.strides], 1))
     return out, lambda tensor: (tensor._storage.view(type.numpy), 2 * tensor._offset)
@@ -53,10 +53,10 @@ def view_as_complex_op(input: Layout) -> Prepared:
     Raises:
         RuntimeError: the last dimension has another size, or the pairs do not lie evenly in memory.
     """
-    kind = input.type.dtype
-    if not kind.is_floating_point:
+    dtype = input.type.dtype
+    if not dtype.is_floating_point:
         raise RuntimeError(
-            f"view_as_complex is only supported for floating point tensors, but got a tensor of {kind} "
+            f"view_as_complex is only supported for floating point tensors, but got a tensor of {dtype} "
             f"(shape {list(input.shape)})"
         )
     if not input.shape:
@@ -86,8 +86,8 @@ def _(grad):
     return passed_on(view_as_real_op, grad)
 
 
-def _part(input: Tensor, place: int) -> Tensor:
-    return select_op(view_as_real_op(input), len(input._layout.shape), place)
+def _part(input: Tensor, part: int) -> Tensor:
+    return select_op(view_as_real_op(input), len(input._layout.shape), part)
 
 
 @public(method=False)

@@ -229,10 +229,10 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
 
 #: The powers that have a kernel of their own.
 _powers = {
-    (kind, kind(exponent)): unary(pow_number.op.with_statics({"exponent": kind(exponent)}))
+    (cls, cls(exponent)): unary(pow_number.op.with_statics({"exponent": cls(exponent)}))
     for exponent in _EXPONENTS["exponent"]
-    for kind in (int, float)
-    if kind(exponent) == exponent
+    for cls in (int, float)
+    if cls(exponent) == exponent
 }
 
 

@@ -121,13 +121,13 @@ def bitwise_xor(input, other):
 
 @pointwise("BitwiseLeftShiftBackward0", dtypes="i", nondifferentiable=["input", "other"])
 def bitwise_left_shift(input, other):
-    """The bits moved to the left by ``other`` places; 0 if there are not so many, or fewer than none."""
+    """The bits moved to the left by ``other`` bits; 0 if there are not so many, or fewer than none."""
     return scalar.where((other < 0) | (other > 63), 0, input << other)
 
 
 @pointwise("BitwiseRightShiftBackward0", dtypes="i", nondifferentiable=["input", "other"])
 def bitwise_right_shift(input, other):
-    """The bits moved to the right by ``other`` places, the sign kept; only the sign if there are not so many."""
+    """The bits moved to the right by ``other`` bits, the sign kept; only the sign if there are not so many."""
     return input >> scalar.where((other < 0) | (other > 63), 63, other)
 
 

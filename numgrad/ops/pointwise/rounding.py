@@ -61,9 +61,9 @@ def _(grad):
     return 0
 
 
-def _decimals(places: int) -> tuple[float, float]:
+def _decimals(decimals: int) -> tuple[float, float]:
     """By what to multiply before, and after, rounding to so many decimals."""
-    return (10.0**places, 1) if places > 0 else (1, 10.0**-places)
+    return (10.0**decimals, 1) if decimals > 0 else (1, 10.0**-decimals)
 
 
 @public(direct=True)
@@ -105,13 +105,13 @@ def _(grad, input):
 
 
 #: The largest numbers of floating-point dtypes.
-_LARGEST = {kind: float(np.finfo(kind.numpy).max) for kind in (float32, float64)}
+_LARGEST = {dtype: float(np.finfo(dtype.numpy).max) for dtype in (float32, float64)}
 
 
 def _replaced(inplace: bool, input: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    kind = input._layout.type.dtype
-    limit = _LARGEST.get(kind)
-    if kind.is_complex:
+    dtype = input._layout.type.dtype
+    limit = _LARGEST.get(dtype)
+    if dtype.is_complex:
         parts = _replaced(inplace, view_as_real_op(input), nan, posinf, neginf)
         return input if inplace else view_as_complex_op(parts)
     if limit is None:

@@ -237,12 +237,12 @@ def glu(input: Layout, dim: int = -1) -> Any:
     Raises:
         RuntimeError: the dimension's size is odd.
     """
-    shape, kind = input.shape, input.type.dtype
+    shape, dtype = input.shape, input.type.dtype
     if not shape:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     dim = normal_dim(dim, len(shape))
     if shape[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
-    if not kind.is_floating_point:
-        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{kind.legacy}' (shape {list(shape)})")
+    if not dtype.is_floating_point:
+        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{dtype.legacy}' (shape {list(shape)})")
     return glu_op, (dim,)

@@ -32,32 +32,32 @@ def axis_view(input: Tensor, dims: tuple[int, ...]) -> tuple[Any, int, int, int]
 
 
 def axis_reader(
-    input: Layout, dims: tuple[int, ...], kind: dtype | None = None
+    input: Layout, dims: tuple[int, ...], dtype: dtype | None = None
 ) -> tuple[Callable[[Tensor], Any], int, int, int]:
-    """The same for a layout: in place of the row what gives it of a tensor, converted to ``kind`` if that is given."""
+    """The same for a layout: instead of the row what gives it of a tensor, converted to ``dtype`` if that is given."""
     if dims and dims[-1] - dims[0] + 1 != len(dims):
         order = tuple([d for d in range(len(input.shape)) if d not in dims]) + dims
         view, _ = permute_op.prepare(input, order)
-        read = row_reader(view, kind)
+        read = row_reader(view, dtype)
         sizes = _sizes(view.shape, tuple(range(len(order) - len(dims), len(order))))
         return lambda tensor: read(tensor_of(view, tensor._storage, tensor._offset)), *sizes
-    return row_reader(input, kind), *_sizes(input.shape, dims)
+    return row_reader(input, dtype), *_sizes(input.shape, dims)
 
 
 def axis_launcher(
-    name: str, input: Layout, dims: tuple[int, ...], *arguments: Any, kind: dtype | None = None
+    name: str, input: Layout, dims: tuple[int, ...], *arguments: Any, dtype: dtype | None = None
 ) -> Callable[[Tensor], Any]:
-    """What calls a device's function along ``dims`` of tensors of this layout, converted to ``kind`` if that is given.
+    """What calls a device's function along ``dims`` of tensors of this layout, converted to ``dtype`` if that is given.
 
     The function takes what ``axis_reader`` gives, and then ``arguments``.
     """
-    read, *sizes = axis_reader(input, dims, kind)
-    type = input.type if kind is None else tensor_type(kind, input.type.device)
+    read, *sizes = axis_reader(input, dims, dtype)
+    type = input.type if dtype is None else tensor_type(dtype, input.type.device)
     return type.backend.axis_launcher(name, read, type, tuple(sizes), *arguments)
 
 
 def picked(name: str, input: Layout, dim: int, keepdim: bool, *arguments: Any) -> Prepared:
-    """A device's function that picks an element of each line along ``dim``: elements and their places."""
+    """A device's function that picks an element of each line along ``dim``: elements and their indices."""
     return picked_of_shape(name, input, (dim,), reduced_shape(input.shape, (dim,), keepdim), *arguments)
 
 

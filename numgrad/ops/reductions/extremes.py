@@ -218,20 +218,20 @@ def aminmax(input: Layout, *, dim: int | None = None, keepdim: bool = False) -> 
     return aminmax_op, (normal_dims(dim, len(input.shape)), keepdim)
 
 
-# -- places -----------------------------------------------------------------------------------------------------
+# -- indices ----------------------------------------------------------------------------------------------------
 
 
 @planned("ArgmaxBackward0", nondifferentiable=["input"], dims=["dims"])
 def argmax_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
-    return _places(input, dims, keepdim, True)
+    return _arg_extreme(input, dims, keepdim, True)
 
 
 @planned("ArgminBackward0", nondifferentiable=["input"], dims=["dims"])
 def argmin_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
-    return _places(input, dims, keepdim, False)
+    return _arg_extreme(input, dims, keepdim, False)
 
 
-def _places(input: Layout, dims: tuple[int, ...], keepdim: bool, largest: bool) -> Prepared:
+def _arg_extreme(input: Layout, dims: tuple[int, ...], keepdim: bool, largest: bool) -> Prepared:
     extremes = axis_launcher("extreme_axis", input, dims, largest)
     layout = layout_of(tensor_type(int64, input.type.device), reduced_shape(input.shape, dims, keepdim))
     return layout, lambda tensor: extremes(tensor)[1]
@@ -240,20 +240,20 @@ def _places(input: Layout, dims: tuple[int, ...], keepdim: bool, largest: bool) 
 @lookup
 def argmax(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
     """The index of the largest element: in the flattened tensor, or along a dimension."""
-    return argmax_op, (_dims_of_place(input, dim, "argmax"), keepdim)
+    return argmax_op, (_dims_of_arg(input, dim, "argmax"), keepdim)
 
 
 @lookup
 def argmin(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
     """The index of the smallest element: in the flattened tensor, or along a dimension."""
-    return argmin_op, (_dims_of_place(input, dim, "argmin"), keepdim)
+    return argmin_op, (_dims_of_arg(input, dim, "argmin"), keepdim)
 
 
-def _dims_of_place(input: Layout, dim: int | None, name: str) -> tuple[int, ...]:
-    kind = input.type.dtype
-    if kind is bool_ or kind.is_complex:
-        which = "bool" if kind is bool_ else "complex"
-        raise RuntimeError(f"{name}(): does not support {which} input (dtype {kind}, shape {list(input.shape)})")
+def _dims_of_arg(input: Layout, dim: int | None, name: str) -> tuple[int, ...]:
+    dtype = input.type.dtype
+    if dtype is bool_ or dtype.is_complex:
+        which = "bool" if dtype is bool_ else "complex"
+        raise RuntimeError(f"{name}(): does not support {which} input (dtype {dtype}, shape {list(input.shape)})")
     if dim is not None:
         dim = one_dim(input, dim, name)
     check_not_empty(input, name, dim)

@@ -25,8 +25,8 @@ _INFINITE = (float("inf"), float("-inf"))
 
 
 @planned("LinalgVectorNormBackward0", dims=["dims"])
-def vector_norm_op(input: Layout, order: float, dims: tuple[int, ...], keepdim: bool, kind: dtype) -> Prepared:
-    type = tensor_type(kind, input.type.device)
+def vector_norm_op(input: Layout, order: float, dims: tuple[int, ...], keepdim: bool, dtype: dtype) -> Prepared:
+    type = tensor_type(dtype, input.type.device)
     out = layout_of(type, reduced_shape(input.shape, dims, keepdim))
     own = input.type.dtype
     if not own.is_complex:
@@ -80,18 +80,18 @@ def _resolved(x: Layout, ord: float, dim: int | Sequence[int] | None, keepdim: b
         raise TypeError(
             f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}"
         )
-    kind = x.type.dtype
-    if kind.category <= int64.category:
+    chosen = x.type.dtype
+    if chosen.category <= int64.category:
         raise RuntimeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.legacy} "
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {chosen.legacy} "
             f"(shape {list(x.shape)})"
         )
     if dtype is not None:
-        kind = to_dtype(dtype)
+        chosen = to_dtype(dtype)
     dims = normal_dims(dim, len(x.shape))
     if ord < 0 or ord in _INFINITE:
         _check_identity(x, ord, dim, dims)
-    return vector_norm_op, (float(ord), dims, keepdim, real_of(kind))
+    return vector_norm_op, (float(ord), dims, keepdim, real_of(chosen))
 
 
 def _check_identity(x: Layout, ord: float, dim: Any, dims: tuple[int, ...]) -> None:
@@ -144,13 +144,13 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
         RuntimeError: the dtypes are not floating-point, or the shapes do not broadcast.
         IndexError: there is no such dimension.
     """
-    kind = promote_types(x1.dtype, x2.dtype)
-    if not kind.is_floating_point:
+    dtype = promote_types(x1.dtype, x2.dtype)
+    if not dtype.is_floating_point:
         raise RuntimeError(
-            f"expected common dtype to be floating point, yet common dtype is {kind.legacy} (shapes "
+            f"expected common dtype to be floating point, yet common dtype is {dtype.legacy} (shapes "
             f"{list(x1.shape)}, {list(x2.shape)})"
         )
-    x1, x2 = convert(x1, kind), convert(x2, kind)
+    x1, x2 = convert(x1, dtype), convert(x2, dtype)
     if x1._layout.shape != x2._layout.shape:
         shape = broadcast_shapes(x1._layout.shape, x2._layout.shape)
         x1, x2 = expand_op(x1, shape), expand_op(x2, shape)

@@ -170,14 +170,14 @@ def _areas(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
 # -- products ---------------------------------------------------------------------------------------------------
 
 
-def _prod(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Prepared:
-    type = summed_type(input, kind)
+def _prod(input: Layout, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None) -> Prepared:
+    type = summed_type(input, dtype)
     return folded("all" if type.dtype is bool_ else "prod", input, dims, keepdim, type)
 
 
 @planned("ProdBackward0")
-def prod_all(input: Layout, kind: dtype | None = None) -> Prepared:
-    return _prod(input, all_dims(input.shape), False, kind)
+def prod_all(input: Layout, dtype: dtype | None = None) -> Prepared:
+    return _prod(input, all_dims(input.shape), False, dtype)
 
 
 @prod_all.gradient("input")
@@ -191,11 +191,11 @@ def _(grad, input, out):
 
 
 @planned("ProdBackward1", dims=["dim"])
-def prod_dim(input: Layout, dim: int, keepdim: bool, kind: dtype | None = None) -> Prepared:
-    return _prod(input, (dim,) if input.shape else (), keepdim, kind)
+def prod_dim(input: Layout, dim: int, keepdim: bool, dtype: dtype | None = None) -> Prepared:
+    return _prod(input, (dim,) if input.shape else (), keepdim, dtype)
 
 
-prod_all.batched(lambda input, kind=None: prod_dim(rows_of_examples(input), 1, False, kind))
+prod_all.batched(lambda input, dtype=None: prod_dim(rows_of_examples(input), 1, False, dtype))
 
 
 @prod_dim.gradient("input")
@@ -232,13 +232,13 @@ def prod(input: Layout, dim: int | None = None, keepdim: bool = False, *, dtype:
 # -- running products -------------------------------------------------------------------------------------------
 
 
-def scanned(name: str, input: Layout, dim: int, backwards: bool, kind: dtype | None) -> Prepared:
-    """The device's scan ``name`` along a dimension, computed in ``kind``."""
-    type = summed_type(input, kind)
+def scanned(name: str, input: Layout, dim: int, backwards: bool, dtype: dtype | None) -> Prepared:
+    """The device's scan ``name`` along a dimension, computed in ``dtype``."""
+    type = summed_type(input, dtype)
     real = as_real(input, type)
     if real is not None:
         warn_of_loss(input.type.dtype, real)
-    launch = axis_launcher("scan_axis", input, (dim,), name, type.numpy, backwards, kind=real)
+    launch = axis_launcher("scan_axis", input, (dim,), name, type.numpy, backwards, dtype=real)
     return layout_of(type, input.shape), launch
 
 
@@ -266,7 +266,7 @@ def _(grad, input, out, dim, backwards):
 
 @planned("ShiftBackward0", dims=["dim"])
 def shift(input: Layout, dim: int, backwards: bool, fill: float) -> Prepared:
-    """The elements moved one place on along the dimension (back if ``backwards``), ``fill`` where there is none."""
+    """The elements moved on by one along the dimension (back if ``backwards``), ``fill`` where there is none."""
     return layout_of(input.type, input.shape), axis_launcher("shift_axis", input, (dim,), backwards, fill)
 
 

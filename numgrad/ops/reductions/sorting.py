@@ -1,4 +1,4 @@
-"""Sorting along a dimension, and what has a place in the order: the largest few, the k-th, the median, the mode."""
+"""Sorting along a dimension, and what follows from the order: the largest few, the k-th, the median, the mode."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def _(grad, indices, input_shape, dim):
 
 
 def _refuse_complex(input: Layout, name: str) -> None:
-    kind = input.type.dtype
-    if kind.is_complex:
-        raise RuntimeError(f"{name} does not support complex dtypes on CPU ({kind}, shape {list(input.shape)})")
+    dtype = input.type.dtype
+    if dtype.is_complex:
+        raise RuntimeError(f"{name} does not support complex dtypes on CPU ({dtype}, shape {list(input.shape)})")
 
 
 @lookup(results=return_type("sort"))
@@ -184,8 +184,8 @@ def _check_ordered(input: Layout, name: str, dim: int | None = None) -> None:
 def _median_of_all(input: Layout, past_nan: bool) -> Prepared:
     out = layout_of(input.type, ())
     if input.size == 0:
-        kind = input.type.dtype
-        nothing = float("nan") if kind.is_floating_point else _NAN_AS.get(kind, 0)
+        dtype = input.type.dtype
+        nothing = float("nan") if dtype.is_floating_point else _NAN_AS.get(dtype, 0)
         return out, lambda tensor: input.type.backend.filled((), nothing, input.type)
     launch = axis_launcher("median_axis", input, all_dims(input.shape), past_nan)
     return out, lambda tensor: launch(tensor)[0]

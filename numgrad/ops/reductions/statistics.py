@@ -61,16 +61,16 @@ def _complex_moments(
     input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, root: bool
 ) -> Prepared:
     """The sum of the squared distances of both parts, or its root, and the mean."""
-    kind = tensor_type(real_of(input.type.dtype), input.type.device)
-    part = layout_of(kind, input.shape, tuple([2 * step for step in input.strides]))
-    spread = layout_of(kind, reduced_shape(input.shape, dims, keepdim))
+    type = tensor_type(real_of(input.type.dtype), input.type.device)
+    part = layout_of(type, input.shape, tuple([2 * step for step in input.strides]))
+    spread = layout_of(type, reduced_shape(input.shape, dims, keepdim))
     of_part = axis_launcher("variance_axis", part, dims, correction, False)
     join = fused_launcher("variances", _root_of_parts if root else _sum_of_parts, [spread, spread], spread)
     mean, of_all = mean_dims.prepare(input, dims, keepdim)
 
     def launch(tensor: Tensor) -> Any:
-        pairs = tensor._storage.view(kind.numpy)
-        parts = [of_part(tensor_of(part, pairs, 2 * tensor._offset + place))[0] for place in (0, 1)]
+        pairs = tensor._storage.view(type.numpy)
+        parts = [of_part(tensor_of(part, pairs, 2 * tensor._offset + half))[0] for half in (0, 1)]
         return join(*[tensor_of(spread, row) for row in parts]), of_all(tensor)
 
     return (spread, mean), launch
@@ -90,7 +90,7 @@ def _var_gradient(grad: Tensor, input: Tensor, dims: tuple[int, ...], correction
     distance = sub(input, mean_dims(input, dims, True))
     freedom = numel(tuple([input._layout.shape[d] for d in dims])) - correction
     if freedom <= 0 and len(dims) == len(input._layout.shape):
-        # As in PyTorch, where all is reduced: the mean's place is undefined, everything else infinitely far.
+        # As in PyTorch, where all is reduced: where the mean lies it is undefined, everything else infinitely far.
         return mul(grad, where(eq(distance, 0), float("nan"), float("inf")))
     return mul(mul(grad, 2 / freedom if freedom else float("inf")), distance)
 
@@ -157,10 +157,10 @@ def _moments(op: Planned, text: str) -> Any:
             raise TypeError(f"{name}() got both 'unbiased' and 'correction'")
         if correction is None:
             correction = 0 if unbiased is False else 1
-        kind = input.type.dtype
-        if kind.category <= int64.category:
+        dtype = input.type.dtype
+        if dtype.category <= int64.category:
             raise RuntimeError(
-                f"std and var only support floating point and complex dtypes, not {kind} (shape {list(input.shape)})"
+                f"std and var only support floating point and complex dtypes, not {dtype} (shape {list(input.shape)})"
             )
         dims = normal_dims(dim, len(input.shape))
         undefined = numel(tuple([input.shape[d] for d in dims])) <= correction
@@ -193,9 +193,9 @@ def logsumexp_op(input: Layout, dim: Dims, keepdim: bool = False) -> Prepared:
     """
     if input.type.dtype.is_complex:
         raise not_implemented("logsumexp_cpu", input)
-    kind = input.type.dtype if input.type.dtype.is_floating_point else get_default_dtype()
-    layout = layout_of(tensor_type(kind, input.type.device), reduced_shape(input.shape, dim, keepdim))
-    return layout, axis_launcher("logsumexp_axis", input, dim, kind=kind)
+    dtype = input.type.dtype if input.type.dtype.is_floating_point else get_default_dtype()
+    layout = layout_of(tensor_type(dtype, input.type.device), reduced_shape(input.shape, dim, keepdim))
+    return layout, axis_launcher("logsumexp_axis", input, dim, dtype=dtype)
 
 
 @logsumexp_op.gradient("input")
@@ -233,17 +233,17 @@ def nanmean(
     Raises:
         RuntimeError: the elements are not floating-point numbers.
     """
-    kind = input.type.dtype
-    if kind.category <= int64.category:
+    chosen = input.type.dtype
+    if chosen.category <= int64.category:
         raise RuntimeError(
-            f"nanmean(): expected input to have floating point or complex dtype but got {kind.legacy} "
+            f"nanmean(): expected input to have floating point or complex dtype but got {chosen.legacy} "
             f"(shape {list(input.shape)})"
         )
     return _nanmean, (normal_dims(dim, len(input.shape)), keepdim, dtype)
 
 
-def _nanmean(input: Tensor, dims: tuple[int, ...], keepdim: bool, kind: Any) -> Tensor:
-    total = nansum_op(input, dims, keepdim, None if kind is None else to_dtype(kind))
+def _nanmean(input: Tensor, dims: tuple[int, ...], keepdim: bool, dtype: Any) -> Tensor:
+    total = nansum_op(input, dims, keepdim, None if dtype is None else to_dtype(dtype))
     return div(total, sum_dims(eq(input, input), dims, keepdim, total.dtype))
 
 

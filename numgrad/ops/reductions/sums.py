@@ -22,13 +22,13 @@ from ..table.planned import planned
 from .axes import Prepared, axis_launcher, dims_of_examples, reduced_shape, restored
 
 
-def summed_type(input: Layout, kind: dtype | None) -> TensorType:
+def summed_type(input: Layout, dtype: dtype | None) -> TensorType:
     """The type of a sum or product: the one asked for, or the input's, int64 for integers and bools."""
-    if kind is None:
+    if dtype is None:
         if input.type.dtype.category > int64.category:
             return input.type
-        kind = int64
-    return tensor_type(kind, input.type.device)
+        dtype = int64
+    return tensor_type(dtype, input.type.device)
 
 
 def as_real(input: Layout, type: TensorType) -> dtype | None:
@@ -46,21 +46,21 @@ def folded(
     real = as_real(input, type)
     if real is not None:
         warn_of_loss(input.type.dtype, real)
-    launch = axis_launcher("fold_axis", input, dims, name, type.numpy, divisor, kind=real)
+    launch = axis_launcher("fold_axis", input, dims, name, type.numpy, divisor, dtype=real)
     return layout_of(type, reduced_shape(input.shape, dims, keepdim)), launch
 
 
 # -- sums -------------------------------------------------------------------------------------------------------
 
 
-def _sum(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Prepared:
-    type = summed_type(input, kind)
+def _sum(input: Layout, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None) -> Prepared:
+    type = summed_type(input, dtype)
     return folded("any" if type.dtype is bool_ else "sum", input, dims, keepdim, type)
 
 
 @planned("SumBackward0", linear=True)
-def sum_all(input: Layout, kind: dtype | None = None) -> Prepared:
-    return _sum(input, all_dims(input.shape), False, kind)
+def sum_all(input: Layout, dtype: dtype | None = None) -> Prepared:
+    return _sum(input, all_dims(input.shape), False, dtype)
 
 
 @sum_all.gradient("input")
@@ -69,11 +69,11 @@ def _(grad, input_shape):
 
 
 @planned("SumBackward1", linear=True, dims=["dims"])
-def sum_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Prepared:
-    return _sum(input, dims, keepdim, kind)
+def sum_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None = None) -> Prepared:
+    return _sum(input, dims, keepdim, dtype)
 
 
-sum_all.batched(lambda input, kind=None: sum_dims(physical(input), dims_of_examples(input), False, kind))
+sum_all.batched(lambda input, dtype=None: sum_dims(physical(input), dims_of_examples(input), False, dtype))
 
 
 @sum_dims.gradient("input")
@@ -145,14 +145,14 @@ attach("sum_to_size", sum_to_size)
 # -- means ------------------------------------------------------------------------------------------------------
 
 
-def _mean(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None) -> Prepared:
+def _mean(input: Layout, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None) -> Prepared:
     count = numel(tuple([input.shape[d] for d in dims]))
-    return folded("sum", input, dims, keepdim, summed_type(input, kind), float(count))
+    return folded("sum", input, dims, keepdim, summed_type(input, dtype), float(count))
 
 
 @planned("MeanBackward0", linear=True)
-def mean_all(input: Layout, kind: dtype | None = None) -> Prepared:
-    return _mean(input, all_dims(input.shape), False, kind)
+def mean_all(input: Layout, dtype: dtype | None = None) -> Prepared:
+    return _mean(input, all_dims(input.shape), False, dtype)
 
 
 @mean_all.gradient("input")
@@ -161,11 +161,11 @@ def _(grad, input_shape):
 
 
 @planned("MeanBackward1", linear=True, dims=["dims"])
-def mean_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, kind: dtype | None = None) -> Prepared:
-    return _mean(input, dims, keepdim, kind)
+def mean_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None = None) -> Prepared:
+    return _mean(input, dims, keepdim, dtype)
 
 
-mean_all.batched(lambda input, kind=None: mean_dims(physical(input), dims_of_examples(input), False, kind))
+mean_all.batched(lambda input, dtype=None: mean_dims(physical(input), dims_of_examples(input), False, dtype))
 
 
 @mean_dims.gradient("input")
@@ -184,14 +184,14 @@ def mean(
     Raises:
         RuntimeError: that, or the input's dtype if none is given, is not floating-point or complex.
     """
-    kind = input.type.dtype
+    chosen = input.type.dtype
     if dtype is not None:
-        kind = dtype = to_dtype(dtype)
-    if kind.category <= int64.category:
+        chosen = dtype = to_dtype(dtype)
+    if chosen.category <= int64.category:
         which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
             f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
-            f"Got: {kind.legacy} (shape {list(input.shape)})"
+            f"Got: {chosen.legacy} (shape {list(input.shape)})"
         )
     if dim is None and not keepdim:
         return mean_all, (dtype,)

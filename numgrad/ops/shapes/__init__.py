@@ -1,1 +1,1 @@
-"""The same elements in other shapes and places: views, parts, joins, arrangements."""
+"""The same elements in other shapes and orders: views, parts, joins, arrangements."""

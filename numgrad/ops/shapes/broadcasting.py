@@ -111,13 +111,14 @@ def broadcast_shapes(*shapes: Any) -> Size:
         raise ValueError("Attempting to broadcast a dimension with negative length!")
     result = [1] * max(map(len, normal), default=0)
     for number, shape in enumerate(normal):
-        for place in range(-1, -len(shape) - 1, -1):
-            if result[place] == 1:
-                result[place] = shape[place]
-            elif shape[place] not in (1, result[place]):
+        for position in range(-1, -len(shape) - 1, -1):
+            if result[position] == 1:
+                result[position] = shape[position]
+            elif shape[position] not in (1, result[position]):
                 raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {shape[place]} at {place}! Mismatching argument at "
-                    f"index {number} had {shape}; but expected shape should be broadcastable to {result}"
+                    f"Attempting to broadcast a dimension of length {shape[position]} at {position}! "
+                    f"Mismatching argument at index {number} had {shape}; but expected shape should be broadcastable "
+                    f"to {result}"
                 )
     return types.size_of(tuple(result))
 

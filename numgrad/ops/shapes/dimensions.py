@@ -178,7 +178,7 @@ def unsqueeze(input: Layout, dim: int) -> Any:
 
 @lookup(names=["moveaxis"])
 def movedim(input: Layout, source: Any, destination: Any) -> Any:
-    """The dimensions ``source`` (one or several) moved to the places ``destination``, the others in their order.
+    """The dimensions ``source`` (one or several) moved to ``destination``, the others in their order.
 
     Raises:
         IndexError: there is no such dimension.
@@ -191,15 +191,15 @@ def movedim(input: Layout, source: Any, destination: Any) -> Any:
             f"movedim: Invalid source or destination dims: source ({list(given[0])} dims) should contain the same "
             f"number of dims as destination ({list(given[1])} dims)"
         )
-    origins, places = [[normal_dim(d, rank) for d in dims] for dims in given]
-    for name, dims, normal in zip(("source", "destination"), given, (origins, places), strict=True):
+    origins, destinations = [[normal_dim(d, rank) for d in dims] for dims in given]
+    for name, dims, normal in zip(("source", "destination"), given, (origins, destinations), strict=True):
         if len(set(normal)) != len(normal):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
     if not rank:
         return alias, ()
     rest = iter([d for d in range(rank) if d not in origins])
-    moved = dict(zip(places, origins, strict=True))
-    return permute_op, (tuple([moved[place] if place in moved else next(rest) for place in range(rank)]),)
+    moved = dict(zip(destinations, origins, strict=True))
+    return permute_op, (tuple([moved[position] if position in moved else next(rest) for position in range(rank)]),)
 
 
 @lookup

@@ -60,9 +60,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         vectors = (vectors[1], vectors[0], *vectors[2:])
     shape = tuple([vector._layout.size for vector in vectors])
     grids = []
-    for place, vector in enumerate(vectors):
+    for dim, vector in enumerate(vectors):
         own = [1] * len(shape)
-        own[place] = -1
+        own[dim] = -1
         grids.append(expand_op(view(vector, own), shape))
     if swapped:
         grids[:2] = grids[1], grids[0]
@@ -149,12 +149,12 @@ def block_diag(*tensors: Any) -> Tensor:
     given = checked_tensors("block_diag", _given(tensors))
     if not given:
         return public_functions["empty"](1, 0)
-    kind = given[0].dtype
+    dtype = given[0].dtype
     for number, tensor in enumerate(given):
         if len(tensor._layout.shape) > 2:
             raise RuntimeError(
                 "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
                 f"{number} has {len(tensor._layout.shape)} dimensions (shape {list(tensor.shape)})"
             )
-        kind = promote_types(kind, tensor.dtype)
-    return block_diag_op(tuple([convert(t, kind) for t in given]), tuple([t._layout.shape for t in given]))
+        dtype = promote_types(dtype, tensor.dtype)
+    return block_diag_op(tuple([convert(t, dtype) for t in given]), tuple([t._layout.shape for t in given]))

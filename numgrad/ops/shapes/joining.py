@@ -164,11 +164,11 @@ def _joined(name: str, resolve: Any, tensors: Any, dim: Any, out: Any, axis: Any
 def _cat(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    kind = given[0]._layout.type.dtype
+    dtype = given[0]._layout.type.dtype
     for number, tensor in enumerate(given):
         if not tensor._layout.shape:
             raise RuntimeError(f"zero-dimensional tensor (at position {number}) cannot be concatenated")
-        kind = promote_types(kind, tensor.dtype)
+        dtype = promote_types(dtype, tensor.dtype)
     expected = next((t._layout.shape for t in given if t._layout.shape != (0,)), (0,))
     dim = normal_dim(dim, len(expected))
     extents: list[int | None] = []
@@ -182,21 +182,21 @@ def _cat(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
                 f"Tensors must have same number of dimensions: got {len(expected)} and {len(shape)} (shapes "
                 f"{list(expected)} and {list(shape)})"
             )
-        for place, (extent, wanted) in enumerate(zip(shape, expected, strict=True)):
-            if extent != wanted and place != dim:
+        for d, (extent, wanted) in enumerate(zip(shape, expected, strict=True)):
+            if extent != wanted and d != dim:
                 raise RuntimeError(
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size "
                     f"{extent} for tensor number {number} in the list (shapes {list(expected)} and {list(shape)})."
                 )
         extents.append(shape[dim])
-    return cat_op, tuple([convert(t, kind) for t in given]), dim, tuple(extents)
+    return cat_op, tuple([convert(t, dtype) for t in given]), dim, tuple(extents)
 
 
 @planned("StackBackward0", inputs=["tensors"], sequence=True, linear=True)
 def stack_op(tensors: tuple[Layout, ...], dim: int) -> Any:
-    kind = functools.reduce(promote_types, [layout.type.dtype for layout in tensors])
+    dtype = functools.reduce(promote_types, [layout.type.dtype for layout in tensors])
     first = tensors[0]
-    out = layout_of(tensor_type(kind, first.type.device), (*first.shape[:dim], len(tensors), *first.shape[dim:]))
+    out = layout_of(tensor_type(dtype, first.type.device), (*first.shape[:dim], len(tensors), *first.shape[dim:]))
     return out, _joiner([unsqueeze_op.prepare(layout, dim)[0] for layout in tensors], dim, out)
 
 

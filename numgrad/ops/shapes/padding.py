@@ -25,8 +25,8 @@ from .views import sizes_of
 def constant_pad(input: Layout, pad: tuple[int, ...], value: Any) -> Any:
     """The input with ``value`` around it; a negative number in ``pad`` takes elements away."""
     source, begin, rank = input, 0, len(input.shape)
-    for place, (low, high) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
-        dim = rank - 1 - place
+    for pair, (low, high) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
+        dim = rank - 1 - pair
         source, delta = cut(source, dim, max(-low, 0), input.shape[dim] - max(-high, 0))
         begin += delta
     if not any(n > 0 for n in pad):
@@ -35,8 +35,8 @@ def constant_pad(input: Layout, pad: tuple[int, ...], value: Any) -> Any:
         return out, lambda tensor, value: copy(tensor)
     out = target = layout_of(input.type, _padded_shape(input.shape, pad))
     start = 0
-    for place, low in enumerate(pad[::2]):
-        dim = rank - 1 - place
+    for pair, low in enumerate(pad[::2]):
+        dim = rank - 1 - pair
         target, delta = cut(target, dim, max(low, 0), max(low, 0) + source.shape[dim])
         start += delta
     write, zeros = writer(source, target) if target.size else None, out.type.backend.memory_launcher(out, True)
@@ -58,8 +58,8 @@ def _(grad, pad):
 
 def _padded_shape(shape: tuple[int, ...], pad: tuple[int, ...]) -> tuple[int, ...]:
     extents = list(shape)
-    for place, (low, high) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
-        dim = len(shape) - 1 - place
+    for pair, (low, high) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
+        dim = len(shape) - 1 - pair
         # What is taken away must be there, whatever is added at the other end.
         if extents[dim] + min(low, 0) + min(high, 0) < 0:
             raise RuntimeError(
@@ -189,17 +189,17 @@ def pad(input: Layout, pad: Any, mode: str = "constant", value: Layout | Any = N
 
 def _padded(input: Tensor, widths: tuple[int, ...], mode: str) -> Tensor:
     result, rank = input, len(input._layout.shape)
-    for place, (low, high) in enumerate(zip(widths[::2], widths[1::2], strict=True)):
-        result = _MODES[mode](result, rank - 1 - place, low, high)
+    for pair, (low, high) in enumerate(zip(widths[::2], widths[1::2], strict=True)):
+        result = _MODES[mode](result, rank - 1 - pair, low, high)
     return contiguous(result)
 
 
-def _as_value(value: Any, kind: dtype) -> Any:
+def _as_value(value: Any, dtype: dtype) -> Any:
     """The constant as a Python number that the dtype can hold."""
     if isinstance(value, Tensor):
         value = value.item()
-    if kind.is_floating_point or kind.is_complex:
-        return fitting(value, kind)
-    if kind.category == 0:
+    if dtype.is_floating_point or dtype.is_complex:
+        return fitting(value, dtype)
+    if dtype.category == 0:
         return bool(value)
-    return np.int64(fitting(int(value), kind)).astype(kind.numpy).item()  # negative ones wrap around
+    return np.int64(fitting(int(value), dtype)).astype(dtype.numpy).item()  # negative ones wrap around

@@ -37,28 +37,28 @@ def roll_op(input: Layout, shifts: tuple[int, ...], dims: tuple[int, ...]) -> An
     totals = _total_shifts(input.shape, shifts, dims)
     if len(totals) == 1 and input.contiguous and input.size < STRETCHES_FROM and input.type.device is CPU:
         return out, devices.cpu.roller(input, *totals.popitem())
-    # Along each dimension two stretches change places: (where it starts, where it goes, how long it is).
-    stretches = []
+    # Along each dimension two segments are exchanged: (where it starts, where it goes, how long it is).
+    segments = []
     for dim, total in totals.items():
         rest = input.shape[dim] - total
-        stretches.append([(dim, 0, total, rest), (dim, rest, 0, total)])
+        segments.append([(dim, 0, total, rest), (dim, rest, 0, total)])
     moves = []
-    for choice in itertools.product(*stretches):
-        source, target, begin, place = input, out, 0, 0
+    for choice in itertools.product(*segments):
+        source, target, begin, target_begin = input, out, 0, 0
         for dim, start, goal, length in choice:
             source, delta = cut(source, dim, start, start + length)
             begin += delta
             target, delta = cut(target, dim, goal, goal + length)
-            place += delta
+            target_begin += delta
         if target.size:
-            moves.append((source, begin, target, place, writer(source, target)))
+            moves.append((source, begin, target, target_begin, writer(source, target)))
 
     empty = out.type.backend.memory_launcher(out, False)
 
     def launch(tensor: Tensor) -> Any:
         memory, offset, row = tensor._storage, tensor._offset, empty()
-        for source, begin, target, place, write in moves:
-            write(tensor_of(source, memory, offset + begin), tensor_of(target, row, place))
+        for source, begin, target, target_begin, write in moves:
+            write(tensor_of(source, memory, offset + begin), tensor_of(target, row, target_begin))
         return row
 
     return out, launch
@@ -88,7 +88,7 @@ def _(grad, shifts, dims):
 
 @lookup
 def roll(input: Layout, shifts: Any, dims: Any = ()) -> Any:
-    """The elements moved on by ``shifts`` places along ``dims``, those at the end to the front.
+    """The elements moved on by ``shifts`` along ``dims``, those at the end to the front.
 
     Without ``dims`` the tensor is rolled as one row.
 
@@ -103,8 +103,8 @@ def roll(input: Layout, shifts: Any, dims: Any = ()) -> Any:
     if len(steps) != len(named) and (named or len(steps) > 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(named)}")
     rank = len(input.shape)
-    places = tuple([normal_dim(d, rank) for d in named])
-    return roll_op, (steps, places if rank else ())
+    normal = tuple([normal_dim(d, rank) for d in named])
+    return roll_op, (steps, normal if rank else ())
 
 
 @planned("Rot90Backward0", linear=True, dims=["dims"])

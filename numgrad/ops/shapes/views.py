@@ -46,8 +46,8 @@ def view_of(input: Tensor, shape: Sequence[int], strides: Sequence[int], offset:
 def passed_on(op: Any, grad: Tensor, *arguments: Any) -> Tensor:
     """A view of a gradient, ``op(grad, *arguments)``, recorded where what is computed is followed.
 
-    Where it is not, the result takes the place of the gradient: it may be overwritten if that could.  So it shows all
-    elements, or, where a gradient is taken apart, some that no other part shows.
+    Where it is not, the result is handed on instead of the gradient: it may be overwritten if that could.  So it shows
+    all elements, or, where a gradient is taken apart, some that no other part shows.
     """
     if state.mode & TRACED:
         return op(grad, *arguments)
@@ -96,9 +96,9 @@ def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
     if sizes and min(sizes) < 0:
         if sizes.count(-1) > 1:
             raise RuntimeError("only one dimension can be inferred")
-        for place, size in enumerate(sizes):
+        for position, size in enumerate(sizes):
             if size < -1:
-                raise RuntimeError(f"invalid shape dimension {size} at index {place} of shape {list(sizes)}")
+                raise RuntimeError(f"invalid shape dimension {size} at index {position} of shape {list(sizes)}")
         rest = -numel(sizes)
         if rest == 0 and count == 0:
             raise RuntimeError(

@@ -2,9 +2,9 @@
 
 Note [The gradient of a view in any strides]
 ``as_strided`` reads a storage that one geometry (sizes, strides, offset) has written.  Written, because elements of the
-input may share memory themselves: then each of the n elements that lie in one place is taken to hold an n-th of it.
+input may share memory themselves: then each of the n elements at one location in memory is taken to hold an n-th of it.
 So as a linear map it is: add the input into zeroed memory by the input's geometry, divide by how many elements lie in
-each place, read by the output's geometry.  Its transpose is the same with the two geometries exchanged, the division
+each location, read by the output's geometry.  Its transpose is the same with the two geometries exchanged, the division
 staying: one operation, ``restrided``, is the gradient of ``as_strided`` and of itself.
 """
 
@@ -101,7 +101,7 @@ def _(grad, size, stride, start, geometry):
 def restrided(input: Layout, source: Geometry, target: Geometry, counted: Geometry) -> Any:
     """The input added into zeroed memory by one geometry and read by another.
 
-    What lies in one place is divided by the number of elements that ``counted``, the source or the target, has there.
+    What shares a location is divided by the number of elements that ``counted``, the source or the target, has there.
     """
     type, lowest = input.type, min(source[2], target[2])
     row = layout_of(type, (max(_end(source), _end(target)) - lowest,))
@@ -220,7 +220,7 @@ def _(grad, input_shape, dimension, size, step):
 
 @planned("UnfoldBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dimension"], shapes=["shape"])
 def unfold_backward(grad_output: Layout, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Any:
-    """Zeros of ``shape`` with the gradients of the windows added in their places."""
+    """Zeros of ``shape`` with the gradients of the windows added where they lie."""
     out = layout_of(grad_output.type, shape)
     windows, _ = unfold_op.prepare(out, dimension, size, step)
     add_windows = _adder(windows, grad_output)

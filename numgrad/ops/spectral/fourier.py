@@ -17,14 +17,14 @@ from ..table.lookup import lookup
 from ..table.planned import planned
 
 
-def _transformed(input: Layout, dim: int, length: int, kind: dtype) -> Layout:
+def _transformed(input: Layout, dim: int, length: int, dtype: dtype) -> Layout:
     """The layout of transforms: each lies in one piece, and these one after another as they lie in the input."""
     others = [*all_dims(input.shape)]
     others[dim] = others[-1]  # which decides about equal strides as PyTorch does
     order = [*sorted(others[:-1], key=lambda d: -input.strides[d]), dim]
     shape = (*input.shape[:dim], length, *input.shape[dim + 1 :])
     steps = dict(zip(order, contiguous_strides(tuple([shape[d] for d in order])), strict=True))
-    return layout_of(tensor_type(kind, input.type.device), shape, tuple([steps[d] for d in range(len(shape))]))
+    return layout_of(tensor_type(dtype, input.type.device), shape, tuple([steps[d] for d in range(len(shape))]))
 
 
 @planned("FftR2CBackward0", linear=True, dims=["dims"], host=devices.fft_r2c)
@@ -74,8 +74,8 @@ def _resized(input: Tensor, dim: int, length: int) -> Tensor:
     return slice_op(input, dim, 0, length, 1) if missing else input
 
 
-def _transform(input: Tensor, op: Any, kind: dtype, dim: int, length: int, *how: Any) -> Tensor:
-    return op(_resized(convert(input, kind), dim, length), (dim,), *how)
+def _transform(input: Tensor, op: Any, dtype: dtype, dim: int, length: int, *how: Any) -> Tensor:
+    return op(_resized(convert(input, dtype), dim, length), (dim,), *how)
 
 
 #: How forward transforms are normalized: by 1, by the root of the number of data points, by this number.
@@ -110,10 +110,10 @@ def fft_fft(input: Layout, n: int | None = None, dim: int = -1, norm: str | None
         IndexError: there is no such dimension.
         RuntimeError: ``n`` is less than 1, or there is no such ``norm``.
     """
-    kind, *where = _resolved(input, n, dim, norm)
+    dtype, *where = _resolved(input, n, dim, norm)
     if input.type.dtype.is_complex:
-        return _transform, (fft_c2c, complex_of(kind), *where, True)
-    return _transform, (fft_r2c, kind, *where, False)
+        return _transform, (fft_c2c, complex_of(dtype), *where, True)
+    return _transform, (fft_r2c, dtype, *where, False)
 
 
 @lookup(export=False)
@@ -124,10 +124,10 @@ def fft_ifft(input: Layout, n: int | None = None, dim: int = -1, norm: str | Non
         IndexError: there is no such dimension.
         RuntimeError: ``n`` is less than 1, or there is no such ``norm``.
     """
-    kind, dim, n, normalization = _resolved(input, n, dim, norm)
+    dtype, dim, n, normalization = _resolved(input, n, dim, norm)
     if input.type.dtype.is_complex:
-        return _transform, (fft_c2c, complex_of(kind), dim, n, 2 - normalization, False)
-    return lambda input: conj(_transform(input, fft_r2c, kind, dim, n, 2 - normalization, False)), ()
+        return _transform, (fft_c2c, complex_of(dtype), dim, n, 2 - normalization, False)
+    return lambda input: conj(_transform(input, fft_r2c, dtype, dim, n, 2 - normalization, False)), ()
 
 
 @lookup(export=False)
@@ -159,5 +159,5 @@ def fft_irfft(input: Layout, n: int | None = None, dim: int = -1, norm: str | No
         IndexError: there is no such dimension.
         RuntimeError: ``n`` is less than 1, or there is no such ``norm``.
     """
-    kind, dim, n, normalization = _resolved(input, n, dim, norm, True)
-    return _transform, (fft_c2r, complex_of(kind), dim, n // 2 + 1, 2 - normalization, n)
+    dtype, dim, n, normalization = _resolved(input, n, dim, norm, True)
+    return _transform, (fft_c2r, complex_of(dtype), dim, n // 2 + 1, 2 - normalization, n)
