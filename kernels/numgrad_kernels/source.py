@@ -1,8 +1,11 @@
 """The text of a hand-written kernel, everything it calls pasted in, as one module for the kernel store.
 
 Of several functions Numba compiles each for itself, with wrappers, and then once more as part of those that call it,
-which takes 50 to 100 ms for each: so one function is made of them.  What a call computes is put before the statement
-that it stands in, so it must not write what the rest of the statement reads.
+which takes 50 to 100 ms for each: so one function is made of them.
+
+The text computes what Python would, in whichever order: what a call computes is put before the statement that it stands
+in.  So a call that may not run, in one side of a choice, must be of a function that is one expression, and a statement
+must not read an array that a call in it writes.  Both are refused.
 """
 
 from __future__ import annotations
@@ -95,27 +98,43 @@ class _Body(ast.NodeTransformer):
         self.locals = frozenset(function.__code__.co_varnames)
         self.before: list[ast.stmt] = []  # what computes the calls of the statement in hand
         self.always = True  # whether the expression in hand is computed once, whenever its statement runs
+        self.beside: list[ast.expr] = []  # arguments of the calls of the statement in hand
 
     def block(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
         """The statements rewritten."""
         result: list[ast.stmt] = []
         for statement in statements:
             before: list[ast.stmt] = []
-            self.before = before
-            rewritten = self._compound(statement) if hasattr(statement, "body") else self.visit(statement)
+            self.before, self.beside = before, []
+            if hasattr(statement, "body"):
+                rewritten = self._compound(statement)
+            else:
+                rewritten = self.visit(statement)
+                self._check_order(before, [*self.beside, rewritten])
             result += before
             if not (isinstance(rewritten, ast.Expr) and isinstance(rewritten.value, ast.Name)):  # a call without value
                 result.append(rewritten)
         return result
 
+    def _check_order(self, before: Sequence[ast.stmt], beside: Sequence[ast.AST]) -> None:
+        """Raise if what is computed before a statement writes an array that the statement itself reads."""
+        both = _elements(before, ast.Store) & _elements(beside, ast.Load)
+        if both:
+            raise TypeError(
+                f"{self.function.__qualname__}: a statement reads {', '.join(sorted(both))} beside a call that writes "
+                "it"
+            )
+
     def _compound(self, statement: Any) -> ast.stmt:
+        before = self.before
         if isinstance(statement, ast.For):
-            statement.iter = self.visit(statement.iter)
+            statement.iter = head = self.visit(statement.iter)
             statement.target = self.visit(statement.target)
         else:
             self.always = isinstance(statement, ast.If)
-            statement.test = self.visit(statement.test)
+            statement.test = head = self.visit(statement.test)
             self.always = True
+        self._check_order(before, [*self.beside, head])
         statement.body = self.block(statement.body)
         statement.orelse = self.block(statement.orelse)
         return statement
@@ -153,8 +172,10 @@ class _Body(ast.NodeTransformer):
         if called is None:
             return self.generic_visit(node)
         functions = map(self._function, node.args)
-        arguments = zip(functions, node.args, strict=True)
-        return self._paste(called, [ast.Constant(own) if own else self.visit(node) for own, node in arguments])
+        pairs = zip(functions, node.args, strict=True)
+        arguments = [ast.Constant(own) if own else self.visit(node) for own, node in pairs]
+        self.beside += arguments
+        return self._paste(called, arguments)
 
     def _function(self, node: ast.expr) -> Any:
         """The function that a name stands for, if it is one to be pasted, or None."""
@@ -187,6 +208,15 @@ class _Body(ast.NodeTransformer):
         result = inner.variables[_RESULT] = self.module.fresh(called.__name__.lstrip("_"))
         self.before += inner.block(_returning(text.body))
         return result
+
+
+def _elements(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> set[str]:
+    """The names of the arrays of which elements are read (Load) or written (Store); ``x[i] += y`` does both."""
+    inner = [each for node in nodes for each in ast.walk(node)]
+    found = [each for each in inner if isinstance(each, ast.Subscript) and isinstance(each.ctx, context)]
+    changed = [each.target for each in inner if isinstance(each, ast.AugAssign)]
+    found += [each for each in changed if isinstance(each, ast.Subscript)]
+    return {each.value.id for each in found if isinstance(each.value, ast.Name)}
 
 
 #: What a function's result is called in its statements: no variable of its own can be.

@@ -117,6 +117,28 @@ def in_a_condition(x, out):
     out[0] = x[0]
 
 
+def _moved(x):
+    x[0] += 1
+    return x[0]
+
+
+def beside_a_call_that_writes(x, out):
+    out[0] = x[0] + _moved(x)
+
+
+def as_an_argument_before(x, out):
+    out[0] = max(x[1], _moved(x))
+
+
+def added_to_what_is_written(x, out):
+    x[0] += _moved(x)
+
+
+def in_a_test(x, out):
+    if x[0] > _moved(x):
+        out[0] = 1
+
+
 def of_a_list(x, out):
     out[0] = x[NUMBERS[0]]
 
@@ -129,6 +151,10 @@ NUMBERS = [1]
     [
         (from_a_loop, "_first_positive: a return in a kernel or inside a loop"),
         (in_a_condition, "in_a_condition: '_sum_of_first' is called where it may not run once"),
+        (beside_a_call_that_writes, "beside_a_call_that_writes: a statement reads x beside a call that writes it"),
+        (as_an_argument_before, "a statement reads x beside a call"),
+        (added_to_what_is_written, "a statement reads x beside a call"),
+        (in_a_test, "a statement reads x beside a call"),
         (of_a_list, "of_a_list: a kernel cannot use 'NUMBERS', which is a list"),
     ],
 )
