@@ -36,7 +36,7 @@ class _Entry:
     text: str
     depth: int
     is_block: bool
-    printed: bool = False  # whether its line stands already, since something is done within it
+    printed: bool = False  # whether its line was printed already, since something is done within it
     overhead: int = 0  # what this thread had spent on making kernels and on printing when it began
     begun: int = 0
 
@@ -52,7 +52,7 @@ class _ThreadState(threading.local):
 class debug(Watcher):  # noqa: N801 - it is used as a function
     """``with debug(level):`` print what this thread does in the block, a line for each thing, as it is done.
 
-    The variable ``NUMGRAD_DEBUG`` prints the same of a whole program and all its threads.  What stands within an
+    The variable ``NUMGRAD_DEBUG`` prints the same of a whole program and all its threads.  What is done within an
     operation is indented below it, and its results then follow.
 
     Args:
@@ -120,7 +120,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         if self.level >= 3:
             launches.listen(self._launched)
 
-    # -- what it is told ------------------------------------------------------------------------------------
+    # -- as a watcher ---------------------------------------------------------------------------------------
 
     def before(self, call: Any) -> _Entry:
         return self._begin(call.title, (*call.args, *getattr(call, "statics", {}).values()))

@@ -213,7 +213,7 @@ def _averages(profile: Any) -> Any:
 
 
 def _cell(column: Any, event: Any) -> str:
-    """What stands in a cell; a share of the time is a bar, too."""
+    """The content of a cell; a share of the time is a bar, too."""
     text = column.text(event)
     if not text.endswith("%"):
         return text

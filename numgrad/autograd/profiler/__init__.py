@@ -23,11 +23,12 @@ class profile:  # noqa: N801 - PyTorch's name
     There is an event for every operation of the table, under PyTorch's name (``aten::mul``), for every custom Function
     (its class's name), for every block named by :class:`record_function`, and two for every node that backward comes
     to: the engine's turn at it (``autograd::engine::evaluate_function: MulBackward0``, with the sums of gradients and
-    the leaves that it completes) and within that its own computation (``MulBackward0``).  What makes a tensor of
-    none without drawing numbers (``zeros``, ``arange``, ``tensor``), and ``detach``, are seen only by the operations
-    that they call.  The time in which kernels were made (written, and compiled or loaded from disk) is counted apart.
+    the leaves that it completes) and within that its own computation (``MulBackward0``).  Functions that make a tensor
+    from no other and draw no numbers (``zeros``, ``arange``, ``tensor``), and ``detach``, have no event of their own,
+    only the operations that they call.  The time in which kernels were made (written, and compiled or loaded from disk)
+    is counted apart.
 
-    Only the thread that entered the block is watched.  Profiles may stand within each other and each has everything.
+    Only the thread that entered the block is watched.  Profiles may be nested; each has everything.
     What happened while a profile was on is in memory until the profile is gone.
 
     With ``use_cuda`` events have the time of the kernels that GPUs ran for them, too: ``device_time_total`` and

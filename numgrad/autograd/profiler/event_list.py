@@ -18,7 +18,7 @@ class EventList(list[Any]):
     """A list of events, or of sums of them.
 
     Args:
-        events: what stands in it.
+        events: what is in it.
         profile_memory: whether tables show memory in PyTorch's two columns.
         process: the identifier of the process, for traces.
         since: when the profile began, in microseconds since 1970, for traces.
@@ -49,7 +49,7 @@ class EventList(list[Any]):
     _repr_html_ = shown_by("profile_html")
 
     def _build_tree(self) -> None:
-        """Find which event stands within which: in one thread, by their times."""
+        """Find which event is nested in which: in one thread, by their times."""
         inside: dict[int, list[FunctionEvent]] = {}
         for event in sorted(self, key=lambda e: (e.time_range.start, -e.time_range.end)):
             around = inside.setdefault(event.thread, [])
@@ -94,11 +94,11 @@ class EventList(list[Any]):
         Args:
             sort_by: the attribute to sort by, the largest first: ``"self_cpu_time_total"``, ``"cpu_time_total"``,
                 ``"cpu_time"``, ``"cuda_time_total"``, ``"compile_time_total"``, ``"self_cpu_memory_usage"``,
-                ``"count"``; otherwise they stand in the order in which they began.
+                ``"count"``; otherwise they are in the order in which they began.
             row_limit: how many rows to show at most; -1 for all.
             max_src_column_width, max_name_column_width, max_shapes_column_width: longer text is cut.
             header: a line to put above.
-            top_level_events_only: leave out what stands within another event.
+            top_level_events_only: leave out what is nested in another event.
             time_unit: "s", "ms" or "us" for all times; by default each has its own.
 
         Raises:
@@ -195,8 +195,8 @@ def write_trace(events: Any, path: str, metadata: Mapping[str, Any] | None = Non
     """Write the JSON of Chrome's trace event format, which Perfetto reads, too; compressed if the path ends in .gz.
 
     There is a complete event ("ph": "X") for each event, with its thread, its beginning and length in microseconds and
-    in "args" what else is known of it; one for each compilation; one for each kernel on a GPU, which stands there as
-    a process of its own; and arrows from operations to their nodes.  The metadata stand beside the events.
+    in "args" what else is known of it; one for each compilation; one for each kernel on a GPU, which is there
+    a process of its own; and arrows from operations to their nodes.  The metadata are beside the events.
 
     Source: "Trace Event Format", the Chromium project.
     """

@@ -104,7 +104,7 @@ class FunctionEvent(_Times):
         trace_name: its name in traces, which numbers the steps of ``numgrad.profiler.profile``.
         time_range: when it began and ended.
         thread: the number of its thread, from 1 on; ``device_resource_id`` is the system's.
-        cpu_parent, cpu_children: the event that it stands within, and those directly within it.
+        cpu_parent, cpu_children: the event that it is directly nested in, and those directly nested in it.
         count: 1.
         sequence_nr: the number of the node that it recorded, or of the node it is about; -1 if none.
         fwd_thread: of a node, the thread that recorded it; 0 if that was not profiled.
@@ -160,11 +160,11 @@ class FunctionEvent(_Times):
         return self.name
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
-        """Count an event among those directly within this one."""
+        """Add an event to those directly nested in this one."""
         self.cpu_children.append(child)
 
     def set_cpu_parent(self, parent: FunctionEvent) -> None:
-        """Say which event this one stands directly within."""
+        """Set the event that this one is directly nested in."""
         self.cpu_parent = parent
 
     @property

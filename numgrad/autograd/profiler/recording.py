@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from time import perf_counter_ns, time_ns
 from types import FrameType
 from typing import Any
@@ -22,15 +23,16 @@ from ..operations import operations
 from ..watching import BLOCK, NODE, RULE, Watcher, unwatch, watch
 from .events import TURN, Compilation, FunctionEvent, Interval, Kernel
 
-#: Kinds of records beside the spans that watchers are told of.
+#: Categories of records, beside those of the spans that watchers get.
 OPERATION, COMPILATION, LAUNCH = "operation", "compilation", "launch"
 
 
+@dataclass(slots=True, eq=False)
 class Record:
     """One thing that was done.
 
     Attributes:
-        kind: OPERATION, NODE, RULE, BLOCK or COMPILATION; LAUNCH for a kernel that GPUs ran for none of these.
+        category: OPERATION, NODE, RULE, BLOCK or COMPILATION; LAUNCH for a kernel that GPUs ran for none of these.
         name: PyTorch's name of the operation or node, the block's, or that of the kernel.
         thread: the identifier of the thread.
         begun, ended: in nanoseconds of ``time.perf_counter_ns``.
@@ -42,23 +44,17 @@ class Record:
         launches: of kernels that GPUs ran directly within it.
     """
 
-    __slots__ = (
-        "begun", "ended", "inputs", "kind", "launches", "name", "remark", "results", "sequence", "stack",
-        "thread",
-    )
-
-    def __init__(self, kind: str, name: str, sequence: int = -1):
-        self.kind = kind
-        self.name = name
-        self.sequence = sequence
-        self.thread = threading.get_ident()
-        self.begun = 0
-        self.ended: int | None = None
-        self.inputs: list[Any] | None = None
-        self.results: list[Any] | None = None
-        self.stack: list[str] | None = None
-        self.remark: str | None = None
-        self.launches: list[Any] | None = None
+    category: str
+    name: str
+    sequence: int = -1
+    thread: int = field(default_factory=threading.get_ident)
+    begun: int = 0
+    ended: int | None = None
+    inputs: list[Any] | None = None
+    results: list[Any] | None = None
+    stack: list[str] | None = None
+    remark: str | None = None
+    launches: list[Any] | None = None
 
 
 class Recording(Watcher):
@@ -148,7 +144,7 @@ class Recording(Watcher):
             self.threads[record.thread] = threading.get_native_id()
         if self.with_shapes:
             record.inputs = [_described(value) for value in arguments]
-        if self.with_stack and record.kind in (OPERATION, BLOCK):
+        if self.with_stack and record.category in (OPERATION, BLOCK):
             record.stack = _calls()
         self.records.append(record)
         self._open.append(record)
@@ -210,10 +206,10 @@ _SCOPES = {RULE: 1, BLOCK: 7}
 
 
 def events_of(recording: Recording) -> list[FunctionEvent]:
-    """An event for each record, in order; what was compiled is put to the innermost record that it was done in.
+    """An event for each record, in order; a compilation belongs to the innermost record that it happened in.
 
-    A compilation within none has an event of its own, ``numgrad::compile``, and so has a kernel that a GPU ran within
-    none, ``numgrad::launch``.
+    A compilation outside of all records has an event of its own, ``numgrad::compile``, and so has a kernel that a GPU
+    ran outside of all, ``numgrad::launch``.
     """
     numbers = {thread: number for number, thread in enumerate(recording.threads, 1)}
 
@@ -224,7 +220,7 @@ def events_of(recording: Recording) -> list[FunctionEvent]:
     events = []
     for record in recording.records:
         event = _event(record, numbers, recording.threads, microseconds)
-        if record.kind in (NODE, RULE):
+        if record.category in (NODE, RULE):
             origin = forward.get(record.sequence)
             event.fwd_thread = 0 if origin is None else origin.thread
             event.stack = [] if origin is None else origin.stack
@@ -235,7 +231,7 @@ def events_of(recording: Recording) -> list[FunctionEvent]:
     for record in recording.compilations:
         interval = Interval(microseconds(record.begun), microseconds(record.ended))
         index = bisect_right(begins, record.begun) - 1
-        while index >= 0 and not _stands_within(record, recording.records[index]):
+        while index >= 0 and not _happened_in(record, recording.records[index]):
             index -= 1
         if index >= 0:
             event = events[index]
@@ -249,7 +245,7 @@ def events_of(recording: Recording) -> list[FunctionEvent]:
     return events
 
 
-def _stands_within(record: Record, other: Record) -> bool:
+def _happened_in(record: Record, other: Record) -> bool:
     assert record.ended is not None
     return other.thread == record.thread and (other.ended is None or other.ended >= record.ended)
 
@@ -258,7 +254,7 @@ def _event(
     record: Record, numbers: dict[int, int], threads: dict[int, int], microseconds: Any
 ) -> FunctionEvent:
     names = {NODE: TURN + record.name, COMPILATION: "numgrad::compile", LAUNCH: "numgrad::launch"}
-    name = names.get(record.kind, record.name)
+    name = names.get(record.category, record.name)
     inputs = record.inputs or []
     results = [(type, numel(shape) * type.numpy.itemsize) for shape, type in record.results or ()]
     event = FunctionEvent(
@@ -268,9 +264,9 @@ def _event(
         thread=numbers[record.thread],
         start_us=microseconds(record.begun),
         end_us=microseconds(record.ended),
-        scope=_SCOPES.get(record.kind, 0),
+        scope=_SCOPES.get(record.category, 0),
         sequence_nr=record.sequence,
-        is_user_annotation=record.kind == BLOCK,
+        is_user_annotation=record.category == BLOCK,
         input_shapes=[list(value[0]) if _is_tensor(value) else [] for value in inputs],
         input_dtypes=[value[1].dtype.name if _is_tensor(value) else "" for value in inputs],
         concrete_inputs=[None if isinstance(v, tuple | list) else v for v in inputs],

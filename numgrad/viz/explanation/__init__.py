@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "explain"]
 
 class Explanation:
-    """What there is to say of a tensor.  It prints as text.
+    """An explanation of a tensor, a node or a module.  It prints as text.
 
     Attributes:
-        summary: what the tensor is.
-        topics: by topic, what there is to say.
+        summary: what is explained.
+        topics: the text of each topic.
     """
 
     def __init__(self, summary: str, topics: dict[str, str]):
@@ -111,7 +111,7 @@ def explain(tensor: Tensor | Node | Module | None, output: Tensor | None = None)
     return Explanation(f"{subject.described()}.", topics)
 
 
-#: What is said of anything but a tensor: a summary, and what there is to say by topic.
+#: The explanation of anything but a tensor: a summary, and the text of each topic.
 Explained = tuple[str, dict[str, str]]
 
 

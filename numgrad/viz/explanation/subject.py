@@ -56,7 +56,7 @@ class Subject:
 
 
 def described(tensor: Tensor) -> str:
-    """Shape and dtype, and the GPU that it lies on."""
+    """Shape and dtype, and the GPU that it is on."""
     device = f" on {tensor.device}" if tensor.is_cuda else ""
     return f"shape {list(tensor.shape)}, {tensor._layout.type.dtype.name}{device}"
 

@@ -1,6 +1,4 @@
-"""What there is to say of a tensor: why it requires a gradient, how its ``grad`` came about, what lies behind it in the
-graph, and who shares its memory.
-"""
+"""An explanation's topics: why a tensor requires a gradient, how its ``grad`` came about, its graph, and its memory."""
 
 from __future__ import annotations
 
@@ -156,7 +154,7 @@ def _why_none(subject: Subject) -> str:
     )
 
 
-#: From how many paths on their number is not told.
+#: More paths than this are not counted.
 MANY = 1000
 
 

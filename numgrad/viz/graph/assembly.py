@@ -82,18 +82,18 @@ class Assembly:
     ) -> Picture:
         """The picture, of the units that are near enough to the roots."""
         shown = nearest([self.unit[root.node.sequence] for root in self.roots], self.behind, max_depth, max_nodes)
-        boxes, arrows = self._outputs(describer, shown)
+        box_keys = {sequence: unit if unit in shown else REST for sequence, unit in self.unit.items()}
+        boxes, arrows = self._outputs(describer, box_keys)
         groups: dict[str, Group] = {}
         for unit, members in self.members.items():
             if unit in shown:
                 boxes.append(self._box(unit, members, describer, groups))
         data_boxes, data_arrows = self._data(describer, shown)
         boxes += data_boxes
-        arrows += self._arrows(describer, shown) + data_arrows
-        hidden = [node for node in self.nodes if self.unit[node.sequence] not in shown]
+        arrows += self._arrows(describer, box_keys) + data_arrows
+        hidden = [node for node in self.nodes if box_keys[node.sequence] == REST]
         if hidden:
             boxes.append(_rest(hidden))
-        box_keys = {sequence: unit if unit in shown else REST for sequence, unit in self.unit.items()}
         return Picture(
             tuple(boxes), tuple(arrows), tuple([groups[key] for key in sorted(groups, key=_start_of)]),
             direction, arrowheads, self._summary(boxes, hidden), box_keys,
@@ -142,13 +142,12 @@ class Assembly:
             key: turn if len(keys) > 1 else 0 for keys in same.values() for turn, key in enumerate(keys, start=1)
         }
 
-    def _outputs(self, describer: Describer, shown: set[str]) -> tuple[list[Box], list[Arrow]]:
+    def _outputs(self, describer: Describer, box_keys: dict[int, str]) -> tuple[list[Box], list[Arrow]]:
         boxes, arrows = [], []
         for index, root in enumerate(self.roots):
             if root.tensor is not None and not isinstance(root.node, AccumulateGrad):
                 boxes.append(describer.output(f"out{index}", root.tensor, root.name))
-                unit = self.unit[root.node.sequence]
-                arrows.append(Arrow(unit if unit in shown else REST, f"out{index}"))
+                arrows.append(Arrow(box_keys[root.node.sequence], f"out{index}"))
         return boxes, arrows
 
     def _data(self, describer: Describer, shown: set[str]) -> tuple[list[Box], list[Arrow]]:
@@ -176,18 +175,16 @@ class Assembly:
             return None
         return next((data for data in (tensor, base) if self.names.of(data) is not None), None)
 
-    def _arrows(self, describer: Describer, shown: set[str]) -> list[Arrow]:
+    def _arrows(self, describer: Describer, box_keys: dict[int, str]) -> list[Arrow]:
         arrows: dict[Any, Arrow] = {}
         edges: dict[Any, list[tuple[int, int]]] = {}
         for node in self.nodes:
-            head = self.unit[node.sequence]
-            if head not in shown:
-                continue
-            for index, (other, number) in numbered_edges_of(node):
-                tail = self.unit[other.sequence]
+            head = box_keys[node.sequence]
+            for index, (other, number) in numbered_edges_of(node) if head != REST else ():
+                tail = box_keys[other.sequence]
                 if tail == head:
                     continue
-                if tail not in shown:
+                if tail == REST:
                     arrows[REST, head] = Arrow(REST, head)
                     continue
                 key = (tail, head, other.sequence, number, None if head in self.folded else index)
@@ -223,12 +220,9 @@ def _rest(hidden: Sequence[Node]) -> Box:
 
 
 def _common_call(calls: Sequence[Call | None]) -> Call | None:
-    """The innermost call that lies around all of these."""
-    if not calls or any(call is None for call in calls):
-        return None
-    ways = [call.path() for call in calls if call is not None]
+    """The innermost call that all of these are made in, or are."""
     common = None
-    for step in zip(*ways, strict=False):
+    for step in zip(*[[] if call is None else call.path() for call in calls], strict=False):
         if len({call.key for call in step}) > 1:
             break
         common = step[0]

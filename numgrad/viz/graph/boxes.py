@@ -26,7 +26,7 @@ class Describer:
     Attributes:
         names: what tensors are called.
         values: whether elements are shown.
-        saved: whether is shown what nodes have saved.
+        saved: whether what nodes have saved is shown.
     """
 
     def __init__(self, names: Names, values: bool, saved: bool):

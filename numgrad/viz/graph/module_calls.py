@@ -65,7 +65,7 @@ def calls_of(nodes: Iterable[Node], module: Module) -> dict[int, Call]:
     return found
 
 
-#: Boxes that a picture may have before the calls of modules are folded of their own accord.
+#: Boxes that a picture may have before calls of modules are folded without being asked to.
 COMFORTABLE = 40
 
 #: How to fold: "auto", the depth of calls, names of modules, or not at all.

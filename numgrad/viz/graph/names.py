@@ -1,4 +1,4 @@
-"""What the tensors in a picture are called: by the caller, in the module, or as variables of the program."""
+"""The names of tensors in a picture: given by the caller, those in the module, or of the program's variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is to see of kernels: their text, what was made of it, and what their runs took."""
+"""The kernels of an inspection: their text, the machine code made of it, and the times of their runs."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ class Inspection(Sequence[InspectedKernel]):
         subject: what was looked at.
         kernels: the kernels, each with ``python``, ``types``, ``llvm``, ``assembly``, ``vectors``, ``cuda`` and
             ``ptx``, and with ``time``, ``bytes`` and ``bandwidth`` of its last run.
-        notes: what else there is to say.
+        notes: remarks, in sentences.
     """
 
     def __init__(self, subject: str, kernels: Sequence[InspectedKernel], notes: Sequence[str] = ()):

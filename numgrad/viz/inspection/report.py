@@ -33,7 +33,7 @@ def inspection_text(inspection: Inspection, sections: Sequence[str]) -> str:
 
 
 def kernel_text(kernel: InspectedKernel, sections: Sequence[str] = ("python", "loop")) -> str:
-    """What there is to say of a kernel, with these sections of it."""
+    """A kernel's name, types and figures, and these sections of it."""
     lines = [title(kernel)]
     if kernel.kernel is not None:
         lines += [f"  {name}: {type}" for name, type in kernel.types.items()]

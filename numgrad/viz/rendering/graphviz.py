@@ -49,7 +49,7 @@ class Curve(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where everything lies.
+    """The coordinates of all parts.
 
     Attributes:
         width, height: of the whole.

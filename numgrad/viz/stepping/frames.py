@@ -115,7 +115,7 @@ def _row(row: Row, known: _Known) -> Row:
 
 
 def _arrow(arrow: Arrow, known: _Known) -> Arrow:
-    """The arrow with the gradient that went over it, where it stands for one edge alone."""
+    """The arrow with the gradient that went over it, if it stands for one edge alone."""
     sent = known.sent.get(arrow.edges[0]) if len(arrow.edges) == 1 else None
     return replace(arrow, label="\n".join(filter(None, [arrow.label, sent]))) if sent else arrow
 

@@ -205,7 +205,7 @@ class StepRecording(Watcher):
 
 
 class _unrecorded:  # noqa: N801 - a context manager
-    """What is computed in the block is not recorded, and nobody is told."""
+    """What is computed in the block is not recorded, and no watcher hears of it."""
 
     def __enter__(self) -> None:
         self.before = state.mode

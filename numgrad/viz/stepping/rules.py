@@ -127,7 +127,7 @@ def gradient_names(node: Node) -> list[str]:
 
 
 def remark(node: Node) -> str | None:
-    """What there is to say of a node that has no formulas: the source of a user's backward, or a sentence."""
+    """For a node that has no formulas, the source of a user's backward, or a sentence."""
     if isinstance(node, OpNode | AccumulateGrad):
         return None
     if isinstance(node, BackwardCFunction):

@@ -226,14 +226,14 @@ def _saved(step: Step) -> Iterator[str]:
 
 
 def _outgoing(step: Step) -> Iterator[str]:
-    told: str | None = None
+    shown: str | None = None
     for result in step.results:
         formula, together = result.formula, result.rule.together
-        if formula is None or formula != told or not together:
+        if formula is None or formula != shown or not together:
             yield from _wrapped(f"  gradient of {together or result.input}", formula)
-        if result.rule.meaning is not None and formula != told:
+        if result.rule.meaning is not None and formula != shown:
             yield from _wrapped("    where ", result.rule.meaning)
-        told = formula
+        shown = formula
         start = f"    {result.input} = " if together else "    = "
         if result.before_hooks is not None:
             yield _line(start, result.before_hooks, "  changed by a hook:")
