@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from ...autograd.grad_mode import GRAD, state
+from ...autograd.grad_mode import GRAD as _GRAD
+from ...autograd.grad_mode import state as _state
 from ...core.missing import found_later as _found_later
-from .recomputation import CheckpointError, Frame, GraphExecGroup
+from .recomputation import CheckpointError, GraphExecGroup
+from .recomputation import Frame as _Frame
 from .reentrant import (
     CheckpointFunction,
     DefaultDeviceType,
@@ -100,10 +102,10 @@ def checkpoint(
     debug = debug if _debug is None else _debug
     if debug and context_fn is not noop_context_fn:
         raise ValueError("debug=True is incompatible with non-default context_fn")
-    if not state.mode & GRAD:
+    if not _state.mode & _GRAD:
         return function(*args, **kwargs)
     first, again = context_fn()
-    frame = Frame(
+    frame = _Frame(
         function, args, kwargs, again, preserve_rng_state=preserve_rng_state,
         checks_metadata=determinism_check == "default",
         stops_early=early_stop if _early_stop is None else _early_stop, debug=debug,
