@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -17,10 +17,15 @@ import numgrad_kernels
 PACKAGES = {package.__name__: Path(package.__file__).parent for package in (numgrad, numgrad_kernels)}
 
 
-def imports(text, module, is_package=False):
-    """The absolute names that a module's text imports, wherever in it: ``a.b`` of ``from a import b``, too."""
-    names = set()
-    for node in ast.walk(ast.parse(text)):
+def imports(text, module, is_package=False, for_types=True):
+    """The absolute names that a module's text imports, wherever in it: ``a.b`` of ``from a import b``, too.
+
+    Those that only type checkers see count ``for_types``.
+    """
+    names, nodes = set(), [ast.parse(text)]
+    for node in nodes:
+        if for_types or not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            nodes += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -32,14 +37,14 @@ def imports(text, module, is_package=False):
 
 
 @functools.cache
-def modules(package):
+def modules(package, for_types=True):
     """Name and imports of every module of a package."""
     root, found = PACKAGES[package], []
     for file in sorted(root.rglob("*.py")):
         parts = [package, *file.relative_to(root).with_suffix("").parts]
         is_package = parts[-1] == "__init__"
         name = ".".join(parts[:-1] if is_package else parts)
-        found.append((name, imports(file.read_text(encoding="utf-8"), name, is_package)))
+        found.append((name, imports(file.read_text(encoding="utf-8"), name, is_package, for_types)))
     return found
 
 
@@ -89,16 +94,31 @@ def test_autograd_knows_no_operation_and_no_device(layer):
     assert violations("numgrad", lambda module, name: within(module, "numgrad.autograd") and within(name, layer)) == []
 
 
-def test_the_imports_of_devices_make_no_circle():
-    """Nor with what says on which device a tensor lies, counting imports inside of functions."""
-    below = "numgrad.devices", "numgrad.core.device", "numgrad.core.types"
-    graph = {name: names for name, names in modules("numgrad") if any(within(name, each) for each in below)}
-    assert len(graph) > 50
+def circle(graph):
+    """The modules of a circle of imports, given those that each module imports; none if there is no circle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_no_imports_make_a_circle():
+    """Those inside of functions count, too."""
+    graph = dict(modules("numgrad", for_types=False))
     files = {
         name: {each if each in graph else each.rpartition(".")[0] for each in names} & graph.keys() - {name}
         for name, names in graph.items()
     }
-    TopologicalSorter(files).prepare()  # which raises CycleError
+    assert sum(map(len, files.values())) > 2000
+    assert circle(files) == []
+
+
+def test_a_circle_of_imports_is_found_in_all_their_forms():
+    text = "from x import TYPE_CHECKING\nif TYPE_CHECKING:\n    from . import typed\ndef f():\n    from . import late\n"
+    assert imports(text, "p.q", for_types=False) == {"x.TYPE_CHECKING", "p.late"}
+    assert circle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert {*circle({"a": {"b"}, "b": {"a"}})} == {"a", "b"}
 
 
 def test_batching_is_made_of_a_few_operations_and_knows_no_other():

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
-from ..core.layout import Layout, contiguous_strides, output_strides
-from ..core.types import real_of, tensor_type
+from ..core.layout import Layout, contiguous_strides, output_strides, overlaps_itself
+from ..core.types import contiguous_format, real_of, tensor_type
 from .grad_mode import GRAD, LEVELS, state
 from .locations import Location
 from .operations import operations
@@ -32,7 +32,7 @@ def accumulate(variable: Any, gradient: Any) -> None:
         variable._grad = _own(variable, gradient)
         return
     if state.mode & GRAD:
-        present = variable._grad = operations.add(present, gradient)
+        present = variable._grad = present + gradient
     else:
         operations.add_(present, gradient)
     if not (present._layout.row_major and variable._layout.contiguous) and state.warn_of_layouts:
@@ -45,12 +45,21 @@ def _own(variable: Any, gradient: Any) -> Any:
     wanted = None if layout.contiguous else _dense_strides(layout)
     if wanted is None:
         if not given.contiguous or state.mode & LEVELS:  # under ``vmap`` its memory may be shared
-            return operations.copy(gradient)
+            return gradient.clone(memory_format=contiguous_format)
     elif not _agree(given.shape, given.strides, wanted):
         laid_out = operations.zeros(given.shape, given.type, wanted)
-        operations.overwrite(laid_out, gradient)
+        overwrite(laid_out, gradient)
         return laid_out
-    return operations.clone(gradient) if gradient._shared or gradient._view is not None else gradient
+    return gradient.clone() if gradient._shared or gradient._view is not None else gradient
+
+
+def overwrite(view: Any, value: Any) -> None:
+    """Copy ``value``, zeros for None, into a view, recorded where recording is on."""
+    # To elements that share memory nothing but filling may have written: their gradient is zero.
+    if value is None or (not view._layout.row_major and overlaps_itself(view._layout.shape, view._layout.strides)):
+        view.zero_()
+    else:
+        view.copy_(value)
 
 
 def forget_gradients(tensors: Iterable[Any], set_to_none: bool = True) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from .checks import is_tensor
 from .grad_mode import ANOMALY, GRAD, no_bool, state
 from .locations import calling_location, forward_trace, note_origin, warn_user
-from .operations import operations
 from .watching import Watcher, unwatch, watch
 
 __all__ = [
@@ -58,7 +57,7 @@ class ForwardCheck(Watcher):
             return arguments  # looked at afterwards, if need be
         if _has_bad(arguments.values()):
             return None
-        return {name: operations.elements(v).copy() if v is call.target else v for name, v in arguments.items()}
+        return {name: v._all_elements().copy() if v is call.target else v for name, v in arguments.items()}
 
     def after(self, call: Any, arguments: dict[str, Any] | None, result: Any) -> None:
         """Look at the result.
@@ -249,7 +248,7 @@ def _note_origins(call: Any, parts: Iterable[Any]) -> None:
 def _elements(value: Any) -> np.ndarray | None:
     """The elements of a tensor (of one that stands for a batch of them, those of all), an array or a number."""
     if is_tensor(value):
-        return operations.elements(value)
+        return value._all_elements()
     if isinstance(value, bool) or not isinstance(value, int | float | complex | np.ndarray | np.generic):
         return None
     return np.asarray(value)

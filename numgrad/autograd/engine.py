@@ -318,7 +318,7 @@ class _Pass:
                 return operations.add_(present, gradient)
             if not gradient._shared and gradient._view is None and gradient._layout is present._layout:
                 return operations.add_(gradient, present)
-        return operations.add(present, gradient)
+        return present + gradient
 
     def _finish_leaf(self, node: AccumulateGrad, gradient: Any) -> None:
         """All has arrived at the end of a path."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from .grad_mode import ANOMALY, state
@@ -11,7 +10,7 @@ from .locations import Location, changes_since
 
 def operation_name(node: Any) -> str:
     """What a node is called in messages: ``Mul`` for ``MulBackward0``, ``Pow1`` for ``PowBackward1``."""
-    return re.sub(r"Backward0?(\d*)$", r"\1", node.name())
+    return node.name() if node.op_name is None else node.op_name + node.overload.removeprefix("0")
 
 
 def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> RuntimeError:

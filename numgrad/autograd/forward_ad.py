@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .checks import is_tensor
 from .grad_mode import ModeDecorator, state
-from .levels import Level, Tangents, check_tangent_shape, outside, set_tangent, tangent_of
+from .levels import Level, Tangents, check_tangent_shape, outside, tangent_of
 from .operations import operations
 
 __all__ = [
@@ -142,8 +142,8 @@ def dual_tensor(tensor: Any, tangent: Any, level: Level) -> Any:
         )
     check_tangent_shape(tensor, tangent)
     with outside(level):
-        dual = operations.primal(tensor)
-        set_tangent(dual, level, operations.laid_out_as(tensor, tangent))
+        dual = tensor._primal()
+        operations.write_tangent(dual, level, tangent)
     return dual
 
 
@@ -153,4 +153,4 @@ def primal_and_tangent(tensor: Any, level: Level) -> tuple[Any, Any]:
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     tangent = tangent_of(tensor, level)
     with outside(level):
-        return operations.primal(tensor), tangent
+        return tensor._primal(), tangent

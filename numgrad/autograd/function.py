@@ -8,12 +8,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .calls import transformed
 from .checks import is_tensor
 from .function_call import FunctionCall, finish
 from .function_node import BackwardCFunction, FunctionCtx
 from .grad_mode import GRAD, TRANSFORMED, no_grad, state, switch_back, thread_state, with_recording
 from .node import Node
-from .operations import operations
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 
@@ -26,7 +26,7 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]):
         super().__init__(name, bases, namespace)
-        fields = {"function": cls, "__slots__": (), "__module__": cls.__module__}
+        fields = {"function": cls, "op_name": name, "__slots__": (), "__module__": cls.__module__}
         cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), fields)
         cls._parameters = None
 
@@ -139,7 +139,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         elif kwargs:
             args = cls._parameters_of_forward().after_context(args, kwargs)
         if state.mode & TRANSFORMED:
-            return operations.transformed(FunctionCall(cls, args))
+            return transformed(FunctionCall(cls, args))
         return cls._call(args)
 
     @classmethod

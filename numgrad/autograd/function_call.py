@@ -13,6 +13,7 @@ from collections.abc import Set
 from typing import TYPE_CHECKING, Any
 
 from ..core.layout import Layout
+from .calls import Call, transformed
 from .checks import is_tensor
 from .function_node import BackwardCFunction
 from .grad_mode import switch_back, thread_state
@@ -175,10 +176,10 @@ def _cut_off(output: Any) -> Any:
 # -- tangents ------------------------------------------------------------------------------------------------
 
 
-class FunctionCall:
-    """One call of a Function, as levels are handed it (see ``numgrad.ops.table.transforms``)."""
+class FunctionCall(Call):
+    """One call of a Function, as levels and watchers are handed it."""
 
-    target = None
+    args: tuple[Any, ...]
     closed = False  # watchers and levels see the operations that forward calls, too
     context: Any  # the Function's, when it has run
     saved: tuple[Any, ...]
@@ -186,8 +187,12 @@ class FunctionCall:
 
     def __init__(self, function: type[Function], args: tuple[Any, ...]):
         self.function = function
-        self.name = self.title = function.__name__
+        self.name = function.__name__
         self.args = args
+
+    @property
+    def title(self) -> str:
+        return self.name
 
     def run(self) -> Any:
         """Do it, as the levels that are left want it."""
@@ -213,7 +218,7 @@ class FunctionCall:
         tangents = [tangent_of(value, level) if is_tensor(value) else None for value in self.args]
         versions = [None if tangent is None else tangent._counter[0] for tangent in tangents]
         with outside(level):
-            result = with_duals(operations.transformed, self)
+            result = with_duals(transformed, self)
             context = self.context
             outputs = result if isinstance(result, tuple) else (result,)
             given = self._materialized(tangents) if context.materialize_grads else tangents
@@ -285,7 +290,7 @@ class FunctionCall:
         if not changed:
             set_tangent(output, level, tangent)
         elif changed[0][0] is None:
-            operations.give_tangent(output, level, tangent)
+            operations.write_tangent(output, level, tangent)
 
 
 def _differentiable(value: Any) -> bool:

@@ -13,7 +13,6 @@ from .grad_mode import SAVED_HOOKS, ModeDecorator, state
 from .hooks import RemovableHandle
 from .locations import count_change
 from .node import DeadEnd, Node, edge_of
-from .operations import operations
 from .saved import check_hooks
 
 __all__ = [
@@ -278,7 +277,7 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
         def pack(tensor: Any) -> tuple[Any, Any]:
             if not tensor.is_cuda:
-                return tensor.device, operations.clone(tensor)
+                return tensor.device, tensor.clone()
             kept = tensor.to("cpu", non_blocking=pin_memory)  # then it lies in pinned memory
             return tensor.device, kept
 
@@ -348,7 +347,7 @@ class AllowMutationContext:
         for handle in self._on_memory.pop(_memory(target), ()):
             tensor = self.original.pop(handle)
             if id(tensor) not in copies:
-                copies[id(tensor)] = operations.clone(tensor.detach())
+                copies[id(tensor)] = tensor.detach().clone()
             self.cloned[handle] = copies[id(tensor)]
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from weakref import ref
 
+from ..core.types import contiguous_format
 from .accumulation import accumulating
 from .checks import is_tensor
-from .operations import operations
 
 #: Hooks by the number of their handle, in the order in which they are called.
 Hooks = OrderedDict[int, Callable[..., Any]]
@@ -239,7 +239,7 @@ class TensorHooks:
             return
         with accumulating:
             present = tensor._grad
-            tensor._grad = operations.copy(gradient) if present is None else operations.add(present, gradient)
+            tensor._grad = gradient.clone(memory_format=contiguous_format) if present is None else present + gradient
 
 
 def _run_hooks(hooks: Hooks, gradient: Any) -> Any:

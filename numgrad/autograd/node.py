@@ -86,6 +86,10 @@ class Node:
     wants_undefined = False
     #: The indices among ``edges`` that ``next_functions`` leaves out: operands that are no inputs in PyTorch's eyes.
     hidden: frozenset[int] = frozenset()
+    #: The operation that it is of, as its name spells that, and the number after "Backward": "Pow" and "1" for
+    #: PowBackward1.  None and nothing for nodes with names of another form.
+    op_name: str | None = None
+    overload = ""
 
     def __init__(self, edges: tuple[Edge, ...], layout: Layout):
         self.edges = edges

@@ -9,7 +9,7 @@ version PACKED.  Things that are no tensors have the version None.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
 
 from .checks import is_tensor
@@ -17,8 +17,7 @@ from .errors import freed_error, modified_error
 from .grad_mode import DUAL, LEVELS, SAVED_HOOKS, state, switch_back, thread_state, with_recording
 from .levels import share_tangents
 from .locations import Location
-from .node import AccumulateGrad, Node, edge_of
-from .operations import operations
+from .node import AccumulateGrad, Edge, Node, edge_of
 
 #: In place of a version: the tensor is kept as a pack hook returned it.
 PACKED = -1
@@ -79,10 +78,50 @@ def put_in_graph(tensor: Any, edge: tuple[Node, int]) -> None:
         tensor._edge = edge
 
 
+class PhysicalHistory(NamedTuple):
+    """What derivatives outside of one level of ``vmap`` need of a physical tensor."""
+
+    edge: Edge
+    tangents: dict[Any, Any] | None
+
+
+def histories_of(tensor: Any) -> tuple[PhysicalHistory, ...]:
+    """Those of a tensor under ``vmap``, of the innermost level first; empty if no physical tensor has one."""
+    found = []
+    while hasattr(tensor, "_mapped"):
+        tensor = tensor._mapped.tensor
+        found.append(PhysicalHistory(edge_of(tensor), getattr(tensor, "_duals", None)))
+    return tuple(found) if any(one.edge is not None or one.tangents for one in found) else ()
+
+
+def _restore_histories(tensor: Any, histories: Sequence[PhysicalHistory]) -> None:
+    """Give the physical tensors of one that a hook returned the histories that the saved one's had.
+
+    Raises:
+        RuntimeError: the tensor does not stand for examples as the saved one did.
+    """
+    if not histories:
+        return
+    own = getattr(tensor, "_mapped", None)
+    if own is None:
+        raise RuntimeError(
+            "A tensor that was saved under vmap depends on what is outside of it, but the unpack hook returned one "
+            "that was not computed from it under vmap, so that derivatives outside of vmap would be lost."
+        )
+    physical = own.tensor._alias()
+    history, *others = histories
+    if history.edge is not None:
+        put_in_graph(physical, history.edge)
+    if history.tangents is not None:
+        physical._duals = history.tangents
+    _restore_histories(physical, others)
+    own._replace(tensor=physical).assign_to(tensor)
+
+
 class PackedTensor:
     """A saved tensor in the form that a pack hook gave it, with its edge in the graph."""
 
-    __slots__ = ("beneath", "edge", "number", "packed", "shape", "tangents", "type", "unpack_hook")
+    __slots__ = ("edge", "histories", "number", "packed", "shape", "tangents", "type", "unpack_hook")
 
     #: Instead of a tensor's version counter: it never equals the version that was noted.
     _counter = (None,)
@@ -93,7 +132,7 @@ class PackedTensor:
         self.shape, self.type = tensor._layout.shape, tensor._layout.type
         self.edge = None if number is not None else edge_of(tensor)
         self.tangents = getattr(tensor, "_duals", None)  # of which hooks know nothing
-        self.beneath = operations.beneath(tensor) if state.mode & LEVELS else ()
+        self.histories = histories_of(tensor) if state.mode & LEVELS else ()
         version = tensor._counter[0]
         before, mode = thread_state(), state.mode
         unrecorded = with_recording(mode, False)
@@ -132,7 +171,7 @@ class PackedTensor:
             raise RuntimeError(f"a saved {self.type.name} was packed, but unpack_hook returned a {layout.type.name}")
         if self.number is not None and layout.type.dtype.differentiable:
             tensor = restored_output(node, value, self.number)
-        elif self.edge is None and self.tangents is None and not self.beneath:
+        elif self.edge is None and self.tangents is None and not self.histories:
             return value
         else:
             tensor = value._alias()
@@ -140,7 +179,7 @@ class PackedTensor:
             tensor._duals = self.tangents
         if self.edge is not None:
             put_in_graph(tensor, self.edge)
-        operations.put_above(tensor, self.beneath)
+        _restore_histories(tensor, self.histories)
         return tensor
 
 

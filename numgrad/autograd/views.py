@@ -14,6 +14,8 @@ from copy import copy
 from typing import Any
 
 from ..core.layout import overlaps_itself
+from ..core.types import contiguous_format
+from .accumulation import overwrite
 from .checks import check_updatable
 from .errors import freed_error, operation_name
 from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS, SAVED_HOOKS, enable_grad, state
@@ -200,7 +202,7 @@ class Way:
             assert step is not None  # of a Function's view, which is never taken again
             path.append(step)
         if self.start is not None:
-            tensor = operations.regarded(tensor, *self.start)
+            tensor = tensor.as_strided(*self.start)
         for operation, arguments in reversed(path):
             tensor = operation(tensor, *arguments)
         return tensor
@@ -210,6 +212,8 @@ class AsStridedBackward0(Node):
     """The node of a view since its base was changed: the base's part that it shows gets its gradient."""
 
     __slots__ = ("strides", "way")
+
+    op_name, overload = "AsStrided", "0"
 
     def __init__(self, tensor: Any, view: View):
         base = tensor._root
@@ -223,7 +227,7 @@ class AsStridedBackward0(Node):
         node, number = self.edges[0]
         layout = node.output(number)
         result = operations.zeros(layout.shape, layout.type, self.strides, gradient)
-        operations.overwrite(self.way.view_of(result), gradient)
+        overwrite(self.way.view_of(result), gradient)
         return (result,)
 
 
@@ -250,12 +254,12 @@ class CopySlices(Node):
             raise freed_error(self, operation)
         result = self._laid_out(gradient)
         written = self.way.view_of(result)
-        others = list(operation.apply(operations.clone(written)))
+        others = list(operation.apply(written.clone()))
         own = others.pop(self.index)
         if state.mode & LEVELS and own is not None:
-            result = operations.room(result, own)
+            result = operations.writable_with(result, own)
             written = self.way.view_of(result)
-        operations.overwrite(written, own)
+        overwrite(written, own)
         if not operation.makes_fresh_gradients:
             for other in others:
                 if other is not None:
@@ -265,9 +269,9 @@ class CopySlices(Node):
     def _laid_out(self, gradient: Any) -> Any:
         """A copy that lies in memory as the base does, so that the steps to the view can be taken from it."""
         if self.strides is None:
-            return operations.copy(gradient)
+            return gradient.clone(memory_format=contiguous_format)
         result = operations.zeros(self.layout.shape, self.layout.type, self.strides, gradient)
-        operations.overwrite(result, gradient)
+        overwrite(result, gradient)
         return result
 
     def release(self, freed_by: Location) -> None:

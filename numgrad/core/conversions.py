@@ -39,6 +39,10 @@ class Conversions(Differentiable):
         item = part.itemsize
         return np.ndarray(shape, part.dtype, part, 0, tuple([step * item for step in strides]))
 
+    def _all_elements(self) -> np.ndarray:
+        """The elements as a NumPy array; under ``vmap`` those of all examples."""
+        return self._mapped.tensor._all_elements() if hasattr(self, "_mapped") else self._host_array()
+
     def item(self) -> Any:
         """The one element as a Python number.
 

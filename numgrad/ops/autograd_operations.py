@@ -1,31 +1,25 @@
-"""The few operations that the engine needs, handed to it."""
+"""What autograd needs done with tensors, handed to it: see ``numgrad.autograd.operations``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import devices
 from ..autograd.checks import is_inference
 from ..autograd.grad_mode import LEVELS, state
 from ..autograd.operations import operations
-from ..core.layout import contiguous_strides, output_strides, overlaps_itself
+from ..core.layout import output_strides, overlaps_itself
 from ..core.tensor import Tensor, strided
 from .batching import calls  # noqa: F401 - it says how calls are done under vmap
-from .batching.batches import Batched, below, beneath, is_batched, lifted, mapped, physical_of, put_above, zeros_beside
+from .batching.batches import Batched, below, is_batched, lifted, mapped, zeros_beside
 from .batching.physical import expanded
 from .memory import copying, overwriting
 from .memory.copying import filled_of
-from .memory.overwriting import write_out
 from .pointwise import arithmetic as pointwise
 from .reductions import sums as reduction
 from .shapes.joining import stack
-from .shapes.views import primal_of
-from .shapes.windows import as_strided
 from .table import forward
 from .table.entries import Entries
-from .table.transforms import transformed
 
 
 def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
@@ -70,23 +64,11 @@ def _ones(shape: tuple[int, ...], type: Any) -> Tensor:
     return filled_of(shape, 1, type)
 
 
-def _overwrite(view: Tensor, value: Tensor | None) -> None:
-    # To elements that share memory nothing but filling may have written: their gradient is zero.
-    if value is None or (not view._layout.row_major and overlaps_itself(view._layout.shape, view._layout.strides)):
-        overwriting.zero_(view)
-    else:
-        overwriting.copy_(view, value)
-
-
-def _regarded(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> Tensor:
-    return as_strided(tensor, shape, contiguous_strides(shape) if strides is None else strides)
-
-
-def _room(tensor: Tensor, value: Tensor) -> Tensor:
+def _writable_with(tensor: Tensor, value: Tensor) -> Tensor:
     if is_batched(tensor) or not is_batched(value):
         return tensor
-    room = zeros_beside((tensor, value), tensor._layout.shape, tensor._layout.type, tensor._layout.strides)
-    return overwriting.copy_(room, tensor)
+    layout = tensor._layout
+    return overwriting.copy_(zeros_beside((tensor, value), layout.shape, layout.type, layout.strides), tensor)
 
 
 def _for_each(function: Any, batches: tuple[Tensor, ...], count: int) -> list[Tensor | None]:
@@ -95,40 +77,20 @@ def _for_each(function: Any, batches: tuple[Tensor, ...], count: int) -> list[Te
         with below(level):
             found = [None if result is None else expanded(lifted(level, result)) for result in results]
             taken = {id(batch._storage) for batch in batches}
-            for place, whole in enumerate(found):  # each is to have memory of its own
+            for number, whole in enumerate(found):  # each is to have memory of its own
                 if whole is not None:
                     if whole._flat is None or whole._view is not None or id(whole._storage) in taken:
-                        found[place] = whole = copying.contiguous_op(whole)
+                        found[number] = whole = copying.contiguous_op(whole)
                     taken.add(id(whole._storage))
     return found
 
 
-def _elements(tensor: Tensor) -> np.ndarray:
-    return physical_of(tensor)._host_array()
-
-
-operations.add = pointwise.add
 operations.add_ = _add_to
-operations.beneath = beneath
-operations.clone = copying.clone
-operations.copy = copying.contiguous_op
-operations.elements = _elements
+operations.devices = devices
 operations.fit = _fit
 operations.for_each = _for_each
-operations.give_tangent = forward.write_tangent
-operations.gpu_count = devices.gpu_count
-operations.kernel_listeners = devices.kernel_listeners
-operations.kept_copy = copying.kept_copy
-operations.laid_out_as = forward.laid_out_as
-operations.listen = devices.launches.listen
 operations.ones = _ones
-operations.overwrite = _overwrite
-operations.primal = primal_of
-operations.put_above = put_above
-operations.regarded = _regarded
-operations.room = _room
 operations.stack = stack
-operations.transformed = transformed
-operations.unlisten = devices.launches.unlisten
-operations.write_out = write_out
+operations.writable_with = _writable_with
+operations.write_tangent = forward.write_tangent
 operations.zeros = _zeros

@@ -168,6 +168,12 @@ class Methods:
     def __xor__(self, other: _Operand) -> Tensor:
         ...
 
+    def _kept_copy(self, **keywords: Any) -> Tensor:
+        """A copy of a tensor about to be overwritten, in its place in the graph."""
+
+    def _primal(self, **keywords: Any) -> Tensor:
+        ...
+
     def abs(self, *, out: Tensor | None = ...) -> Tensor:
         """The absolute value."""
 

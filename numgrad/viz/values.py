@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.operations import operations
 from ..core.layout import numel
 from ..core.tensor import Tensor, fresh
 from ..core.types import Size, dtype, size_of
@@ -60,7 +59,7 @@ def snapshot(value: Any, limit: float) -> Any:
         layout = value._layout
         if hasattr(value, "_mapped"):  # one example of many, under vmap
             return Summary(size_of(layout.shape), layout.type.dtype, (), None, None)
-        array = operations.elements(value)
+        array = value._all_elements()
         if array.size > limit:
             return summary(value, array)
         return fresh(np.array(array, order="C").reshape(-1), layout.shape, layout.type)

@@ -94,7 +94,7 @@ class profile:  # noqa: N801 - PyTorch's name
         self._finished = False
         if not use_cpu:
             raise ValueError("use_cpu=False is not possible: what GPUs do is noted with what the CPU does")
-        if self.use_device is not None and not (self.use_device == "cuda" and operations.gpu_count()):
+        if self.use_device is not None and not (self.use_device == "cuda" and operations.devices.gpu_count()):
             warnings.warn(f"{self.use_device} is not available, only the CPU is profiled", stacklevel=2)
             self.use_device = None
         self._events = EventList(profile_memory=profile_memory, use_device=self.use_device)

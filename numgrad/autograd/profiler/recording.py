@@ -80,9 +80,9 @@ class Recording(Watcher):
 
     def start(self) -> None:
         """Begin to watch this thread."""
-        operations.kernel_listeners.append(self._compiled)
+        operations.devices.kernel_listeners.append(self._compiled)
         if self.with_gpus:
-            operations.listen(self._launched, ("cuda",))
+            operations.devices.launches.listen(self._launched, ("cuda",))
         watch(self)
         self.since = time_ns()
         self.begun = perf_counter_ns()
@@ -91,9 +91,9 @@ class Recording(Watcher):
         """Watch no longer; what is under way ends now."""
         self.ended = perf_counter_ns()
         unwatch(self)
-        operations.kernel_listeners.remove(self._compiled)
+        operations.devices.kernel_listeners.remove(self._compiled)
         if self.with_gpus:
-            operations.unlisten(self._launched)
+            operations.devices.launches.unlisten(self._launched)
         if self._open:
             self._close(self._open[0], self.ended)
 

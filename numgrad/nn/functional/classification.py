@@ -8,7 +8,7 @@ import warnings
 
 from ...autograd.grad_mode import ORDINARY, state
 from ...core.layout import Layout, broadcast_shapes, numel, outgrown
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, check_one_device
 from ...core.types import int64, uint8
 from ...ops.batching.batches import is_mapped, physical_of
 from ...ops.memory.copying import convert, row_of
@@ -26,7 +26,7 @@ from ...ops.shapes.views import reshape
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.dispatch import perform
 from ...ops.table.entries import Entries
-from ...ops.table.operands import check_one_device, not_implemented
+from ...ops.table.operands import not_implemented
 from .reduction import loss_function, reduction_of
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "nll_loss"]

@@ -15,8 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ...autograd.grad_mode import DUAL, LEVELS, state
 from ...autograd.levels import Level, enter, outside, share_tangents
-from ...autograd.node import MAYBE, Edge, edge_of
-from ...autograd.saved import put_in_graph
+from ...autograd.node import MAYBE, edge_of
 from ...core.layout import contiguous_strides, layout_of, numel
 from ...core.tensor import Tensor, fresh, strided
 from ...core.types import TensorType
@@ -77,7 +76,7 @@ class Batched(Level):
         self._adopted.append(tensor)
         tensor._edge = tensor._accumulator = None
         tensor._requires_grad = False if view is None else MAYBE
-        take_on(tensor, Mapped(self, own, False))
+        Mapped(self, own, False).assign_to(tensor)
 
     @contextmanager
     def resumed(self) -> Iterator[None]:
@@ -132,6 +131,17 @@ class Mapped(NamedTuple):
     tensor: Tensor
     batched: bool
 
+    def assign_to(self, tensor: Tensor) -> None:
+        """Have a tensor stand for this from now on."""
+        tensor._mapped = self
+        physical = self.tensor
+        if self.batched:
+            tensor._storage = _NoMemory(len(physical._storage))
+        else:  # its elements may be read, but by operations only that are recorded
+            tensor._storage, tensor._offset = physical._storage, physical._offset
+        skipped, whole = int(self.batched), physical._layout
+        tensor._layout = layout_of(whole.type, whole.shape[skipped:], whole.strides[skipped:])
+
 
 class _NoMemory:
     """The storage of a tensor that has none: whoever asks for its elements gets an error."""
@@ -176,24 +186,12 @@ def mapped(level: Batched, tensor: Tensor, batched: bool = True) -> Tensor:
     skipped = int(batched)
     shape = tensor._layout.shape[skipped:]
     out = fresh(None, shape, tensor._layout.type)
-    take_on(out, Mapped(level, tensor, batched))
+    Mapped(level, tensor, batched).assign_to(out)
     if not batched:
         out._counter = tensor._counter
         if hasattr(tensor, "_duals"):
             share_tangents(tensor, out)
     return out
-
-
-def take_on(tensor: Tensor, own: Mapped) -> None:
-    """Have a tensor stand for other examples than before."""
-    skipped = int(own.batched)
-    tensor._mapped = own
-    if own.batched:
-        tensor._storage = _NoMemory(len(own.tensor._storage))
-    else:  # its elements may be read, but by operations only that are recorded
-        tensor._storage, tensor._offset = own.tensor._storage, own.tensor._offset
-    whole = own.tensor._layout
-    tensor._layout = layout_of(whole.type, whole.shape[skipped:], whole.strides[skipped:])
 
 
 def is_batched(tensor: Any) -> bool:
@@ -316,44 +314,3 @@ def _zeros(
             return mapped(level, whole)
         level = level.outer
     return strided(type.backend.zeros((extent,), type), shape, strides, 0, type)
-
-
-class Beneath(NamedTuple):
-    """What derivatives outside of one level of ``vmap`` need of a physical tensor."""
-
-    edge: Edge
-    tangents: dict[Any, Tensor] | None
-
-
-def beneath(tensor: Tensor) -> tuple[Beneath, ...]:
-    """For each level of ``vmap``, the innermost first, the place of the physical tensor; empty if none has one."""
-    found = []
-    own = getattr(tensor, "_mapped", None)
-    while own is not None:
-        found.append(Beneath(edge_of(own.tensor), getattr(own.tensor, "_duals", None)))
-        own = getattr(own.tensor, "_mapped", None)
-    return tuple(found) if any(place.edge is not None or place.tangents for place in found) else ()
-
-
-def put_above(tensor: Tensor, places: tuple[Beneath, ...]) -> None:
-    """Give the physical tensors of one that a hook returned the places that :func:`beneath` found.
-
-    Raises:
-        RuntimeError: the tensor does not stand for examples as the saved one did.
-    """
-    if not places:
-        return
-    own = getattr(tensor, "_mapped", None)
-    if own is None:
-        raise RuntimeError(
-            "A tensor that was saved under vmap depends on what is outside of it, but the unpack hook returned one "
-            "that was not computed from it under vmap, so that derivatives outside of vmap would be lost."
-        )
-    physical = own.tensor._alias()
-    place, *others = places
-    if place.edge is not None:
-        put_in_graph(physical, place.edge)
-    if place.tangents is not None:
-        physical._duals = place.tangents
-    put_above(physical, tuple(others))
-    take_on(tensor, Mapped(own.level, physical, own.batched))

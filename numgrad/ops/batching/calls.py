@@ -26,7 +26,7 @@ from ..table.dispatch import connect
 from ..table.operands import check_target, common_shape, given_of
 from ..table.recording import begin, finish
 from ..table.transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
-from .batches import Batched, below, is_shared, lifted, like_parts, mapped, mapped_to, physical, take_on
+from .batches import Batched, below, is_shared, lifted, like_parts, mapped, mapped_to, physical
 from .examples import EachCall
 from .functions import batched_function
 from .physical import aligned, expanded
@@ -258,7 +258,7 @@ def overwrite(call: OverwriteCall, level: Batched) -> Tensor:
     """Overwriting, with another tensor or with what has no derivative."""
     given, source = call.target, call.source
     assert given is not None
-    _check_room(level, given, (source,), "fill_" if call.node.__name__.startswith("Fill") else "inplace arithmetic")
+    _check_room(level, given, (source,), "fill_" if call.node.op_name == "Fill" else "inplace arithmetic")
     target = _own(level, given, (source,))
     source = None if source is None else lifted(level, source)
     edges = call.begin(target, source)
@@ -296,7 +296,7 @@ def reshape_in_place(call: ShapeCall, level: Batched) -> Tensor:
     check_writable(target)
     seen = mapped(level, *_done(op, level, args))
     _record(op, args, seen)
-    take_on(target, seen._mapped)
+    seen._mapped.assign_to(target)
     target._counter[0] += 1
     reshaped_in_place(target, seen._edge and seen._edge[0], (op, args[1:]))
     return target

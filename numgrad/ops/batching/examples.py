@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ... import devices
+from ...autograd.calls import transformed
 from ...autograd.grad_mode import LEVELS, WATCHED, state
 from ...autograd.levels import tensors_in
-from ..table.transforms import FreeCall, transformed
+from ..table.transforms import FreeCall
 from .batches import (
     DYNAMIC,
     Batched,

@@ -15,15 +15,16 @@ from ...core.types import CPU, float64, tensor_type
 from ..batching.batches import is_batched
 from ..batching.examples import drawn
 from ..memory.copying import contiguous, row_of
-from ..memory.overwriting import copy_
+from ..memory.overwriting import FillBackward2, copy_
 from ..pointwise.arithmetic import add, mul
 from ..reductions.extremes import max as largest
 from ..reductions.extremes import min as smallest
 from ..reductions.searching import searchsorted
 from ..shapes.broadcasting import expand
 from ..table.op import attach, public
+from ..table.recording import node_class
 from .factories import empty, finished
-from .random_numbers import check_floating, drawing_node, normal_, overwrite_drawn
+from .random_numbers import check_floating, normal_, overwrite_drawn
 
 
 class DrawBackward0(Node):
@@ -47,14 +48,16 @@ def _drawn(result: Tensor, node: type[DrawBackward0], *parameters: Any) -> Tenso
 
 #: By which of mean and std are tensors.
 _NORMAL_NODES = {
-    (True, False): drawing_node("NormalBackward1", DrawBackward0),
-    (False, True): drawing_node("NormalBackward2", DrawBackward0),
-    (True, True): drawing_node("NormalBackward3", DrawBackward0),
+    (True, False): node_class("NormalBackward1", DrawBackward0),
+    (False, True): node_class("NormalBackward2", DrawBackward0),
+    (True, True): node_class("NormalBackward3", DrawBackward0),
 }
-_BernoulliBackward0 = drawing_node("BernoulliBackward0", DrawBackward0)
+_BernoulliBackward0 = node_class("BernoulliBackward0", DrawBackward0)
 
 
-_BernoulliBackward1, _BernoulliBackward2 = drawing_node("BernoulliBackward1"), drawing_node("BernoulliBackward2")
+_BernoulliBackward1, _BernoulliBackward2 = [
+    node_class(name, FillBackward2) for name in ("BernoulliBackward1", "BernoulliBackward2")
+]
 
 
 @public(method=False, direct=True)

@@ -11,7 +11,6 @@ import numpy as np
 
 from ... import devices, random
 from ...autograd.grad_mode import ORDINARY, state
-from ...autograd.node import Node
 from ...core.device import to_device
 from ...core.layout import Layout, layout_of, output_strides
 from ...core.tensor import Tensor, fresh, strided, tensor_of
@@ -19,8 +18,10 @@ from ...core.types import CPU, bool_, dtype, float32, float64, int64, real_of, t
 from ..batching.examples import drawn
 from ..batching.physical import like_examples
 from ..memory.copying import convert, empty_of, write
-from ..memory.overwriting import FillBackward2, OverwriteCall, is_plain
+from ..memory.overwriting import FillBackward2, OverwriteCall
 from ..table.op import attach, check_tensors, named, public
+from ..table.out import is_plain
+from ..table.recording import node_class
 from .factories import EMPTY, as_size, chosen_type, finished, laid_out_as, layout_like, plan_of
 
 #: Elements below which there will be memory for some random numbers.
@@ -178,13 +179,10 @@ def randperm(
 # -- filling in place -------------------------------------------------------------------------------------------
 
 
-def drawing_node(name: str, base: type[Node] = FillBackward2) -> Any:
-    return type(name, (base,), {"__slots__": (), "__module__": "numgrad.autograd"})
-
-
-_UniformBackward0, _NormalBackward0, _RandomBackward0, _ExponentialBackward0 = map(
-    drawing_node, ["UniformBackward0", "NormalBackward0", "RandomBackward0", "ExponentialBackward0"]
-)
+_UniformBackward0, _NormalBackward0, _RandomBackward0, _ExponentialBackward0 = [
+    node_class(name, FillBackward2)
+    for name in ("UniformBackward0", "NormalBackward0", "RandomBackward0", "ExponentialBackward0")
+]
 
 
 def overwrite_drawn(
@@ -206,7 +204,7 @@ def overwrite_drawn(
         steps = output_strides(layout.shape, ((layout.shape, layout.strides),))
         write(target, strided(row, layout.shape, steps, 0, tensor_type(to_dtype(row.dtype), device)))
 
-    return OverwriteCall(node.__name__, fill, node, input, draws=True).run()
+    return OverwriteCall(f"{node.op_name.lower()}_", fill, node, input, draws=True).run()
 
 
 def _drawn_in_row(input: Tensor, draw: str, first: float, second: float) -> bool:

@@ -14,7 +14,7 @@ from ... import devices
 from ...autograd.grad_mode import ORDINARY, state
 from ...core.device import CPU
 from ...core.layout import Ints, Layout, all_dims, broadcast_shapes, layout_of
-from ...core.tensor import Tensor, check_in_place, fresh, tensor_of
+from ...core.tensor import Tensor, check_in_place, check_one_device, fresh, tensor_of
 from ...core.types import bool_, int32, int64, tensor_type, uint8
 from ..batching.batches import is_batched, physical_of
 from ..batching.examples import refused
@@ -25,7 +25,7 @@ from ..pointwise.comparison import choose, lt
 from ..table.dispatch import caller, change
 from ..table.entries import Entries
 from ..table.op import public
-from ..table.operands import check_apart, check_one_device
+from ..table.operands import check_apart
 from .index import index_op, index_put_op
 from .launchers import check_held, expanded_layout, index_reader, nonzero_finder
 

@@ -8,7 +8,7 @@ from typing import Any
 from ... import devices
 from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ...core.layout import Layout, broadcast_shapes, contiguous_strides, layout_of, normal_dim, numel
-from ...core.tensor import Tensor, tensor_of
+from ...core.tensor import Tensor, check_one_device, tensor_of
 from ..batching.physical import expanded
 from ..creation.factories import eye
 from ..memory.copying import clone, contiguous
@@ -20,7 +20,6 @@ from ..shapes.rearranging import roll
 from ..shapes.views import reshape, unsafe_view, view
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite
-from ..table.operands import check_one_device
 from ..table.operation import operation
 from .matmul import matmul
 from .products import check_types, dot, mm, shapes_text

@@ -25,7 +25,7 @@ from ...core.types import (
 )
 from ..table.dispatch import unary
 from ..table.entries import Entries, Entry
-from ..table.op import public
+from ..table.op import attach, public
 from ..table.planned import planned
 from ..table.promotion import bounds
 
@@ -228,6 +228,9 @@ def kept_copy(input: Tensor) -> Tensor:
         with outside(level):  # which the tangent may have tangents of, or stand for a batch at
             set_tangent(copy, level, clone_op(tangent))
     return copy
+
+
+attach("_kept_copy", kept_copy)
 
 
 @public(direct=True)

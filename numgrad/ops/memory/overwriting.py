@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import devices
-from ...autograd.checks import check_updatable
+from ...autograd.calls import Call, transformed
 from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
-from ...autograd.levels import Tangents, level_of
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
 from ...autograd.views import check_writable, record_inplace
@@ -19,13 +18,13 @@ from ...core.layout import broadcast_shapes, outgrown
 from ...core.tensor import Tensor, check_in_place
 from ...core.types import dtype
 from ...devices import NUMBERS
-from ..batching.batches import is_mapped, physical_of
+from ..batching.batches import physical_of
 from ..batching.examples import check_drawing
-from ..table.op import check_tensors, public
-from ..table.operands import check_one_device, check_overlap, overlaps
+from ..table.op import public
+from ..table.operands import check_overlap, overlaps
+from ..table.out import is_plain
 from ..table.promotion import check_fits, plain_number
-from ..table.transforms import Call, title_of_overwriting, transformed
-from .copying import clone_op, convert, filling, write, writers
+from .copying import clone_op, filling, write, writers
 from .moving import placed
 
 
@@ -57,11 +56,15 @@ class FillBackward3(_Overwritten):
 
     __slots__ = ()
 
+    op_name, overload = "Fill", "3"
+
 
 class FillBackward2(Node):
     """The node of a tensor overwritten with a number."""
 
     __slots__ = ()
+
+    op_name, overload = "Fill", "2"
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         return (operations.zeros(self.layout.shape, self.layout.type),)
@@ -71,6 +74,8 @@ class ZeroBackward0(FillBackward2):
     """The node of a tensor overwritten with zeros."""
 
     __slots__ = ()
+
+    op_name, overload = "Zero", "0"
 
 
 class OverwriteCall(Call):
@@ -96,7 +101,7 @@ class OverwriteCall(Call):
 
     @property
     def title(self) -> str:
-        return title_of_overwriting(self.name)
+        return f"aten::{self.name}"
 
     def run(self) -> Tensor:
         if state.mode & TRANSFORMED:
@@ -236,14 +241,6 @@ def zero_(input: Tensor) -> Tensor:
     return input
 
 
-def is_plain(target: Tensor) -> bool:
-    """Whether nothing is to be said or recorded of a change of this tensor."""
-    return not (
-        state.mode > ORDINARY or target._requires_grad or target._view is not None
-        or target._counter.__class__ is not list
-    )
-
-
 def assign_number(input: Tensor, value: Any) -> None:
     """Overwrite every element with a number, recorded as if that were a 0-d tensor, which PyTorch makes of it."""
     _filled(input, fitting(value, input._layout.type.dtype), FillBackward3, (None,))
@@ -254,50 +251,3 @@ def _filled(input: Tensor, value: Any, node: type[Node], others: tuple[None, ...
         filling(target._layout, value.__class__).launch(value, target)
 
     return OverwriteCall("zero_" if node is ZeroBackward0 else "fill_", fill, node, input, None, others).run()
-
-
-def write_out(name: str, out: Any, result: Any) -> Any:
-    """Overwrite ``out``, a tensor or as many as the function ``name`` gave, with its result; returns ``out``.
-
-    A tensor without elements takes the shape of the result.
-
-    Raises:
-        RuntimeError: a gradient would have to be recorded, the shapes differ, or the dtype cannot hold the result; the
-            tensor would have to take another shape under ``vmap``.
-        NotImplementedError: the result has a tangent.
-    """
-    alike = out.__class__ is Tensor and result.__class__ is Tensor and out._layout is result._layout
-    if alike and is_plain(out) and not result._requires_grad:
-        return copy_(out, result)
-    if isinstance(result, tuple):
-        if not isinstance(out, tuple | list) or len(out) != len(result):
-            raise TypeError(f"{name}(): argument 'out' must be tuple of {len(result)} Tensors")
-        written = [write_out(name, target, part) for target, part in zip(out, result, strict=True)]
-        return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
-    check_tensors(name, out=out)
-    if state.mode & GRAD and (result.requires_grad or out.requires_grad):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            f"arguments requires grad (shapes {list(result.shape)}, {list(out.shape)})."
-        )
-    if isinstance(level_of((result, out)), Tangents):
-        raise NotImplementedError(
-            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
-        )
-    if out._layout.type is not result._layout.type:
-        check_one_device(out, result)
-    kind = out.dtype
-    if result.dtype.category > kind.category:
-        raise RuntimeError(f"result type {result.dtype.legacy} can't be cast to the desired output type {kind.legacy}")
-    if out._layout.shape == result._layout.shape:
-        return copy_(out, result)
-    if out.numel() or out._view is not None:
-        raise RuntimeError(f"{name}(): out has shape {list(out.shape)}, but the result has {list(result.shape)}")
-    check_updatable(out)
-    if is_mapped(result):
-        raise RuntimeError(f"vmap: {name}(): out cannot take the shape {list(result.shape)} for each example")
-    made = convert(result, kind).contiguous()
-    out._storage, out._offset = made._storage, made._offset
-    out._layout = made._layout
-    out._counter[0] += 1
-    return out

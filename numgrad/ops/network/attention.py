@@ -7,7 +7,7 @@ from typing import Any
 
 from ...autograd.grad_mode import no_grad
 from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor, tensor_of
+from ...core.tensor import Tensor, check_one_device, tensor_of
 from ...core.types import bool_
 from ..creation.factories import ones
 from ..matrices.matmul import matmul
@@ -18,7 +18,6 @@ from ..reductions.axes import Prepared
 from ..shapes.dimensions import transpose_op
 from ..table.composition import differentiated_as
 from ..table.op import public
-from ..table.operands import check_one_device
 from ..table.planned import planned
 from .dropout import dropout
 from .softmax import safe_softmax, softmax_backward

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, check_one_device
 from ...core.types import bool_
 from ..memory.copying import copier, row_reader
 from ..pointwise.arithmetic import conj
@@ -21,7 +21,7 @@ from ..shapes.padding import pad
 from ..shapes.parts import of_part
 from ..shapes.views import for_each_dimension
 from ..table.lookup import lookup
-from ..table.operands import check_one_device, not_implemented
+from ..table.operands import not_implemented
 from ..table.planned import planned
 from .im2col import correlator, spread, window_products
 

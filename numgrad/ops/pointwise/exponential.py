@@ -13,11 +13,11 @@ from numgrad_kernels import scalar
 from ...core.tensor import Tensor
 from ...core.types import bool_, complex128, float64, get_default_dtype, int64
 from ..memory.copying import convert
-from ..memory.overwriting import write_out
 from ..table.arguments import wrong_kind
 from ..table.dispatch import unary
 from ..table.elementwise import pointwise
 from ..table.op import composite, export, public
+from ..table.out import write_out
 from .arithmetic import abs, conj, mul
 from .comparison import where
 

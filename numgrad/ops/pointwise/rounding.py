@@ -10,10 +10,10 @@ from numgrad_kernels import scalar
 
 from ...core.tensor import Tensor
 from ...core.types import bool_, float32, float64
-from ..memory.overwriting import write_out
 from ..table.callables import undifferentiated
 from ..table.elementwise import pointwise
 from ..table.op import attach, check_tensors, export, public
+from ..table.out import write_out
 from . import arithmetic as p
 from .comparison import isfinite, where
 from .complexes import view_as_complex_op, view_as_real_op

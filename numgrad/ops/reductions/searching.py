@@ -6,14 +6,14 @@ import math
 from typing import Any
 
 from ...core.layout import Layout, layout_of, numel
-from ...core.tensor import Tensor, fresh, tensor_of
+from ...core.tensor import Tensor, check_one_device, fresh, tensor_of
 from ...core.types import float32, float64, int32, int64, tensor_type
 from ..batching.examples import dynamic, each
 from ..creation.from_data import tensor
 from ..memory.copying import convert, row_of, row_reader
 from ..table.lookup import lookup
 from ..table.op import public
-from ..table.operands import check_one_device, not_implemented
+from ..table.operands import not_implemented
 from ..table.promotion import promote_types
 from .axes import axis_view, index_tensor, one_dim
 from .extremes import refuse_complex_order

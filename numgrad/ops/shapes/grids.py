@@ -12,11 +12,10 @@ import numpy as np
 from ... import devices
 from ...core.device import CPU
 from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, check_one_device
 from ...core.types import int64, tensor_type
 from ..memory.copying import assembler, convert, from_row, zeros_of
 from ..table.op import composite, public_functions
-from ..table.operands import check_one_device
 from ..table.planned import planned
 from ..table.promotion import promote_types
 from .broadcasting import expand_op

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...autograd.calls import transformed
 from ...autograd.grad_mode import GRAD, TRANSFORMED, state
 from ...autograd.views import check_writable, reshaped_in_place
 from ...core.layout import contiguous_strides, normal_dim, numel
-from ...core.tensor import Tensor, strided
+from ...core.tensor import Tensor, check_one_device, strided
 from ..batching.batches import is_mapped
 from ..memory.copying import write, zeros_of
 from ..table.op import check_tensors, public
-from ..table.operands import check_one_device
-from ..table.transforms import ShapeCall, transformed
+from ..table.transforms import ShapeCall
 from .dimensions import (
     how_transposed,
     squeeze,

@@ -11,12 +11,12 @@ from ...core.tensor import Tensor
 from ...core.types import tensor_type
 from ..batching.physical import expanded
 from ..memory.copying import STRETCHES_FROM, assembler, convert, zeros_of
-from ..memory.overwriting import write_out
 from ..table.arguments import Dim
 from ..table.dispatch import caller, perform
 from ..table.entries import Entries
 from ..table.op import composite, public
 from ..table.operation import operation
+from ..table.out import write_out
 from ..table.planned import planned
 from ..table.promotion import promote_types
 from .broadcasting import atleast_1d, atleast_2d, atleast_3d

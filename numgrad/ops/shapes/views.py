@@ -11,7 +11,7 @@ from ...core.tensor import Tensor, strided
 from ..batching.batches import physical, size_of
 from ..memory.copying import contiguous, row_reader, same
 from ..table.lookup import lookup
-from ..table.op import composite
+from ..table.op import attach, composite
 from ..table.planned import planned
 
 
@@ -28,6 +28,7 @@ def primal_of(input: Layout) -> tuple[Layout, int]:
 
 
 primal_of.hides_tangents = True
+attach("_primal", lambda self: primal_of(self))
 
 
 @alias.gradient("input")

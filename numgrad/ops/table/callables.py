@@ -17,10 +17,10 @@ from ...autograd.node import Node
 from ...autograd.views import check_writable
 from ...core.tensor import Tensor
 from ...devices import NUMBERS
-from ..memory.overwriting import write_out
 from .dispatch import binary, change, configured, several, unary
 from .op import attach, check_tensors, export, named, named_in_place
 from .operands import check_overlap, overlaps
+from .out import write_out
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ... import devices
+from ...autograd.calls import transformed
 from ...autograd.grad_mode import TRANSFORMED, state
 from ...autograd.node import Node
 from ...core.layout import Layout, outgrown
@@ -51,7 +52,7 @@ from .operands import (
     static_number,
 )
 from .promotion import meeting_dtype, number_dtype
-from .transforms import PointwiseCall, transformed
+from .transforms import PointwiseCall
 
 
 class Pointwise(Op):

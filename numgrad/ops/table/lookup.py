@@ -20,7 +20,6 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from ...autograd.operations import operations
 from ...core.layout import Layout
 from ...core.tensor import Tensor
 from ...core.types import Size, dtype
@@ -31,6 +30,7 @@ from .entries import Entries
 from .op import attach, named_in_place
 from .op import export as export_as
 from .operands import check_apart
+from .out import write_out
 from .planned import Planned
 
 #: The names that parameters have in NumPy, and here: a call may use either.
@@ -128,7 +128,7 @@ class _Unseen:
         if "out" in keywords:
             out = keywords.pop("out")
             result = self.call(*args, **keywords)
-            return result if out is None else operations.write_out(self.name, out, result)
+            return result if out is None else write_out(self.name, out, result)
         keywords = self.renamed(keywords)
         try:
             bound = bind(self.resolve, args, keywords)

@@ -20,12 +20,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...autograd.node import Node
-from ...autograd.operations import operations
 from ...core.tensor import Tensor
 from ...devices.host_functions import HostFunction
 from .arguments import check_arguments, checked, wrong_kind
 from .entries import forget_calls
-from .recording import OpNode, show_saved
+from .out import write_out
+from .recording import OpNode, node_class, show_saved
 
 #: Every operation by its key (its function's name).
 ops: dict[str, Op] = {}
@@ -104,8 +104,7 @@ class Op:
     def make_node_class(self, name: str, *numbers: str) -> type[Node]:
         """A class of this op's nodes, which do not show the conditions, nor the operands ``numbers``."""
         hidden = frozenset([n for n, i in enumerate(self.inputs) if i in self.conditions or i in numbers])
-        names = {"op": self, "hidden": hidden, "__slots__": (), "__module__": "numgrad.autograd"}
-        made = type(name, (self.node_base,), names)
+        made = node_class(name, self.node_base, op=self, hidden=hidden)
         show_saved(made, self.saveable())
         return made
 
@@ -127,8 +126,8 @@ class Op:
                 if name in self.rules:
                     self.forget()
                 self.rules[name] = rule
-            for node_class in self.node_classes():
-                show_saved(node_class, self.saveable())
+            for each in self.node_classes():
+                show_saved(each, self.saveable())
             return rule
 
         return register
@@ -206,7 +205,7 @@ def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         except Exception:
             check_arguments(function, name, args, kwargs)
             raise
-        return result if out is None else operations.write_out(name, out, result)
+        return result if out is None else write_out(name, out, result)
 
     return call
 

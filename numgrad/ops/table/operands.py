@@ -12,7 +12,7 @@ import numpy as np
 from ... import devices
 from ...core.device import CPU
 from ...core.layout import Layout, broadcast_shapes, layout_of, output_strides
-from ...core.tensor import Tensor, check_in_place
+from ...core.tensor import Tensor, check_in_place, check_one_device
 from ...core.types import device, dtype
 from ...devices import NUMBERS
 from ..batching.batches import is_mapped
@@ -232,18 +232,3 @@ def _program(name: str, function: Callable[..., Any], compute: Any, kinds: tuple
         for name, kind in zip(parameters(function), kinds, strict=True)
     ])
     return devices.Program(name, compute, operands, (("out", compute),), (function,))
-
-
-def check_one_device(*tensors: Tensor | Layout | None) -> None:
-    """Raise unless the tensors, or those of these layouts, of which some may be missing, lie on one device.
-
-    Raises:
-        RuntimeError: they do not; the message is PyTorch's.
-    """
-    layouts = [one if isinstance(one, Layout) else one._layout for one in tensors if one is not None]
-    found = {layout.type.device for layout in layouts}
-    if len(found) > 1:
-        first, second, *_ = sorted(map(str, found), reverse=True)
-        raise RuntimeError(
-            f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!"
-        )

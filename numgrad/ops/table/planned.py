@@ -25,18 +25,18 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from ...autograd.calls import transformed
 from ...autograd.grad_mode import TRANSFORMED, state
 from ...core.layout import Layout
-from ...core.tensor import Tensor, check_in_place
+from ...core.tensor import Tensor, check_in_place, check_one_device
 from ...devices import NUMBERS
 from ...devices.host_functions import HostFunction
 from .arguments import declared_arguments, defaults
 from .dispatch import change, perform, result_of
 from .entries import Entries, Entry
 from .op import Op, enter, parameters
-from .operands import check_one_device
 from .recording import OUTPUT, RuleNode, RuleRecipe
-from .transforms import ChangeCall, GeneralCall, transformed
+from .transforms import ChangeCall, GeneralCall
 
 
 class Planned(Op):

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ...autograd.locations import Location
-from ...autograd.node import edge_of, next_sequence
-from ...autograd.operations import operations
+from ...autograd.node import Node, edge_of, next_sequence
 from ...autograd.saved import PACKED, SavedTensor, SavingNode, keep, restore
 from ...autograd.views import record_inplace
 from ...core.layout import Layout
@@ -80,6 +79,14 @@ class OpNode(SavingNode):
     def __dir__(self) -> list[str]:
         shown = {public_name(name) for name in (*self.names, *self.constants)}
         return [name for name in super().__dir__() if "_saved_" not in name or name.split("_saved_")[1] in shown]
+
+
+def node_class(name: str, base: type[Node], **fields: Any) -> Any:
+    """A class of nodes of this name, ``MulBackward0``, which know the operation and the overload."""
+    op_name, _, overload = name.rpartition("Backward")
+    if overload.isdigit():
+        fields.update(op_name=op_name, overload=overload)
+    return type(name, (base,), {**fields, "__slots__": (), "__module__": "numgrad.autograd"})
 
 
 def show_saved(node_class: Any, names: Iterable[str]) -> None:
@@ -231,7 +238,7 @@ class RuleNode(RecordedNode):
 _new = object.__new__
 
 
-def begin(entry: Entry, operands: Sequence[Any], target: Tensor | None = None) -> Any:
+def begin(entry: Entry, operands: Sequence[Any], target: Any = None) -> Any:
     """What ``finish`` is to be given when the result is there; None if nothing is to be recorded.
 
     That is the recipe, the edges, the operands and, where ``target`` is about to be overwritten, what a node keeps of
@@ -262,7 +269,7 @@ def begin(entry: Entry, operands: Sequence[Any], target: Tensor | None = None) -
     if target is None:
         return recipe, tuple(edges), operands, None
     if 0 in recipe.sources:
-        operands = (operations.kept_copy(target), *operands[1:])
+        operands = (target._kept_copy(), *operands[1:])
     return recipe, tuple(edges), operands, _kept(recipe, operands)  # as they were before the change
 
 

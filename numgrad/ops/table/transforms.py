@@ -1,8 +1,4 @@
-"""Calls of operations as values, for whoever does them in another way: levels (see ``autograd/levels.py``), watchers.
-
-Where a bit of TRANSFORMED is set, an operation comes here with its arguments instead of being computed.  Watchers are
-told; then the innermost level that an argument concerns does the call.  Where there is none it is run.
-"""
+"""The calls of the table's operations, as levels and watchers are handed them, and the names that profilers show."""
 
 from __future__ import annotations
 
@@ -12,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import devices
-from ...autograd.grad_mode import LEVELS, TRANSFORMED, WATCHED, state
-from ...autograd.levels import level_of
+from ...autograd.calls import Call
 from ...core.tensor import Tensor
 from .op import public_functions
 
@@ -22,33 +17,17 @@ if TYPE_CHECKING:
     from .planned import Planned
 
 
-class Call:
-    """One call of an operation.
-
-    Attributes:
-        name: the operation's.
-        title: PyTorch's name of it, as profilers show it: ``aten::mul``.
-        args: its operands and other arguments, in order.
-        target: the tensor that it overwrites, if any.
-        closed: whether levels and watchers have nothing to do with what it calls in turn.
-    """
+class TableCall(Call):
+    """A call of an operation ``op`` of the table."""
 
     op: Any
-    name: str
-    args: Sequence[Any]
-    target: Tensor | None = None
-    closed = True
 
     @property
     def title(self) -> str:
         return title_of(self.op, in_place=self.target is not None)
 
-    def run(self) -> Any:
-        """Do it, as the levels and watchers that are left want it."""
-        raise NotImplementedError(f"{type(self).__name__} does not define run")
 
-
-class PointwiseCall(Call):
+class PointwiseCall(TableCall):
     """A pointwise operation on operands, in place if there is a target, which is the first of them."""
 
     def __init__(
@@ -64,7 +43,7 @@ class PointwiseCall(Call):
         return self.op.run(self.args, self.statics, self.target)
 
 
-class GeneralCall(Call):
+class GeneralCall(TableCall):
     """Any other operation of the table."""
 
     def __init__(self, op: Planned, args: tuple[Any, ...]):
@@ -120,57 +99,6 @@ class FreeCall(Call):
         return self.function(*self.positional, **self.keywords)
 
 
-def transformed(call: Call) -> Any:
-    """Do a call as watchers and levels want it."""
-    mode = state.mode
-    if mode & WATCHED:
-        return _watched(call)
-    return _done(call)
-
-
-def _done(call: Call) -> Any:
-    mode = state.mode
-    level = level_of(call.args) if mode & LEVELS else None
-    if level is not None:
-        return level.perform(call)
-    if not call.closed:
-        return call.run()
-    state.mode = mode & ~TRANSFORMED
-    try:
-        return call.run()
-    finally:
-        state.mode = mode
-
-
-def _watched(call: Call) -> Any:
-    watchers = state.watchers
-    if not watchers:  # the last has left while a mode that was to be restored said otherwise
-        state.mode &= ~WATCHED
-        return _done(call)
-    tokens: list[tuple[Any, Any]] = []  # the last watcher first
-    try:
-        for watcher in watchers:
-            tokens.insert(0, (watcher, watcher.before(call)))
-        result = _unwatched(call) if call.closed and state.mode & LEVELS else _done(call)
-        for watcher, token in tokens:
-            watcher.after(call, token, result)
-    except BaseException:
-        for watcher, token in tokens:
-            watcher.failed(call, token)
-        raise
-    return result
-
-
-def _unwatched(call: Call) -> Any:
-    """Do the call, with watchers having nothing to do with what its levels call."""
-    mode = state.mode
-    state.mode = mode & ~WATCHED
-    try:
-        return _done(call)
-    finally:
-        state.mode = mode
-
-
 #: Operations whose names are not those of their nodes.
 _OTHERWISE = {
     "fft_c2c": "_fft_c2c", "fft_c2r": "_fft_c2r", "fft_r2c": "_fft_r2c",
@@ -194,12 +122,6 @@ def title_of(op: Any, in_place: bool) -> str:
     if name not in public_functions:
         name = _from_node(op.node_class.__name__)
     return f"aten::{name}{'_' if in_place else ''}"
-
-
-@functools.cache
-def title_of_overwriting(name: str) -> str:
-    """The same of what overwrites a tensor, given the name of the method or of the node's class."""
-    return f"aten::{name if name.endswith('_') else _from_node(name) + '_'}"
 
 
 def _from_node(name: str) -> str:

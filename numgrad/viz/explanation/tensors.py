@@ -10,7 +10,6 @@ from ...autograd.accumulation import Contributions, contributions_to
 from ...autograd.hooks import hook_name
 from ...autograd.locations import DETACHED, FOREIGN, GIVEN, UNRECORDED, Location, changes_since, origin_of
 from ...autograd.node import Node
-from ...autograd.operations import operations
 from ...autograd.order import edges_of
 from ...autograd.saved import SavingNode
 from ...core.display import counted
@@ -94,7 +93,7 @@ def gradient_text(subject: Subject) -> str:
 def anomalies(gradient: Tensor) -> str:
     """What is striking about the elements: zeros alone, NaN or infinities."""
     try:
-        elements = operations.elements(gradient)
+        elements = gradient._all_elements()
     except RuntimeError:  # one example of many, under vmap
         return ""
     if elements.size and not elements.any():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -98,7 +97,7 @@ class Describer:
         rows += self._attachment_rows(node)
         category = "function" if isinstance(node, BackwardCFunction) else "operation"
         is_freed = node.freed_by is not None
-        return Box(key, category, _parts(node.name()), tuple(rows), group, is_freed, has_changed_saved(node))
+        return Box(key, category, _name_of(node), tuple(rows), group, is_freed, has_changed_saved(node))
 
     def _attachment_rows(self, node: Node) -> list[Row]:
         attached = node.attached
@@ -145,12 +144,12 @@ def _title(name: str | None, otherwise: str) -> tuple[Run, ...]:
     return ((name, True),) if name else ((otherwise, False),)
 
 
-def _parts(name: str) -> tuple[Run, ...]:
-    """The name of a node, with what tells it from others in front of the eye."""
-    space, colons, rest = name.rpartition("::")
-    found = re.fullmatch(r"(.+)(Backward\d*)", rest)
-    parts = [(space + colons, False), *([(found[1], True), (found[2], False)] if found else [(rest, True)])]
-    return tuple([part for part in parts if part[0]])
+def _name_of(node: Node) -> tuple[Run, ...]:
+    """The name of a node, in which what tells it from others is emphasised."""
+    if node.op_name is not None:
+        return (node.op_name, True), (f"Backward{node.overload}", False)
+    namespace, colons, name = node.name().rpartition("::")
+    return (*([(namespace + colons, False)] if colons else ()), (name, True))
 
 
 def _hook_rows(node: Node) -> list[Row]:

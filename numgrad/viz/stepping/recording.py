@@ -8,6 +8,7 @@ may run a backward of its own: another pass.
 
 from __future__ import annotations
 
+import operator
 from functools import reduce
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,7 +17,6 @@ from ...autograd.accumulation import fit
 from ...autograd.grad_mode import LEVELS, state
 from ...autograd.hooks import RemovableHandle, add_hook, hook_name
 from ...autograd.node import AccumulateGrad, Node
-from ...autograd.operations import operations
 from ...autograd.watching import NODE, RULE, Watcher
 from ...core.tensor import Tensor
 from ..graph.boxes import hooks_at
@@ -233,7 +233,7 @@ def _version(gradient: Any) -> int:
 def _sum(results: list[Result | None]) -> Any:
     """What results come to together; None if that is not known."""
     parts = [None if result is None else result.gradient for result in results]
-    return reduce(operations.add, parts) if parts and all(isinstance(part, Tensor) for part in parts) else None
+    return reduce(operator.add, parts) if parts and all(isinstance(part, Tensor) for part in parts) else None
 
 
 def _same(one: Any, other: Any) -> bool:
