@@ -381,7 +381,7 @@ class Methods:
         """``bitwise_and`` in place: overwrites the tensor and returns it."""
 
     def bitwise_left_shift(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """The bits moved to the left by ``other`` places; 0 if there are not so many, or fewer than none."""
+        """The bits moved to the left by ``other`` bits; 0 if there are not so many, or fewer than none."""
 
     def bitwise_left_shift_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``bitwise_left_shift`` in place: overwrites the tensor and returns it."""
@@ -399,8 +399,7 @@ class Methods:
         """``bitwise_or`` in place: overwrites the tensor and returns it."""
 
     def bitwise_right_shift(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """The bits moved to the right by ``other`` places, the sign kept; only the sign if there are not so
-        many."""
+        """The bits moved to the right by ``other`` bits, the sign kept; only the sign if there are not so many."""
 
     def bitwise_right_shift_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``bitwise_right_shift`` in place: overwrites the tensor and returns it."""
@@ -551,8 +550,8 @@ class Methods:
         """The diagonals of the matrices in two dimensions, as a last dimension; a view."""
 
     def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
-        """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, in that
-        place."""
+        """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, written
+        there."""
 
     def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The differences of neighbours in a dimension, ``n`` times; of bools, whether they differ."""
@@ -825,7 +824,7 @@ class Methods:
         """For each element whether its imaginary part is 0."""
 
     def kron(self, other: Tensor, **keywords: Any) -> Tensor:
-        """The Kronecker product: the second tensor, times each element of the first, in that element's place."""
+        """The Kronecker product: the second tensor, times each element of the first."""
 
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
         """The ``k``-th smallest element along a dimension (``k`` from 1), and its index."""
@@ -992,12 +991,10 @@ class Methods:
         """The most frequent elements along a dimension, of several the smallest, and where they last stand."""
 
     def moveaxis(self, source: Any, destination: Any, **keywords: Any) -> Tensor:
-        """The dimensions ``source`` (one or several) moved to the places ``destination``, the others in their
-        order."""
+        """The dimensions ``source`` (one or several) moved to ``destination``, the others in their order."""
 
     def movedim(self, source: Any, destination: Any, **keywords: Any) -> Tensor:
-        """The dimensions ``source`` (one or several) moved to the places ``destination``, the others in their
-        order."""
+        """The dimensions ``source`` (one or several) moved to ``destination``, the others in their order."""
 
     def msort(self, **keywords: Any) -> Tensor:
         """The elements in ascending order along the first dimension."""
@@ -1186,7 +1183,7 @@ class Methods:
         """The tensor itself: what is negated is computed at once, not when it is read."""
 
     def roll(self, shifts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
-        """The elements moved on by ``shifts`` places along ``dims``, those at the end to the front."""
+        """The elements moved on by ``shifts`` along ``dims``, those at the end to the front."""
 
     def rot90(self, k: _int = ..., dims: Any = ..., **keywords: Any) -> Tensor:
         """A copy turned by 90 degrees, ``k`` times, from the first of two dimensions towards the second."""
@@ -1229,7 +1226,7 @@ class Methods:
         """The part of the tensor at one index of a dimension, which goes."""
 
     def select_scatter(self, src: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
-        """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, in that place."""
+        """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, written there."""
 
     def set_(self, source: Tensor | None = ..., storage_offset: _int = ..., size: Any = ..., stride: Any = ..., **keywords: Any) -> Tensor:
         """Give the tensor the memory of another one: all of it as that sees it, or, with a ``size``, a part."""
@@ -1277,7 +1274,7 @@ class Methods:
         """``sinh`` in place: overwrites the tensor and returns it."""
 
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., **keywords: Any) -> Tensor:
-        """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, in its place."""
+        """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, written there."""
 
     def softmax(self, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
         """``exp(input)`` divided by its sum along ``dim``."""
@@ -1752,7 +1749,7 @@ def bitwise_and(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> 
 
 
 def bitwise_left_shift(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """The bits moved to the left by ``other`` places; 0 if there are not so many, or fewer than none."""
+    """The bits moved to the left by ``other`` bits; 0 if there are not so many, or fewer than none."""
 
 
 def bitwise_not(input: Tensor, **keywords: Any) -> Tensor:
@@ -1764,8 +1761,7 @@ def bitwise_or(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> T
 
 
 def bitwise_right_shift(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """The bits moved to the right by ``other`` places, the sign kept; only the sign if there are not so
-    many."""
+    """The bits moved to the right by ``other`` bits, the sign kept; only the sign if there are not so many."""
 
 
 def bitwise_xor(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -2006,8 +2002,8 @@ def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = .
 
 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
-    """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, in that
-    place."""
+    """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, written
+    there."""
 
 
 def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2362,7 +2358,7 @@ def isreal(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def kron(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
-    """The Kronecker product: the second tensor, times each element of the first, in that element's place."""
+    """The Kronecker product: the second tensor, times each element of the first."""
 
 
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
@@ -2559,13 +2555,11 @@ def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) 
 
 
 def moveaxis(input: Tensor, source: Any, destination: Any, **keywords: Any) -> Tensor:
-    """The dimensions ``source`` (one or several) moved to the places ``destination``, the others in their
-    order."""
+    """The dimensions ``source`` (one or several) moved to ``destination``, the others in their order."""
 
 
 def movedim(input: Tensor, source: Any, destination: Any, **keywords: Any) -> Tensor:
-    """The dimensions ``source`` (one or several) moved to the places ``destination``, the others in their
-    order."""
+    """The dimensions ``source`` (one or several) moved to ``destination``, the others in their order."""
 
 
 def msort(input: Tensor, **keywords: Any) -> Tensor:
@@ -2792,7 +2786,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | N
 
 
 def roll(input: Tensor, shifts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
-    """The elements moved on by ``shifts`` places along ``dims``, those at the end to the front."""
+    """The elements moved on by ``shifts`` along ``dims``, those at the end to the front."""
 
 
 def rot90(input: Tensor, k: _int = ..., dims: Any = ..., **keywords: Any) -> Tensor:
@@ -2857,7 +2851,7 @@ def select(input: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
 
 
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
-    """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, in that place."""
+    """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, written there."""
 
 
 def selu(input: Tensor, inplace: _bool = ..., **keywords: Any) -> Tensor:
@@ -2917,7 +2911,7 @@ def sinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., **keywords: Any) -> Tensor:
-    """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, in its place."""
+    """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, written there."""
 
 
 def softmax(input: Tensor, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
