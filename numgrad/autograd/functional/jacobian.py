@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import forward_ad
 from ..grad_mode import enable_grad
 from ..operations import operations
 from .gradients import (
@@ -219,8 +220,6 @@ def _check_forward(create_graph: bool, strict: bool, vectorize: bool) -> None:
 
 def _forward(func: Callable[..., Any], inputs: Any) -> Any:
     """The Jacobian, by a batch of tangents, one for each element of the inputs."""
-    from .. import forward_ad  # which not every program needs
-
     inputs, several_in = as_tensors(inputs, "inputs", "jacobian")
     several_out = False
 
