@@ -77,7 +77,7 @@ def test_an_output_may_be_given_twice(x):
     assert grad([total, total], x)[0].tolist() == [6.0, 6.0]
 
 
-# --- one tensor in several places -------------------------------------------------------
+# --- one tensor used several times -------------------------------------------------------
 
 
 def test_a_tensor_used_many_times(x):

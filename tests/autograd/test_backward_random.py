@@ -34,9 +34,9 @@ class Graph:
     def pick(self, numbers):
         return [number % len(self.values) for number in numbers]
 
-    def expected(self, outputs, weights, place):
-        """The gradient at a place, None where no path leads from an output."""
-        found = [w * self.slopes[o][place] for o, w in zip(outputs, weights, strict=True) if place in self.slopes[o]]
+    def expected(self, outputs, weights, index):
+        """The gradient at an index, None where no path leads from an output."""
+        found = [w * self.slopes[o][index] for o, w in zip(outputs, weights, strict=True) if index in self.slopes[o]]
         return [float(sum(found))] * 2 if found else None
 
 
@@ -50,7 +50,7 @@ def test_grad(steps, outputs, inputs, how):
     graph = Graph(steps)
     outputs, inputs = graph.pick(outputs), graph.pick(inputs)
     weights = range(1, len(outputs) + 1)
-    expected = [graph.expected(outputs, weights, place) for place in inputs]
+    expected = [graph.expected(outputs, weights, index) for index in inputs]
     starts, ends = [graph.values[o] for o in outputs], [graph.values[i] for i in inputs]
     given_gradients = [ones(2) * weight for weight in weights]
     if how == "edges":
@@ -70,7 +70,7 @@ def test_batches_and_missing_gradients(steps, outputs, inputs):
     graph = Graph(steps)
     outputs, inputs = graph.pick(outputs), graph.pick(inputs)
     weights = [1] * len(outputs)
-    expected = [graph.expected(outputs, weights, place) for place in inputs]
+    expected = [graph.expected(outputs, weights, index) for index in inputs]
     starts, ends = [graph.values[o] for o in outputs], [graph.values[i] for i in inputs]
     factors = tensor([[1.0, 1.0], [10.0, 10.0], [0.0, 0.0]])
     batch = grad(starts, ends, [factors] * len(starts), True, allow_unused=True, is_grads_batched=True)
@@ -88,7 +88,7 @@ def test_batches_and_missing_gradients(steps, outputs, inputs):
 def test_backward(steps, outputs, inputs, twice):
     graph = Graph(steps)
     outputs = graph.pick(outputs)
-    places = set(range(LEAVES) if inputs is None else graph.pick(inputs))
+    indices = set(range(LEAVES) if inputs is None else graph.pick(inputs))
     weights = range(1, len(outputs) + 1)
     passes = 1 + twice
     for _ in range(passes):
@@ -96,10 +96,10 @@ def test_backward(steps, outputs, inputs, twice):
             [graph.values[o] for o in outputs],
             [ones(2) * weight for weight in weights],
             retain_graph=True,
-            inputs=None if inputs is None else [graph.values[i] for i in places],
+            inputs=None if inputs is None else [graph.values[i] for i in indices],
         )
-    for place, value in enumerate(graph.values):
-        wanted = graph.expected(outputs, weights, place) if place in places else None
+    for index, value in enumerate(graph.values):
+        wanted = graph.expected(outputs, weights, index) if index in indices else None
         found = value.grad if value.is_leaf or value.retains_grad else None
         assert plain([found]) == [None if wanted is None else [passes * w for w in wanted]]
     assert numgrad.is_grad_enabled()

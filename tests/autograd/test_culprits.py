@@ -41,7 +41,7 @@ def message(call, start):
 
 
 def is_at(line, function):
-    """A pattern for a place in this file: the function, and the line as it is written."""
+    """A pattern for a location in this file: the function, and the line as it is written."""
     return rf'  File "{re.escape(__file__)}", line \d+, in {function}\n    {re.escape(line)}\n(    [ ~^]+\n)?'
 
 
@@ -222,8 +222,8 @@ def test_backward_a_second_time_names_the_node_and_the_call_that_freed_it(x, mak
     frees(total)
     text = message(lambda: total.backward(), FREED)
     assert re.match(rf"What ({node}), of output shape \[", text)
-    place = is_at("total.backward()", "frees")
-    assert re.search(rf" had saved was freed here:\n{place}Under numgrad.autograd.detect_anomaly\(\)", text)
+    location = is_at("total.backward()", "frees")
+    assert re.search(rf" had saved was freed here:\n{location}Under numgrad.autograd.detect_anomaly\(\)", text)
 
 
 def test_in_anomaly_mode_it_says_where_the_node_was_recorded_too(x):
@@ -231,8 +231,8 @@ def test_in_anomaly_mode_it_says_where_the_node_was_recorded_too(x):
         total = saves(x, x)
         frees(total)
         text = message(total.backward, FREED)
-    place = is_at("return (x * other).sum()", "saves")
-    assert re.search(f"The operation was recorded here:\n{place}", text + "\n")
+    location = is_at("return (x * other).sum()", "saves")
+    assert re.search(f"The operation was recorded here:\n{location}", text + "\n")
 
 
 def test_each_node_knows_who_freed_it(x):
@@ -322,7 +322,7 @@ def test_what_is_recorded_outside_of_backward_has_no_parent(x):
     assert sorted(y.grad_fn.metadata) == ["traceback_"]
 
 
-# --- places -----------------------------------------------------------------------------
+# --- locations -----------------------------------------------------------------------------
 
 
 def test_a_place_holds_no_variables():
@@ -333,10 +333,10 @@ def test_a_place_holds_no_variables():
         value = Value()
         return calling_location(), weakref.ref(value)
 
-    place, value = calls()
+    location, value = calls()
     assert value() is None
-    assert place.code is calls.__code__
-    assert "    return calling_location(), weakref.ref(value)\n" in str(place)
+    assert location.code is calls.__code__
+    assert "    return calling_location(), weakref.ref(value)\n" in str(location)
 
 
 def test_the_place_of_a_call_from_a_thread(x):

@@ -30,7 +30,7 @@ def marking(make):
     return Marks
 
 
-# --- things of other kinds --------------------------------------------------------------
+# --- outputs of other types --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("value", [None, "text", 3, [1, 2], {"a": 1}, ()], ids=repr)
@@ -71,7 +71,7 @@ def test_the_same_tensor_twice(x):
     assert (first.output_nr, second.output_nr) == (0, 1)
     first, second = returning(lambda x: (lambda y: (y, y))(x * 2), backward).apply(x)
     assert first is second
-    assert first.output_nr == 1  # the later place counts
+    assert first.output_nr == 1  # the later position counts
     (first + 3 * second).sum().backward()
     assert seen == [([1.0, 1.0], [3.0, 3.0]), ([0.0, 0.0], [4.0, 4.0])]
 

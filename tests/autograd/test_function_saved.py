@@ -164,13 +164,13 @@ def test_saved_tensors_cannot_be_set(x):
 # --- changes, and the end ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", range(4), ids=["input", "output", "not differentiable", "other"])
-def test_none_may_be_changed(x, place):
+@pytest.mark.parametrize("position", range(4), ids=["input", "output", "not differentiable", "other"])
+def test_none_may_be_changed(x, position):
     made = []
-    function = saving(lambda *tensors: (made.extend(tensors), (tensors[place],))[1])
+    function = saving(lambda *tensors: (made.extend(tensors), (tensors[position],))[1])
     y, _ = outputs = function.apply(x * 1)
     loss = y.sum()
-    changed = outputs[place - 1] if place in (1, 2) else made[place]
+    changed = outputs[position - 1] if position in (1, 2) else made[position]
     with numgrad.no_grad():
         changed.add_(1)
     for use in (lambda: loss.grad_fn.next_functions[0][0].saved_tensors, loss.backward):
@@ -205,11 +205,11 @@ def test_the_node_alone_keeps_what_was_saved(x):
 # --- memory -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", range(4), ids=["input", "output", "not differentiable", "other"])
+@pytest.mark.parametrize("position", range(4), ids=["input", "output", "not differentiable", "other"])
 @pytest.mark.parametrize("backward", [False, True])
-def test_what_is_saved_goes_with_the_outputs(x, place, backward, no_collector):
+def test_what_is_saved_goes_with_the_outputs(x, position, backward, no_collector):
     made = []
-    function = saving(lambda *tensors: (made.extend(map(weakref.ref, tensors)), (tensors[place],))[1])
+    function = saving(lambda *tensors: (made.extend(map(weakref.ref, tensors)), (tensors[position],))[1])
     outputs = function.apply(x * 1)
     made.append(weakref.ref(outputs[0].grad_fn))
     if backward:

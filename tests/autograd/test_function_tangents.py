@@ -1,4 +1,4 @@
-"""What the ``jvp`` of a Function is given, and what it may return for outputs of each kind."""
+"""What the ``jvp`` of a Function is given, and what it may return for each type of output."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``autograd.graph.get_gradient_edge``: places in the graph instead of tensors; and ``increment_version``."""
+"""``autograd.graph.get_gradient_edge``: edges of the graph instead of tensors; and ``increment_version``."""
 
 import gc
 import weakref

@@ -230,8 +230,8 @@ def test_a_batch_of_results_is_nobody_elses():
 def test_grads_added_in_place_do_not_change_what_was_captured():
     x = ones(2, requires_grad=True)
     edge = numgrad.autograd.graph.get_gradient_edge(x)
-    for place in (x, edge):
-        (captured,) = grad(x * 3, place, ones(2))
+    for target in (x, edge):
+        (captured,) = grad(x * 3, target, ones(2))
         x.grad = captured.clone()
         (x * 3).backward(captured)
         assert captured.tolist() == [3.0, 3.0]

@@ -11,7 +11,7 @@ program = Programs()
 
 
 def watch(show, name, value, m):
-    """Show the calls of every kind of hook around a tensor."""
+    """Show the calls of every type of hook around a tensor."""
     value.register_hook(lambda g: show(name, "tensor", g))
     node = value.grad_fn
     if node is None:
@@ -191,17 +191,17 @@ RETURNS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["tensor", "before", "after"])
+@pytest.mark.parametrize("category", ["tensor", "before", "after"])
 @pytest.mark.parametrize("returned", RETURNS)
-def test_hooks_may_return_the_same(returned, kind):
+def test_hooks_may_return_the_same(returned, category):
     change = RETURNS[returned]
 
     def program(m, show):
         x = leaf(m)
         y = x.exp()
-        if kind == "tensor":
+        if category == "tensor":
             y.register_hook(change)
-        elif kind == "before":
+        elif category == "before":
             y.grad_fn.register_prehook(lambda outputs: change(outputs[0]))
         else:
             y.grad_fn.register_hook(lambda inputs, outputs: change(inputs[0]))
@@ -239,27 +239,27 @@ class Machine:
         self.keep = []  # the nodes of leaves that have hooks
         self.changed = self.paired = False
 
-    def of(self, place):
-        return self.values[place % len(self.values)]
+    def of(self, index):
+        return self.values[index % len(self.values)]
 
-    def step(self, number, kind, *arguments):
+    def step(self, number, category, *arguments):
         m, show = self.m, self.show
-        if kind in ("add", "mul", "sub"):
-            self.values.append(getattr(m, kind)(*map(self.of, arguments)))
-        elif kind == "pair":
+        if category in ("add", "mul", "sub"):
+            self.values.append(getattr(m, category)(*map(self.of, arguments)))
+        elif category == "pair":
             if self.changed:  # PyTorch looks for changes also where no gradient arrives
                 return
             self.paired = True
             self.values.extend(self._two_outputs().apply(*map(self.of, arguments)))
-        elif kind in ("all", "any"):
+        elif category in ("all", "any"):
             results = [value for value in map(self.of, arguments[0]) if value.grad_fn is not None]
             register = m.autograd.graph.register_multi_grad_hook  # PyTorch's "all" takes no leaves in grad
-            self.handles.append(register(results, lambda g: show(number, kind, g), mode=kind))
-        elif kind == "remove":
+            self.handles.append(register(results, lambda g: show(number, category, g), mode=category))
+        elif category == "remove":
             if self.handles:
                 self.handles[arguments[0] % len(self.handles)].remove()
         else:
-            getattr(self, "_" + kind)(number, self.of(arguments[0]), *arguments[1:])
+            getattr(self, "_" + category)(number, self.of(arguments[0]), *arguments[1:])
 
     def _two_outputs(self):
         class Two(self.m.autograd.Function):
@@ -323,10 +323,10 @@ class Machine:
         self.keep.append(node)
         return node
 
-    def run(self, kind, inputs):
+    def run(self, category, inputs):
         show, total = self.show, self.values[-1].sum()
-        inputs = [self.of(place) for place in inputs]
-        if kind == "grad":
+        inputs = [self.of(index) for index in inputs]
+        if category == "grad":
             inputs = inputs or self.values[:2]
             show(self.m.autograd.grad(total, inputs, retain_graph=True, allow_unused=True))
         else:

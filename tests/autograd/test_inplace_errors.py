@@ -6,7 +6,7 @@ from snapshots import refused
 import numgrad
 from numgrad import arange, ones, tensor, zeros
 
-#: Every kind of writing to a tensor.
+#: All ways of writing to a tensor.
 WRITES = {
     "pointwise": lambda t: t.mul_(2),
     "from a tensor": lambda t: t.add_(ones(t.shape)),

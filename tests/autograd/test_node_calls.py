@@ -6,7 +6,7 @@ from snapshots import refused
 import numgrad
 from numgrad import ones, tensor
 
-#: Operations whose backward runs kernels of every kind.
+#: Operations whose backward runs kernels of every category.
 OPERATIONS = {
     "exp": lambda x: x.exp(), "broadcast": lambda x: x * ones(2, 1), "softmax": lambda x: x.softmax(1),
     "log_softmax": lambda x: x.log_softmax(0), "cumprod": lambda x: x.cumprod(0), "logsumexp": lambda x: x.logsumexp(1),

@@ -112,7 +112,7 @@ def test_a_watcher_that_raises_ends_the_operation_for_the_others():
 
 def test_a_watcher_that_raises_before_the_first_node_is_the_one_who_is_heard():
     class Refusing(Watcher):
-        def begin(self, kind, subject, given):
+        def begin(self, category, subject, given):
             raise ValueError("refused")
 
     y = (leaf() * 2).sum()

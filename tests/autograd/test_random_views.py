@@ -34,26 +34,26 @@ CHANGES = {
 
 
 def random_program(seed):
-    """Steps (kind, name, operands), each but a change adding a tensor to those that there are, and the outputs."""
+    """Steps (category, name, operands), each but a change adding a tensor to those that there are, and the outputs."""
     choose = random.Random(seed)
     steps, shapes = [("sum", "mul", (0, 1))], [(2, 3), (2, 3), (2, 3)]
     for _ in range(choose.randint(3, 9)):
-        place = choose.randrange(2, len(shapes))
-        shape = shapes[place]
-        kind = choose.choices(["view", "change", "sum", "copy", "unrecorded"], [40, 40, 12, 6, 2])[0]
+        index = choose.randrange(2, len(shapes))
+        shape = shapes[index]
+        category = choose.choices(["view", "change", "sum", "copy", "unrecorded"], [40, 40, 12, 6, 2])[0]
         alike = [n for n, other in enumerate(shapes) if other == shape]
-        if kind in ("view", "copy"):
-            name, (_, new_shape) = choose.choice([*(VIEWS if kind == "view" else COPIES).items()])
+        if category in ("view", "copy"):
+            name, (_, new_shape) = choose.choice([*(VIEWS if category == "view" else COPIES).items()])
             if new_shape(shape) is None:
                 continue
             shapes.append(new_shape(shape))
-            steps.append((kind, name, (place,)))
-        elif kind == "sum":
+            steps.append((category, name, (index,)))
+        elif category == "sum":
             shapes.append(shape)
-            steps.append((kind, choose.choice([*SUMS]), (place, choose.choice(alike))))
+            steps.append((category, choose.choice([*SUMS]), (index, choose.choice(alike))))
         else:
             scalars = [n for n, other in enumerate(shapes) if other == ()]
-            steps.append((kind, choose.choice([*CHANGES]), (place, choose.choice(alike + scalars))))
+            steps.append((category, choose.choice([*CHANGES]), (index, choose.choice(alike + scalars))))
     return steps, choose.sample(range(2, len(shapes)), min(3, len(shapes) - 2))
 
 
@@ -64,17 +64,17 @@ def run(module, program):
     leaves = [module.tensor(array.tolist(), dtype=module.float64, requires_grad=True) for array in values]
     tensors = list(leaves)
     try:
-        for kind, name, places in steps:
-            operands = [tensors[place] for place in places]
-            if kind == "change":
+        for category, name, indices in steps:
+            operands = [tensors[index] for index in indices]
+            if category == "change":
                 CHANGES[name](*operands)
-            elif kind == "unrecorded":
+            elif category == "unrecorded":
                 with module.no_grad():
                     CHANGES[name](*operands)
             else:
-                tensors.append({"view": VIEWS, "copy": COPIES, "sum": SUMS}[kind][name][0](*operands)
-                               if kind != "sum" else SUMS[name](*operands))
-        total = sum((tensors[place] * tensors[place]).sum() for place in outputs)
+                tensors.append({"view": VIEWS, "copy": COPIES, "sum": SUMS}[category][name][0](*operands)
+                               if category != "sum" else SUMS[name](*operands))
+        total = sum((tensors[index] * tensors[index]).sum() for index in outputs)
         first = gradients(module, total, leaves, create_graph=True)
         square = sum((g * g).sum() for g in first)
         second = gradients(module, square, leaves) if square.requires_grad else [module.zeros(2, 3)] * 2

@@ -17,7 +17,7 @@ def x():
 
 
 class Log:
-    """Packs a tensor as its place in a list, and counts."""
+    """Packs a tensor as its index in a list, and counts."""
 
     def __init__(self):
         self.packed, self.unpacked = [], 0
@@ -26,9 +26,9 @@ class Log:
         self.packed.append(t.detach().clone())
         return len(self.packed) - 1
 
-    def unpack(self, place):
+    def unpack(self, index):
         self.unpacked += 1
-        return self.packed[place]
+        return self.packed[index]
 
     def __enter__(self):
         self.block = saved_tensors_hooks(self.pack, self.unpack)
@@ -43,7 +43,7 @@ def gradient(x, function):
     return numgrad.autograd.grad(function(x).sum(), x)[0]
 
 
-#: Functions that save their input, another operand, their result, both; through every kind of node.
+#: Functions that save their input, another operand, their result, both; through every class of node.
 FUNCTIONS = {
     "exp": lambda t: t.exp(), "mul": lambda t: t * t.detach(), "square": lambda t: t * t, "pow": lambda t: t**3,
     "number": lambda t: 3 / t, "broadcast": lambda t: t[:, None] * t, "softmax": lambda t: t.softmax(0) * t.detach(),

@@ -23,7 +23,7 @@ WITHOUT_BATCHES = {"masked_select_op", "masked_scatter_backward"}
 
 
 # A transform takes a function of a number that returns a number to be differentiated and further tensors.  It gives a
-# function of the same kind: its number is the derivative, and the one it was given stands first among the others.
+# function of the same form: its number is the derivative, and the one it was given stands first among the others.
 
 
 def by_grad(function):
@@ -181,8 +181,8 @@ SELECTING = {
 #: and such as have not.
 OTHERS = {
     "a mask that all examples have in common": lambda x: x.sum() * NUMBERS[NUMBERS[:, 0] < 6, x.argsort()[:2]],
-    "assignment to places": lambda x: overwritten(x, x.argsort()[:2], x[:2]),
-    "assignment to one place": lambda x: overwritten(x, x.argmax(), 2.0),
+    "assignment to indices": lambda x: overwritten(x, x.argsort()[:2], x[:2]),
+    "assignment to one index": lambda x: overwritten(x, x.argmax(), 2.0),
     "searchsorted": lambda x: (x**3)[numgrad.searchsorted(x.sort()[0], x)],
     "bucketize": lambda x: (x**3)[numgrad.bucketize(x, x.sort()[0])],
     "histc": lambda x: x**3 * numgrad.histc(x, 4, 0, 4),

@@ -139,7 +139,7 @@ def derivatives_around_vmap(torch):
     return [*results, slope, torch.autograd.grad(slope.sum(), leaf)]
 
 
-# -- in place, at places, in several types ------------------------------------------------------------------------
+# -- in place, at indices, in several types ------------------------------------------------------------------------
 
 
 def changes_in_place(torch):
@@ -189,7 +189,7 @@ def changes_in_place(torch):
     return [*results, z]
 
 
-def places(torch):
+def indices(torch):
     f = transforms(torch)
     x, i = numbers(torch, 3, 4, 5), torch.tensor([[0, 2], [1, -1], [3, 0]])
     j = torch.tensor([[1, 1], [2, 0], [4, 3]])
@@ -352,7 +352,7 @@ def compare(function):
     "function",
     [
         layers_for_each_example, embedding_and_attention, an_ensemble, jacobians, vmap_in_vmap,
-        derivatives_around_vmap, changes_in_place, places, types, functions,
+        derivatives_around_vmap, changes_in_place, indices, types, functions,
     ],
 )
 def test_programs(function):

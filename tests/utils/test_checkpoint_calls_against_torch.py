@@ -292,10 +292,10 @@ def sequences(m, show):
 
 @program
 def sequences_of_modules(m, show):
-    for kind in (m.nn.Sequential, m.nn.ModuleList):
+    for container in (m.nn.Sequential, m.nn.ModuleList):
         m.manual_seed(0)
         layers = [m.nn.Linear(3, 3), m.nn.Dropout(0.5), m.nn.Tanh(), m.nn.Linear(3, 2)]
-        model = kind(*layers) if kind is m.nn.Sequential else kind(layers)
+        model = container(*layers) if container is m.nn.Sequential else container(layers)
         model.double()
         x = m.rand(4, 3, dtype=m.float64, requires_grad=True)
         y = m.utils.checkpoint.checkpoint_sequential(model, 3, x, use_reentrant=False, preserve_rng_state=True)

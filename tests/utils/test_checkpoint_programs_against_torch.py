@@ -167,8 +167,8 @@ class Context:
     def __enter__(self):
         self.log.append(f"enter {self.name}")
 
-    def __exit__(self, kind, error, trace):
-        self.log.append(f"leave {self.name} {kind is None}")
+    def __exit__(self, error_type, error, trace):
+        self.log.append(f"leave {self.name} {error_type is None}")
 
 
 @program

@@ -1,4 +1,4 @@
-"""Batches from samples: what default_collate makes of each kind, and default_convert of single samples."""
+"""Batches from samples: what default_collate makes of each type, and default_convert of single samples."""
 
 from collections import OrderedDict, UserDict, defaultdict, namedtuple
 
@@ -54,9 +54,9 @@ def test_classes_of_containers_are_kept():
     pair = default_collate([Pair(1, 2), Pair(3, 4)])
     assert isinstance(pair, Pair)
     assert pair.y.tolist() == [2, 4]
-    for kind in (OrderedDict, UserDict, lambda entries: defaultdict(int, entries)):
-        model = kind({"a": 1})
-        result = default_collate([model, kind({"a": 2})])
+    for container in (OrderedDict, UserDict, lambda entries: defaultdict(int, entries)):
+        model = container({"a": 1})
+        result = default_collate([model, container({"a": 2})])
         assert type(result) is type(model)
         assert result["a"].tolist() == [1, 2]
         assert model["a"] == 1

@@ -27,7 +27,7 @@ def plain(value):
 
 
 def outcome(module, program):
-    """What a program gives, what random numbers follow, and the warnings or the kind of the error."""
+    """What a program gives, what random numbers follow, and the warnings or the type of the error."""
     module.manual_seed(11)
     generator = module.Generator().manual_seed(12)
     with warnings.catch_warnings(record=True) as caught:
@@ -85,13 +85,13 @@ def test_samplers(name):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("own", [False, True])
-@pytest.mark.parametrize("kind", ["tensors", "subset", "list"])
-def test_loader(arguments, own, kind):
+@pytest.mark.parametrize("dataset", ["tensors", "subset", "list"])
+def test_loader(arguments, own, dataset):
     def program(m, d, g):
         data = d.TensorDataset(m.arange(10.0), m.arange(20).reshape(10, 2))
-        if kind == "subset":
+        if dataset == "subset":
             data = d.Subset(data, [*range(9, -1, -1)])
-        elif kind == "list":
+        elif dataset == "list":
             data = [{"x": np.full(2, i), "y": (i, str(i))} for i in range(10)]
         loader = d.DataLoader(data, **arguments, **({"generator": g} if own else {}))
         return [list(loader), len(loader), list(loader)]

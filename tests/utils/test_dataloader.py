@@ -1,4 +1,4 @@
-"""DataLoader: batches in order or shuffled, from each kind of data set."""
+"""DataLoader: batches in order or shuffled, from each type of data set."""
 
 import pytest
 
