@@ -7,14 +7,14 @@ __all__ = ["SVG", "boxes", "part"]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def part(svg, kind):
-    """The groups of elements of an SVG that are of a kind: node, group, note."""
+def part(svg, category):
+    """The groups of elements of an SVG of a category: node, group, note."""
     root = ElementTree.fromstring(svg)
-    return [element for element in root.iter(f"{SVG}g") if kind in element.get("class", "").split()]
+    return [element for element in root.iter(f"{SVG}g") if category in element.get("class", "").split()]
 
 
 def boxes(svg):
-    """By the title of each box, in their order, its kind and the lines below the title."""
+    """By the title of each box, in their order, its category and the lines below the title."""
     found = {}
     for element in part(svg, "node"):
         title, *lines = ["".join(text.itertext()) for text in element.iter(f"{SVG}text")]

@@ -146,8 +146,8 @@ def test_info_says_what_a_bug_report_needs(run):
     assert re.match(r"\d+; \d+ of \d+ processors may be used", rows["threads"])
     for library in threadpoolctl.threadpool_info():
         if library["user_api"] == "blas":
-            kind = f"{library['version']} for {library['architecture']}"
-            assert f"{kind}, {library['num_threads']} threads" in rows["BLAS"]
+            build = f"{library['version']} for {library['architecture']}"
+            assert f"{build}, {library['num_threads']} threads" in rows["BLAS"]
     for label in [*others, "C library", "vector mathematics", "compiled for", "threading layer"]:
         assert rows[label]
 

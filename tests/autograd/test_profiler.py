@@ -1,4 +1,4 @@
-"""Profiles: an event for all that was done, with its name, place, times, memory, shapes and stack."""
+"""Profiles: an event for all that was done, with its name, nesting, times, memory, shapes and stack."""
 
 import gc
 import threading
@@ -130,11 +130,11 @@ def test_time_is_in_microseconds():
 def test_compiling_is_counted_apart(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))  # where no kernel is
     text = "def kernel(row):\n    row[0] = 1\n"
-    kind = types.Array(types.int64, 1, "C")
+    array_type = types.Array(types.int64, 1, "C")
     with profile() as prof:
         with record_function("block"), record_function("within"):
-            compile_kernel("unheard_of", lambda: text, [kind], FACTS)
-        compile_kernel("unheard_of", lambda: text + "    row[1] = 0\n", [kind], FACTS)
+            compile_kernel("unheard_of", lambda: text, [array_type], FACTS)
+        compile_kernel("unheard_of", lambda: text + "    row[1] = 0\n", [array_type], FACTS)
     block, within, alone = prof.function_events
     (compilation,) = within.compilations
     took = compilation.time_range.elapsed_us()

@@ -82,7 +82,7 @@ def test_a_table():
 
 def rows(text):
     lines = text.splitlines()
-    first, last = [place for place, line in enumerate(lines) if line.startswith("--")][1:]
+    first, last = [index for index, line in enumerate(lines) if line.startswith("--")][1:]
     return [line.split()[0] for line in lines[first + 1 : last]]
 
 

@@ -171,8 +171,8 @@ class Cube(numgrad.autograd.Function):
 
 def test_functions_of_the_user():
     x = leaf(1.0)
-    kind, lines = boxes(draw(Cube.apply(x)).svg)["CubeBackward"]
-    assert kind == "function"
+    category, lines = boxes(draw(Cube.apply(x)).svg)["CubeBackward"]
+    assert category == "function"
     assert lines == ["a Function of your own", "saved", "saved_tensors[0] = x [1]"]
 
 

@@ -21,7 +21,7 @@ def frees(total):
 
 
 def at(function, line):
-    """A pattern for a place in this file."""
+    """A pattern for a location in this file."""
     return rf'  File "{re.escape(__file__)}", line \d+, in {function}\n    {re.escape(line)}'
 
 
@@ -92,8 +92,8 @@ def test_who_made_it_where_operations_are_watched(x):
         copied = made.clone()
         constant = Fixed.apply(x)
         assert explain(x * 2)["requires_grad"].startswith("True")
-    place = at("unrecorded", "return x * 2")
-    pattern = rf"False. It was made by 'mul', under no_grad\(\), here:\n{place}"
+    line = at("unrecorded", "return x * 2")
+    pattern = rf"False. It was made by 'mul', under no_grad\(\), here:\n{line}"
     assert re.match(pattern, explain(made)["requires_grad"])
     assert "It was made by 'clone', from operands that require no gradient, here:" in explain(copied)["requires_grad"]
     assert "It was made by 'Fixed', which has no derivative, here:" in explain(constant)["requires_grad"]
@@ -139,8 +139,8 @@ def test_why_a_leaf_has_none(x):
     assert "ExpBackward0 would send it one, but no backward pass has come by there" in explain(x)["grad"]
     grad(y.sum(), x)
     text = explain(x)["grad"]
-    place = at(".*", "grad(y.sum(), x)")
-    assert re.search(rf"A backward pass has gone through ExpBackward0, begun here:\n{place}", text)
+    line = at(".*", "grad(y.sum(), x)")
+    assert re.search(rf"A backward pass has gone through ExpBackward0, begun here:\n{line}", text)
     assert "autograd.grad() and backward(inputs=...) do not" in text
     del y
     assert "No recorded operation that still exists" in explain(x)["grad"]
@@ -240,8 +240,8 @@ def test_what_lies_behind_and_who_freed_it(x):
     assert explain(x)["graph"] == "nothing lies behind it."
     frees(total)
     text = explain(y)["graph"]
-    place = at("frees", "total.backward()")
-    assert re.search(rf"What ExpBackward0 and MulBackward0 had saved was freed here:\n{place}", text)
+    line = at("frees", "total.backward()")
+    assert re.search(rf"What ExpBackward0 and MulBackward0 had saved was freed here:\n{line}", text)
     with pytest.raises(RuntimeError, match="a second time"):
         y.sum().backward()
 
@@ -303,8 +303,8 @@ def test_memory(x):
     assert explain(view)["memory"].endswith(", changed in place 2 times (its version is 2).")
     with set_detect_anomaly(True):
         base.mul_(3)
-    place = at(".*", "base.mul_(3)")
-    assert re.search(rf"3 times \(its version is 3\), the last time here:\n{place}", explain(view)["memory"])
+    line = at(".*", "base.mul_(3)")
+    assert re.search(rf"3 times \(its version is 3\), the last time here:\n{line}", explain(view)["memory"])
     assert explain(inference(x))["memory"] == "its own, without a version."
     detached = x.detach()
     assert explain(detached)["memory"].startswith("shared with another tensor (tensor of shape [2], float32, a leaf)")

@@ -42,7 +42,7 @@ def test_a_node_is_drawn(shown):
         forms = shown(node)
         assert set(forms) <= {"text/plain", "image/svg+xml", "text/vnd.mermaid"}
         assert forms["text/plain"] == f"<{type(node).__name__} at {id(node):#x}>"
-        picture = next(form for kind, form in forms.items() if kind != "text/plain")
+        picture = next(form for mimetype, form in forms.items() if mimetype != "text/plain")
         assert node.name().rpartition("::")[2] in picture
 
 

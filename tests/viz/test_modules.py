@@ -40,7 +40,7 @@ def captions(drawing):
 
 
 def folded(drawing):
-    return [title for title, (kind, _) in boxes(drawing.svg).items() if kind == "module"]
+    return [title for title, (category, _) in boxes(drawing.svg).items() if category == "module"]
 
 
 def small():

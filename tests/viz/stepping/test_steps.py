@@ -99,12 +99,12 @@ def test_gradients_are_those_that_grad_finds():
     hidden = model[0](x)
     middle = model[1](hidden)
     loss = (model[2](middle) ** 2).mean()
-    places = [hidden, middle, *model.parameters()]
-    expected = numgrad.autograd.grad(loss, places, retain_graph=True)
+    inputs = [hidden, middle, *model.parameters()]
+    expected = numgrad.autograd.grad(loss, inputs, retain_graph=True)
     arrived = {step.node: step.gradients[0] for step in backward_steps(loss, retain_graph=True)}
     nodes = {node.variable: node for node in arrived if isinstance(node, AccumulateGrad)}
-    for place, gradient in zip(places, expected, strict=True):
-        assert same(arrived[place.grad_fn or nodes[place]], gradient)
+    for input, gradient in zip(inputs, expected, strict=True):
+        assert same(arrived[input.grad_fn or nodes[input]], gradient)
     loss.backward()  # the graph was kept
 
 
