@@ -120,7 +120,7 @@ def test_the_table_of_operations(run):
     assert first.startswith("sum(input, dim=None, keepdim=False")
     assert "sum of all elements" in summary
     assert [line for line in entries if not line.startswith(" ")] == [
-        "sum_all(input, kind=None)  SumBackward0", "sum_dims(input, dims, keepdim, kind=None)  SumBackward1",
+        "sum_all(input, dtype=None)  SumBackward0", "sum_dims(input, dims, keepdim, dtype=None)  SumBackward1",
     ]
     unknown = run("ops", "tanhh")
     assert unknown.returncode == 1

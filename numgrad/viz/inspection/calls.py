@@ -207,7 +207,7 @@ def _runner(node: Any, values: dict[str, Any]) -> Any:
 def _operands(node: Any, missing: list[str]) -> dict[str, Any]:
     """What the operation was called with, as far as the node has it: tensors that it did not save are ones."""
     with no_grad():
-        op, saved = node.op, {**node.constants, **node.unpack(), "kind": node.layout.type.dtype}
+        op, saved = node.op, {**node.constants, **node.unpack(), "dtype": node.layout.type.dtype}
     pointwise = isinstance(node, PointwiseNode)
     differentiable = op.inputs if pointwise else getattr(op, "differentiable", ())
     edges = dict(zip(differentiable, node.edges, strict=False))
