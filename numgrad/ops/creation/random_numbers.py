@@ -20,6 +20,7 @@ from ..batching.physical import like_examples
 from ..memory.copying import convert, empty_of, write
 from ..memory.overwriting import FillBackward2, OverwriteCall
 from ..table.op import attach, check_tensors, named, public
+from ..table.operands import not_implemented
 from ..table.out import is_plain
 from ..table.recording import node_class
 from .factories import EMPTY, as_size, chosen_type, finished, laid_out_as, layout_like, plan_of
@@ -43,7 +44,7 @@ def _random(
 ) -> Tensor:
     size, type = layout.shape, layout.type
     if type.dtype.kind in "bi":
-        raise NotImplementedError(f'"{draw}" not implemented for \'{type.dtype.legacy}\' (shape {list(size)})')
+        raise not_implemented(draw, layout)
     source = random.given_or_default(generator, type.device)
     if layout.size < SMALL and not type.dtype.is_complex:
         return finished(tensor_of(layout, getattr(source, draw)(layout.size, type.numpy)), requires_grad, pinned)
@@ -224,7 +225,7 @@ def _drawn_in_row(input: Tensor, draw: str, first: float, second: float) -> bool
 def check_floating(input: Tensor, name: str, complex: bool = False) -> None:
     dtype = input._layout.type.dtype
     if not (dtype.is_floating_point or (complex and dtype.is_complex)):
-        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy}' (shape {list(input.shape)})")
+        raise not_implemented(name, input._layout)
 
 
 # "from" is a keyword of Python's, but a parameter of PyTorch's: hence the **kwargs.

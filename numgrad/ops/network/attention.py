@@ -18,6 +18,7 @@ from ..reductions.axes import Prepared
 from ..shapes.dimensions import transpose_op
 from ..table.composition import differentiated_as
 from ..table.op import public
+from ..table.operands import not_implemented
 from ..table.planned import planned
 from .dropout import dropout
 from .softmax import safe_softmax, softmax_backward
@@ -110,9 +111,7 @@ def attention_op(query: Layout, key: Layout, value: Layout, is_causal: bool, sca
         NotImplementedError: they are not of floating-point numbers.
     """
     if not query.type.dtype.is_floating_point:
-        raise NotImplementedError(
-            f"\"flash_attention\" not implemented for '{query.type.dtype.legacy}' (shape {list(query.shape)})"
-        )
+        raise not_implemented("flash_attention", query)
     fused = _has_kernel(query, key)
     out, sums = _like(query) if fused else layout_of(query.type, query.shape), layout_of(query.type, query.shape[:3])
     backend = query.type.backend

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ...core.tensor import Tensor
 from ..batching.physical import like_examples
 from ..creation.distributions import bernoulli_, kept_
 from ..creation.factories import empty, empty_like, zeros
 from ..pointwise.arithmetic import add, div, mul
-from ..table.op import public
+from ..table.op import named, public
 
 #: The limit of the self-normalizing activation for very negative numbers, without its sign.
 _ALPHA = 1.7580993408473766
@@ -23,7 +24,9 @@ def _channels(input: Tensor) -> Tensor:
     return like_examples(input, empty((*shape[:2], *[1] * (len(shape) - 2)), dtype=input.dtype, device=input.device))
 
 
-def _dropped(input: Tensor, p: float, train: bool, *, feature: bool, alpha: bool, inplace: bool) -> Tensor:
+def _dropped(
+    input: Tensor, p: float, train: bool, *, inplace: bool, feature: bool = False, alpha: bool = False
+) -> Tensor:
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
     if p == 0 or not train or not input._layout.size:
@@ -46,8 +49,21 @@ def _dropped(input: Tensor, p: float, train: bool, *, feature: bool, alpha: bool
     return (add.inplace if inplace else add)(times(input, mul(kept, scale)), shift)
 
 
-@public(method=False)
-def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+def _forms(name: str, doc: str, **how: bool) -> tuple[Any, Any]:
+    """The public function ``name``, and that which overwrites its input."""
+
+    def drop(input: Tensor, p: float, train: bool) -> Tensor:
+        return _dropped(input, p, train, inplace=False, **how)
+
+    def drop_(input: Tensor, p: float, train: bool) -> Tensor:
+        return _dropped(input, p, train, inplace=True, **how)
+
+    in_place = named(drop_, f"{name}_", f":func:`{name}` in place.")
+    return public(named(drop, name, doc), method=False), public(in_place, method=False)
+
+
+dropout, dropout_ = _forms(
+    "dropout",
     """Each element, while training, 0 with probability ``p`` and divided by ``1 - p`` otherwise.
 
     Args:
@@ -57,50 +73,20 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
     Raises:
         RuntimeError: ``p`` is no probability, or the input is not of floating-point numbers.
-    """
-    return _dropped(input, p, train, feature=False, alpha=False, inplace=False)
-
-
-@public(method=False)
-def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """:func:`dropout` in place."""
-    return _dropped(input, p, train, feature=False, alpha=False, inplace=True)
-
-
-@public(method=False)
-def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """:func:`dropout` of whole channels: all of ``input[n, c]`` together."""
-    return _dropped(input, p, train, feature=True, alpha=False, inplace=False)
-
-
-@public(method=False)
-def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """:func:`feature_dropout` in place."""
-    return _dropped(input, p, train, feature=True, alpha=False, inplace=True)
-
-
-@public(method=False)
-def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """,
+)
+feature_dropout, feature_dropout_ = _forms(
+    "feature_dropout", ":func:`dropout` of whole channels: all of ``input[n, c]`` together.", feature=True
+)
+alpha_dropout, alpha_dropout_ = _forms(
+    "alpha_dropout",
     """Dropout for self-normalizing networks: what is dropped becomes the activation's limit, not 0.
 
     The result is scaled and shifted to keep mean 0 and variance 1. Arguments and errors are those of :func:`dropout`.
-    """
-    return _dropped(input, p, train, feature=False, alpha=True, inplace=False)
-
-
-@public(method=False)
-def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """:func:`alpha_dropout` in place."""
-    return _dropped(input, p, train, feature=False, alpha=True, inplace=True)
-
-
-@public(method=False)
-def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """:func:`alpha_dropout` of whole channels: all of ``input[n, c]`` together."""
-    return _dropped(input, p, train, feature=True, alpha=True, inplace=False)
-
-
-@public(method=False)
-def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """:func:`feature_alpha_dropout` in place."""
-    return _dropped(input, p, train, feature=True, alpha=True, inplace=True)
+    """,
+    alpha=True,
+)
+feature_alpha_dropout, feature_alpha_dropout_ = _forms(
+    "feature_alpha_dropout", ":func:`alpha_dropout` of whole channels: all of ``input[n, c]`` together.", feature=True,
+    alpha=True,
+)

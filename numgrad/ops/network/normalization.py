@@ -149,9 +149,8 @@ def _check_shape(name: str, input: Layout, shape: tuple[int, ...], **arguments: 
             f"Given normalized_shape={list(shape)}, expected input with shape [*, "
             f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
         )
-    dtype = input.type.dtype
-    if not dtype.is_floating_point:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.legacy}' (shape {list(input.shape)})")
+    if not input.type.dtype.is_floating_point:
+        raise not_implemented(name, input)
 
 
 @public(method=False)

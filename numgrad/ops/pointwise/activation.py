@@ -73,11 +73,6 @@ def _(grad, input, min_val, max_val):
     return hardtanh_backward(grad, input, min_val=min_val, max_val=max_val)
 
 
-@hardtanh_backward.gradient("input")
-def _(grad):
-    return 0
-
-
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """``min(max(input, min_val), max_val)``; at the two bounds the derivative is 0.
 
@@ -147,11 +142,6 @@ def _(grad, input, lambd):
     return hardshrink_backward(grad, input, lambd=lambd)
 
 
-@hardshrink_backward.gradient("input")
-def _(grad):
-    return 0
-
-
 softshrink_backward = overload(hardshrink_backward, "SoftshrinkBackwardBackward0")
 
 
@@ -205,11 +195,6 @@ def _(grad, input, negative_slope):
     return leaky_relu_backward(grad, input, negative_slope=negative_slope)
 
 
-@leaky_relu_backward.gradient("input")
-def _(grad):
-    return 0
-
-
 _leaky_relu_in_place = overload(leaky_relu_op, "LeakyReluBackward1")
 _rrelu = overload(leaky_relu_op, "RreluWithNoiseBackward0")
 _rrelu_in_place = overload(leaky_relu_op, "RreluWithNoiseBackward1")
@@ -254,6 +239,9 @@ def _(grad, input, weight):
     return prelu_backward(grad, input, weight)
 
 
+@hardtanh_backward.gradient("input")
+@hardshrink_backward.gradient("input")
+@leaky_relu_backward.gradient("input")
 @prelu_backward.gradient("input")
 def _(grad):
     return 0

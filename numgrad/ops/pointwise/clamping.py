@@ -13,6 +13,7 @@ from ...core.types import bool_
 from ..table.callables import of_tensors, overload
 from ..table.elementwise import pointwise
 from ..table.op import public
+from ..table.operands import not_implemented
 from ..table.promotion import LARGEST_FLOAT32, check_fits, result_dtype
 from .comparison import isnan, where
 
@@ -23,30 +24,22 @@ def maximum_op(input, other):
     return scalar.maximum(input, other)
 
 
-@maximum_op.gradient("input")
-def _(grad, input, other):
-    return where(input == other, grad / 2, where(input < other, 0, grad))
-
-
-@maximum_op.gradient("other")
-def _(grad, input, other):
-    return where(input == other, grad / 2, where(input > other, 0, grad))
-
-
 @pointwise("MinimumBackward0", inplace=False, export=False)
 def minimum_op(input, other):
     """The smaller of two numbers; NaN if either is NaN."""
     return scalar.minimum(input, other)
 
 
-@minimum_op.gradient("input")
-def _(grad, input, other):
-    return where(input == other, grad / 2, where(input > other, 0, grad))
-
-
+@maximum_op.gradient("input")
 @minimum_op.gradient("other")
 def _(grad, input, other):
     return where(input == other, grad / 2, where(input < other, 0, grad))
+
+
+@maximum_op.gradient("other")
+@minimum_op.gradient("input")
+def _(grad, input, other):
+    return where(input == other, grad / 2, where(input > other, 0, grad))
 
 
 @pointwise("FmaxBackward0", inplace=False, export=False)
@@ -172,7 +165,7 @@ def _bounded(op: Any, inplace: bool, input: Tensor, *bounds: Any) -> Tensor:
         dtype = result_dtype([input, *bounds])
         if dtype is bool_:
             name = op.op.name.replace("_op", "_scalar_cpu")
-            raise NotImplementedError(f"\"{name}\" not implemented for 'Bool' (shape {list(input.shape)})")
+            raise not_implemented(name, input._layout, dtype="Bool")
         for bound in bounds:
             if not isinstance(bound, Tensor):
                 check_fits(bound, dtype)

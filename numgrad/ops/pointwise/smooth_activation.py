@@ -16,6 +16,7 @@ from ..table.callables import overload
 from ..table.elementwise import pointwise
 from ..table.lookup import lookup
 from ..table.op import composite, public
+from ..table.operands import not_implemented
 from ..table.planned import planned
 from .activation import activated, inplace_form
 from .arithmetic import abs, div, mul, sub
@@ -237,12 +238,12 @@ def glu(input: Layout, dim: int = -1) -> Any:
     Raises:
         RuntimeError: the dimension's size is odd.
     """
-    shape, dtype = input.shape, input.type.dtype
+    shape = input.shape
     if not shape:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     dim = normal_dim(dim, len(shape))
     if shape[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
-    if not dtype.is_floating_point:
-        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{dtype.legacy}' (shape {list(shape)})")
+    if not input.type.dtype.is_floating_point:
+        raise not_implemented("glu_cpu", input)
     return glu_op, (dim,)
