@@ -30,7 +30,7 @@ class Watcher:
     is_mode = False
 
     def before(self, call: Any) -> Any:
-        """An operation, given as a call (see ``numgrad.ops.table.transforms``), is about to be done.
+        """An operation, given as a call (see ``calls``), is about to be done.
 
         Its result is handed to ``after`` or ``failed``.
         """

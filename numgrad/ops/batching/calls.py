@@ -242,7 +242,7 @@ def change(call: ChangeCall, level: Batched) -> Tensor:
     _check_room(level, call.target, call.args[1:], f"aten::{op.name.removesuffix('_op')}_")
     target = _own(level, call.target, call.args)
     args = _all_lifted(level, (target, *call.args[1:]))
-    check_in_place(*[args[place] for place in op.positions if args[place] is not None])
+    check_in_place(*[args[position] for position in op.positions if args[position] is not None])
     entry, operands = op.entry(args, True)
     pending = begin(entry, operands, target)
     done, _ = _done(op, level, args)

@@ -1,4 +1,4 @@
-"""What kinds of arguments a function takes, as its annotations declare, and the error for one of another kind.
+"""The types of arguments that a function takes, as its annotations declare, and the error for one of another type.
 
 A call that is right is not looked at.  Only when one has failed are its arguments held against the declaration: if one
 does not fit, that is what is said, in PyTorch's words, whatever the wrong argument has led to.
@@ -51,7 +51,7 @@ Dims = Annotated[tuple[int, ...], Argument(int | Sequence[int], normal_dims, dim
 SomeDims = Annotated[tuple[int, ...], Argument(int | Sequence[int], _some_dims, dimension=True)]
 
 #: A dtype, or None for that which comes of the input.
-DType = Annotated[dtype | None, Argument(Any, lambda kind, rank: None if kind is None else to_dtype(kind))]
+DType = Annotated[dtype | None, Argument(Any, lambda value, rank: None if value is None else to_dtype(value))]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -70,7 +70,7 @@ def tensors_checked(function: _Function) -> _Function:
 def checked(
     function: _Function, name: str | None = None, *, method: bool = False, tensors: bool = False
 ) -> _Function:
-    """Decorate a function: when it fails and an argument is of a kind that it does not declare, TypeError says so.
+    """Decorate a function: when it fails and an argument is of a type that it does not declare, TypeError says so.
 
     Args:
         name: what the error calls it, if that is another name than its own.
@@ -94,7 +94,7 @@ def check_arguments(
     function: Callable[..., Any], name: str, args: Sequence[Any], kwargs: Mapping[str, Any], *, method: bool = False,
     tensors: bool = False,
 ) -> None:
-    """Raise if an argument is of a kind that the function does not declare; see :func:`checked`.
+    """Raise if an argument is of a type that the function does not declare; see :func:`checked`.
 
     Raises:
         TypeError: one is; it says which, at which position, what it must be and what it is.
@@ -104,17 +104,17 @@ def check_arguments(
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return  # too many or too few: the call itself has failed, and said so
-    kinds = argument_types(function)
-    place = 1 - method
+    annotations = argument_types(function)
+    position = 1 - method
     for parameter, value in given.items():
         how = signature.parameters[parameter].kind
         if how is inspect.Parameter.VAR_KEYWORD:
             continue
         for one in value if how is inspect.Parameter.VAR_POSITIONAL else (value,):
-            kind = kinds.get(parameter, Any)
-            if not _fits(one, kind) and not (tensors and {Tensor, int}.isdisjoint(_alternatives(kind))):
-                raise wrong_kind(name, parameter, None if parameter in kwargs else place, kind, one) from None
-            place += 1
+            annotation = annotations.get(parameter, Any)
+            if not _fits(one, annotation) and not (tensors and {Tensor, int}.isdisjoint(_alternatives(annotation))):
+                raise wrong_kind(name, parameter, None if parameter in kwargs else position, annotation, one) from None
+            position += 1
 
 
 def bind(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
@@ -153,10 +153,10 @@ def argument_types(function: Callable[..., Any]) -> dict[str, Any]:
     return types
 
 
-def wrong_kind(name: str, parameter: str, position: int | None, kind: Any, value: Any) -> TypeError:
-    """The error for an argument of the function ``name`` that is not of its kind, a type or a union of some."""
+def wrong_kind(name: str, parameter: str, position: int | None, annotation: Any, value: Any) -> TypeError:
+    """The error for an argument of the function ``name`` that is not of its type, or of one of a union."""
     where = f"argument '{parameter}'" + (f" (position {position})" if position else "")
-    for part in _alternatives(kind):
+    for part in _alternatives(annotation):
         if get_origin(part) is Sequence and isinstance(value, tuple | list):
             number = [_fits(one, get_args(part)[0]) for one in value].index(False)
             given = _title(type(value[number]))
@@ -165,34 +165,34 @@ def wrong_kind(name: str, parameter: str, position: int | None, kind: Any, value
             return TypeError(
                 f"{name}(): {where} must be {_title(part)}, but found element of type {given} at pos {number}"
             )
-    wanted = " or ".join([_title(part) for part in _alternatives(kind) if part is not types.NoneType])
+    wanted = " or ".join([_title(part) for part in _alternatives(annotation) if part is not types.NoneType])
     return TypeError(f"{name}(): {where} must be {wanted}, not {_title(type(value))}")
 
 
-def _alternatives(kind: Any) -> tuple[Any, ...]:
-    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
 
 
-def _fits(value: Any, kind: Any) -> bool:
-    """Whether a value is of a kind, as PyTorch takes it: NumPy's numbers and 0-d tensors are numbers, too."""
-    if get_origin(kind) in (Union, types.UnionType):
-        return any(_fits(value, part) for part in get_args(kind))
-    if kind is Any:
+def _fits(value: Any, annotation: Any) -> bool:
+    """Whether a value fits an annotation, as PyTorch takes it: NumPy's numbers and 0-d tensors are numbers, too."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        return any(_fits(value, part) for part in get_args(annotation))
+    if annotation is Any:
         return True
-    if kind in _NUMBERS:
+    if annotation in _NUMBERS:
         if isinstance(value, Tensor):
-            return not value._layout.shape and (kind is not int or value.dtype.kind == "i")
-        return isinstance(value, _NUMBERS[kind]) and not (kind is int and isinstance(value, bool))
-    if get_origin(kind) is Sequence:
+            return not value._layout.shape and (annotation is not int or value.dtype.kind == "i")
+        return isinstance(value, _NUMBERS[annotation]) and not (annotation is int and isinstance(value, bool))
+    if get_origin(annotation) is Sequence:
         return (
             isinstance(value, Sequence) and not isinstance(value, str)
-            and all(_fits(one, get_args(kind)[0]) for one in value)
+            and all(_fits(one, get_args(annotation)[0]) for one in value)
         )
-    kind = Tensor if kind is Layout else get_origin(kind) or kind
-    return isinstance(value, kind) if isinstance(kind, type) else True
+    annotation = Tensor if annotation is Layout else get_origin(annotation) or annotation
+    return isinstance(value, annotation) if isinstance(annotation, type) else True
 
 
-def _title(kind: Any) -> str:
-    if get_origin(kind) is Sequence:
-        return f"tuple of {_title(get_args(kind)[0])}s"
-    return _TITLES.get(kind, getattr(kind, "__name__", str(kind)))
+def _title(annotation: Any) -> str:
+    if get_origin(annotation) is Sequence:
+        return f"tuple of {_title(get_args(annotation)[0])}s"
+    return _TITLES.get(annotation, getattr(annotation, "__name__", str(annotation)))

@@ -119,22 +119,22 @@ def changing(op: Any) -> Callable[..., Tensor]:
         if numbers or len(others) != 1:
             return general(input, *others, **numbers)
         (other,) = others
-        kind = other.__class__
+        cls = other.__class__
         try:
             layout = input._layout
-            entry = recent[layout, kind if kind in NUMBERS else other._layout, layout]
+            entry = recent[layout, cls if cls in NUMBERS else other._layout, layout]
         except (KeyError, AttributeError):
             return general(input, other)
         if state.mode > ORDINARY:
             return general(input, other)
-        if kind not in NUMBERS:
+        if cls not in NUMBERS:
             if other._storage is input._storage:
                 check_overlap(input, other)
             if other._requires_grad:
                 check_writable(input, other)
                 return change(entry, (input, other), input)
         if input._requires_grad or input._view is not None or input._counter.__class__ is not list:
-            check_writable(input, other) if kind not in NUMBERS else check_writable(input)
+            check_writable(input, other) if cls not in NUMBERS else check_writable(input)
             return change(entry, (input, other), input)
         entry.launch(input, other, input)
         input._counter[0] += 1

@@ -64,10 +64,10 @@ def binary(op: Any, operands: tuple[type, ...] | None = None) -> Callable[[Any, 
         return several(op)
 
     def call(input, other):
-        kind = other.__class__
+        cls = other.__class__
         try:
-            if kind is float or kind is int:
-                entry = recent[input._layout, kind]
+            if cls is float or cls is int:
+                entry = recent[input._layout, cls]
                 needs = 0
             else:
                 entry = recent[input._layout, other._layout]

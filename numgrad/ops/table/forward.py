@@ -154,9 +154,9 @@ def _by_linearity(op: Any, args: Sequence[Any], tangents: list[Any]) -> Any:
         filled = [filled_of(x._layout.shape, 0, x._layout.type) if t is None else t for x, t in pairs]
         return op(tuple(filled), *args[1:])
     total = None
-    for place in op.positions:
-        if tangents[place] is not None:
-            term = op(*args[:place], tangents[place], *args[place + 1 :])
+    for position in op.positions:
+        if tangents[position] is not None:
+            term = op(*args[:position], tangents[position], *args[position + 1 :])
             total = term if total is None else add(total, term)
     return total
 

@@ -88,11 +88,11 @@ class _Unseen:
         self.name = resolve.__name__ + "_" * in_place
 
     def check(self, args: Any, keywords: Any) -> None:
-        """Raise if an argument is of a kind that the function does not declare."""
+        """Raise if an argument is of a type that the function does not declare."""
         check_arguments(self.resolve, self.name, args, keywords, method=self.method)
 
     def numbers_in(self, args: Any) -> list[int]:
-        """The positions of tensors that are in the place of numbers."""
+        """The positions of tensors that stand for numbers."""
         positional = _for_tensors(self.resolve)[0]
         return [
             position for position, value in enumerate(args)
@@ -181,15 +181,15 @@ def _looked_up(
             rest: Any = others
             position = 0
             for value in others:
-                kind = value.__class__
-                if kind is not int:
-                    if kind is Tensor or isinstance(value, Tensor):
+                cls = value.__class__
+                if cls is not int:
+                    if cls is Tensor or isinstance(value, Tensor):
                         part = value._layout
                         if operands is None:
                             operands = [input]
                         operands.append(value)
                     else:
-                        part = _typed(kind, value)
+                        part = _typed(cls, value)
                     if part is not value:
                         if rest is others:
                             rest = [*others]
@@ -199,15 +199,15 @@ def _looked_up(
                 rest = [*rest]
                 last = -1
                 for keyword, value in keywords.items():
-                    kind = value.__class__
+                    cls = value.__class__
                     if keyword == "out":
                         return unseen.in_order((input, *others), keywords)
-                    if kind is int:
+                    if cls is int:
                         rest += keyword, value
-                    elif kind is bool:
-                        rest += keyword, kind, value
+                    elif cls is bool:
+                        rest += keyword, cls, value
                     elif not isinstance(value, Tensor):
-                        rest += keyword, _typed(kind, value)
+                        rest += keyword, _typed(cls, value)
                     elif _for_tensors(resolve)[1].get(keyword, -1) > last:
                         last = _for_tensors(resolve)[1][keyword]
                         rest += keyword, value._layout
@@ -290,20 +290,20 @@ def _described(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _typed(kind: type, value: Any) -> Any:
-    """What tells a value from those that are equal to it, but of another kind: 1.0 and True from 1."""
-    if kind is tuple or kind is list or kind is Size:
+def _typed(cls: type, value: Any) -> Any:
+    """What tells a value from those that are equal to it, but of another class: 1.0 and True from 1."""
+    if cls is tuple or cls is list or cls is Size:
         for one in value:
             if one.__class__ is not int:
-                return (kind, *[_typed(one.__class__, one) for one in value])
-        return value if kind is tuple else (kind, *value)
-    if value is None or kind is int or kind is dtype:
+                return (cls, *[_typed(one.__class__, one) for one in value])
+        return value if cls is tuple else (cls, *value)
+    if value is None or cls is int or cls is dtype:
         return value
-    if kind is float:
-        return kind, value.hex()  # which tells 0.0 from -0.0, and knows NaN again
-    if kind is bool or kind is str:
-        return kind, value
+    if cls is float:
+        return cls, value.hex()  # which tells 0.0 from -0.0, and knows NaN again
+    if cls is bool or cls is str:
+        return cls, value
     if isinstance(value, np.generic):
         plain = value.item()
-        return kind, _typed(plain.__class__, plain)
+        return cls, _typed(plain.__class__, plain)
     return []  # which has no hash, as the value may be another later

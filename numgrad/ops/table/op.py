@@ -1,6 +1,6 @@
 """The op table: what an operation is, and how one is recorded.
 
-Everything about an operation stands in one place.  A function, decorated, computes it; rules decorated with
+Everything about an operation is in one file.  A function, decorated, computes it; rules decorated with
 ``.gradient("input")`` say how the gradient of one input comes from that of the output.  From these the table
 makes the public function, the method, the node class and, for pointwise operations, the kernels.
 
@@ -163,7 +163,7 @@ def public(
 ) -> Any:
     """Decorate what users call and no declaration of an operation gives: it is exported under its own name.
 
-    When it fails and an argument is of a kind that it does not declare, that is what is said.
+    When it fails and an argument is of a type that it does not declare, that is what is said.
 
     Args:
         export: whether there is any of the next; ``nn.functional`` may have it alone.
