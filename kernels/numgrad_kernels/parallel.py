@@ -124,6 +124,24 @@ def parallel_for(typing_context: Any, function: Any, count: Any, arguments: Any)
     return types.void(function, types.int64, arguments), generate
 
 
+@intrinsic
+def call(typing_context: Any, function: Any, arguments: Any) -> Any:
+    """``function(*arguments)``, which returns nothing and stays a function of its own in the kernel's machine code.
+
+    In the code around it LLVM would lose sight of which strides are known.
+    """
+    own = types.void(*map(types.unliteral, arguments.types))  # type: ignore[attr-defined]
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        compiled = _compiled_within(context, function.dispatcher.py_func, own)
+        context.active_code_library.get_function(compiled.llvm_func_name).add_function_attribute("noinline")
+        given = cgutils.unpack_tuple(builder, values[1])
+        context.call_internal_no_propagate(builder, compiled, own, given)
+        return context.get_dummy_value()
+
+    return types.void(function, arguments), generate
+
+
 def _compiled_within(context: Any, function: Any, signature: Any) -> Any:
     """The descriptor of a function whose code becomes part of the library that is being made.
 

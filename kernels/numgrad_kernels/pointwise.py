@@ -28,14 +28,11 @@ BLOCK = 4096
 #: Elements that a loop over arrays of any strides takes at once.
 LANES = 64
 
-#: How the innermost function of a kernel is compiled: as the kernel itself is, without wrappers.
-_NJIT = '@njit(error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)'
-
 #: Names that a kernel's text uses itself: no variable may be called so.
 _OWN_NAMES = {
-    *["bool_", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "nest", "njit", "piece", "prange"],
-    *["count", "cuda", "left", "load4", "local_array", "n", "quads", "quotient", "range", "rest", "row", "rows"],
-    *["sizes", "start", "step", "store4", "view"],
+    *["bool_", "call", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "nest", "njit", "piece"],
+    *["count", "cuda", "left", "load4", "local_array", "n", "prange", "quads", "quotient", "range", "rest", "row"],
+    *["rows", "sizes", "start", "step", "store4", "view"],
     *[f"{letter}{axis}" for letter in "in" for axis in range(64)],
     *[np.dtype(code).name for code in np.typecodes["All"]],
     *vars(scalar),
@@ -170,7 +167,7 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", ne
 
     lines = [f'"""{program.name}: one pass over memory, computed in {program.compute}."""', ""]
     if parallel or nest:
-        lines += [f"from numba import njit{', prange' * parallel}"]
+        lines += [f"from numba import njit{', prange' * parallel}", "from numgrad_kernels.parallel import call"]
     constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", " ".join(body))]
     lines += [f"from numpy import {', '.join(dtype_names(program) + constants)}"]
     blocked = "a" in inner and program.compute.kind == "f" and not imports <= _CHEAP
@@ -184,7 +181,7 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", ne
     lines += ["", ""]
 
     if parallel or nest:
-        lines += [_NJIT]
+        lines += ["@njit"]
     lines += [f"def {'loop' if parallel or nest else 'kernel'}({signature}):"]
     for operand in scalars:
         variable = variables[operand.name]
@@ -204,7 +201,7 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", ne
     if parallel:
         lines += _pieces(signature, arrays, outputs[0], rank)
     elif nest:
-        lines += [f"    loop({signature})"]
+        lines += [f"    call(loop, ({signature}))"]
     return "\n".join(lines) + "\n"
 
 
@@ -334,7 +331,7 @@ def _pieces(signature: str, arrays: tuple[str, ...], output: str, rank: int) -> 
         "    for piece in prange((rows + step - 1) // step):",
         "        low = piece * step",
         "        high = min(rows, low + step)",
-        f"        loop({pieces})",
+        f"        call(loop, ({pieces}))",
     ]
 
 

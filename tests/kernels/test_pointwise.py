@@ -194,10 +194,11 @@ def test_a_parallel_kernel_cuts_the_first_dimension_into_fixed_pieces():
         '''"""double: one pass over memory, computed in float32."""
 
 from numba import njit, prange
+from numgrad_kernels.parallel import call
 from numpy import float32
 
 
-@njit(error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+@njit
 def loop(input, out):
     for i0 in range(out.shape[0]):
         for i in range(out.shape[1]):
@@ -211,7 +212,7 @@ def kernel(input, out):
     for piece in prange((rows + step - 1) // step):
         low = piece * step
         high = min(rows, low + step)
-        loop(input[low:high], out[low:high])
+        call(loop, (input[low:high], out[low:high]))
 '''
     )
 
