@@ -24,11 +24,6 @@ def pytest_runtest_protocol():
         gc.unfreeze()
 
 
-def pytest_collection_modifyitems(items):
-    """The longest test comes first: at the end, one process would be alone with it."""
-    items.sort(key=lambda item: "ptx" not in item.path.parts)
-
-
 def pytest_deselected(items):
     if items:
         stash = items[0].config.stash

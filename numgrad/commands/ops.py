@@ -8,7 +8,7 @@ from typing import Any
 
 from numgrad.ops import ops, public_functions
 from numgrad.ops.table.elementwise import Pointwise
-from numgrad.ops.table.formulas import KINDS, formula, rule_formula
+from numgrad.ops.table.formulas import OVERLOAD_SUFFIXES, formula, rule_formula
 from numgrad.ops.table.op import Op, composites
 
 #: How a docstring's paragraph on differences begins.
@@ -31,7 +31,7 @@ def print_ops(names: list[str]) -> bool:
             print(f"{_signature(name, function)}\n    {(inspect.getdoc(function) or '').partition(chr(10))[0]}")
             if name in composites:
                 print("    made of other operations")
-            for op in [op for kind in KINDS for op in known.get(f"{name}_{kind}", ())]:
+            for op in [op for suffix in OVERLOAD_SUFFIXES for op in known.get(f"{name}_{suffix}", ())]:
                 print("\n".join(entry(op)))
         elif name not in known:
             print(f"{name}: the table has no such operation")

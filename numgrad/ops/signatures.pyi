@@ -169,7 +169,7 @@ class Methods:
         ...
 
     def _kept_copy(self, **keywords: Any) -> Tensor:
-        """A copy of a tensor about to be overwritten, in its place in the graph."""
+        """A copy of a tensor about to be overwritten, with its edge in the graph."""
 
     def _primal(self, **keywords: Any) -> Tensor:
         ...

@@ -2,7 +2,7 @@
 
 Such a tensor has the shape, strides and type of one example, and no memory; in ``_mapped`` it has its level and the
 physical tensor, with all examples, the batch being the first dimension.  Operations on it are done on the physical
-tensor (see ``batching``).  It has a place of its own in the graph, for derivatives that are taken inside of ``vmap``;
+tensor (see ``batching``).  It has an edge of its own in the graph, for derivatives that are taken inside of ``vmap``;
 what is differentiated outside is recorded on the physical tensors.  Where derivatives are taken inside by a tensor
 that all examples have in common, that too is mapped, without a batch dimension, to keep the two graphs apart.
 """
@@ -61,7 +61,7 @@ class Batched(Level):
     def adopt(self, tensor: Tensor) -> None:
         """Make a tensor that the function has made, or got from elsewhere, one of this level until that ends.
 
-        What it was so far is then what it stands for, with its place in the graph and its tangents.  With a view goes
+        What it was so far is then what it stands for, with its edge in the graph and its tangents.  With a view goes
         the base, in whose graph changes of the view are recorded; the base's other views follow when they are used.
         """
         view = tensor._view
@@ -114,7 +114,7 @@ class Batched(Level):
 
 
 def _put_in_graph_as(tensor: Tensor, other: Tensor) -> None:
-    """Have a tensor the place in the graph that ``other`` has."""
+    """Give a tensor the edge in the graph that ``other`` has."""
     tensor._edge, tensor._requires_grad, tensor._accumulator = other._edge, other._requires_grad, other._accumulator
 
 
@@ -149,7 +149,7 @@ class _NoMemory:
     def __init__(self, size: int):
         self.size = size
 
-    def item(self, place: int) -> Any:
+    def item(self, index: int) -> Any:
         raise RuntimeError(_ITEM)
 
     def __getattr__(self, name: str) -> Any:
@@ -234,7 +234,7 @@ def physical(tensor: Any) -> Any:
 
 
 def mapped_to(args: Sequence[Any], function: Callable[[Tensor], Any]) -> tuple[Any, ...]:
-    """The arguments with ``function`` of each tensor in its place."""
+    """The arguments with each tensor replaced by ``function`` of it."""
     return tuple([
         function(value) if isinstance(value, Tensor)
         else like_parts(value, mapped_to(value, function)) if isinstance(value, tuple | list)
@@ -245,8 +245,8 @@ def mapped_to(args: Sequence[Any], function: Callable[[Tensor], Any]) -> tuple[A
 
 def like_parts(given: Any, parts: tuple[Any, ...]) -> Any:
     """The parts as a list, tuple or named tuple such as was given."""
-    kind = given.__class__
-    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+    cls = given.__class__
+    return cls(*parts) if hasattr(cls, "_fields") else cls(parts)
 
 
 def unmapped(level: Batched, tensor: Tensor) -> tuple[Tensor, bool]:
@@ -274,7 +274,7 @@ def same_for_all(tensor: Tensor, name: str) -> Tensor:
 
 
 def cut(tensor: Tensor) -> Tensor:
-    """The tensor without its place in the graph that is recorded here; what is recorded below a level stays so."""
+    """The tensor without its edge in the graph that is recorded here; what is recorded below a level stays so."""
     level = batch_level() if state.mode & LEVELS else None
     return tensor.detach() if level is None else lifted(level, tensor)._alias()
 

@@ -55,7 +55,7 @@ def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
         operands[0] = target
     operands = list(_all_lifted(level, operands))
     tensors = tensors_in(operands)
-    compute, kind = op.compute_types(given_of(operands))
+    compute, dtype = op.compute_types(given_of(operands))
     shape = common_shape(given_of(tensors))
     if target is not None:
         check_target(target, operands)
@@ -65,7 +65,7 @@ def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
     with below(level):
         values = [aligned(value, len(shape)) if isinstance(value, Tensor) else value for value in operands]
         # Examples without dimensions count for less.
-        if batched and op.compute_types(given_of(values)) != (compute, kind):
+        if batched and op.compute_types(given_of(values)) != (compute, dtype):
             values = [
                 convert(value, compute) if isinstance(value, Tensor) and name not in op.conditions else value
                 for name, value in zip(op.inputs, values, strict=True)

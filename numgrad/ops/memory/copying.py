@@ -119,17 +119,17 @@ def row_of(tensor: Tensor) -> Any:
     return row
 
 
-def row_reader(layout: Layout | None, kind: dtype | None = None) -> Callable[[Any], Any]:
+def row_reader(layout: Layout | None, dtype: dtype | None = None) -> Callable[[Any], Any]:
     """What gives the elements of a tensor of this layout in order, as the bare row that kernels take; of None, None.
 
-    That is a part of the tensor's memory, if they lie there so, and are of the dtype ``kind``, else a copy.
+    That is a part of the tensor's memory, if they lie there so, and are of the ``dtype``, else a copy.
     """
     if layout is None:
         return lambda nothing: None
     size, own = layout.size, layout.type.dtype
-    if not layout.contiguous or kind not in (None, own):
-        row = layout_of(tensor_type(kind or own, layout.type.device), layout.shape)
-        return row.type.backend.pointwise_launcher(copy_program(own, kind or own), [layout], [row])
+    if not layout.contiguous or dtype not in (None, own):
+        row = layout_of(tensor_type(dtype or own, layout.type.device), layout.shape)
+        return row.type.backend.pointwise_launcher(copy_program(own, dtype or own), [layout], [row])
 
     def read(tensor: Tensor) -> Any:
         storage = tensor._storage
@@ -154,9 +154,9 @@ def filling(target: Layout, number: type) -> Entry:
     """
     entry = writers.find((target, number))
     if entry is None:
-        type, kind = target.type, target.type.dtype
-        launch = type.backend.pointwise_launcher(devices.filler(number, kind.numpy), [None], [target], into=True)
-        limits = None if number is complex else bounds(number, kind)
+        type, dtype = target.type, target.type.dtype
+        launch = type.backend.pointwise_launcher(devices.filler(number, dtype.numpy), [None], [target], into=True)
+        limits = None if number is complex else bounds(number, dtype)
         entry = writers.add((target, number), Entry(None, launch, target, False, limits))
     return entry
 
@@ -205,20 +205,20 @@ def assembler(
 
 def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
     """What makes memory that shows, in the layout ``target``, the elements of a tensor of the layout ``source``."""
-    kind = target.type
-    alike = source.type is kind and source.contiguous and target.contiguous and source.shape == target.shape
-    if alike and target.size < SMALL and kind.device is CPU:
+    type = target.type
+    alike = source.type is type and source.contiguous and target.contiguous and source.shape == target.shape
+    if alike and target.size < SMALL and type.device is CPU:
         read = row_reader(source)
         return lambda tensor: read(tensor).copy()
-    program = copy_program(source.type.dtype, kind.dtype)
+    program = copy_program(source.type.dtype, type.dtype)
     if target.size < STRETCHES_FROM:
-        return kind.backend.pointwise_launcher(program, [source], [target])
+        return type.backend.pointwise_launcher(program, [source], [target])
 
     return assembler(target, [(source, target, 0)])
 
 
 def kept_copy(input: Tensor) -> Tensor:
-    """A copy of a tensor about to be overwritten, in its place in the graph."""
+    """A copy of a tensor about to be overwritten, with its edge in the graph."""
     # Of one that stands for others it is recorded: what it stands for may be differentiated outside of the level.
     clone = clone_op if state.mode & LEVELS and hasattr(input, "_mapped") else clone_op.function
     copy = clone(input)
@@ -241,19 +241,19 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     return input if input._layout.contiguous else contiguous_op(input)
 
 
-def convert(input: Tensor, kind: dtype) -> Tensor:
+def convert(input: Tensor, target: dtype) -> Tensor:
     """The tensor if it has this dtype, else a converted copy."""
     type = input._layout.type
-    if type.dtype is kind:
+    if type.dtype is target:
         return input
     if type.dtype.is_complex:
-        warn_of_loss(type.dtype, kind)
-    return to_type(input, tensor_type(kind, type.device))
+        warn_of_loss(type.dtype, target)
+    return to_type(input, tensor_type(target, type.device))
 
 
-def warn_of_loss(own: dtype, kind: dtype) -> None:
+def warn_of_loss(own: dtype, target: dtype) -> None:
     """Warn if imaginary parts are lost."""
-    if own.is_complex and kind.category in (int64.category, float32.category):
+    if own.is_complex and target.category in (int64.category, float32.category):
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
 
 

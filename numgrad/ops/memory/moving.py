@@ -36,9 +36,9 @@ from .copying import check_memory_format, convert, copier, kept_layout, to_type,
 def move_op(input: Layout, type: TensorType, wait: bool) -> Any:
     """A copy on another device; without ``wait``, pinned memory may still be read or written when there is one."""
     own = input.type
-    kind = type.dtype if type.dtype.itemsize < own.dtype.itemsize else own.dtype  # what is moved should be small
-    dense, read = _dense(input, tensor_type(kind, own.device))
-    arrived, out = [layout_of(t, input.shape, dense.strides) for t in (tensor_type(kind, type.device), type)]
+    smaller = type.dtype if type.dtype.itemsize < own.dtype.itemsize else own.dtype  # what is moved should be small
+    dense, read = _dense(input, tensor_type(smaller, own.device))
+    arrived, out = [layout_of(t, input.shape, dense.strides) for t in (tensor_type(smaller, type.device), type)]
     convert = None if arrived is out else copier(arrived, out)
 
     def launch(tensor: Tensor) -> Any:
@@ -53,9 +53,9 @@ def _(grad, input_layout):
     return move_op(grad, input_layout.type, True)
 
 
-def placed(input: Tensor, place: Device) -> Tensor:
+def placed(input: Tensor, target: Device) -> Tensor:
     """The tensor on another device, its dimensions in the same order in memory, without recording that."""
-    return move_op.function(input, tensor_type(input.dtype, place), True)
+    return move_op.function(input, tensor_type(input.dtype, target), True)
 
 
 def _dense(input: Layout, type: TensorType) -> tuple[Layout, Callable[[Tensor], Any]]:
@@ -112,22 +112,22 @@ def to(
         elif not isinstance(argument, bool | None):
             dtype = argument
     check_memory_format(memory_format)
-    kind = input.dtype if dtype is None else to_dtype(dtype)
+    wanted = input.dtype if dtype is None else to_dtype(dtype)
     if device is not None:
         target = numbered(to_device(device))
         if target is not input.device:
-            warn_of_loss(input.dtype, kind)
-            return move_op(input, tensor_type(kind, target), not non_blocking)
-    result = convert(input, kind)
+            warn_of_loss(input.dtype, wanted)
+            return move_op(input, tensor_type(wanted, target), not non_blocking)
+    result = convert(input, wanted)
     return to_type(input, input._layout.type) if copy and result is input else result
 
 
-def _conversion(kind: dtype) -> Any:
+def _conversion(dtype: dtype) -> Any:
     def method(self: Tensor, memory_format: Any = None) -> Tensor:
         check_memory_format(memory_format)
-        return convert(self, kind)
+        return convert(self, dtype)
 
-    method.__doc__ = f"The tensor as {kind}."
+    method.__doc__ = f"The tensor as {dtype}."
     return method
 
 
@@ -145,8 +145,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         return self._layout.type.name
     if isinstance(dtype, str) and dtype.startswith("torch.") and dtype.endswith("Tensor"):  # which names a device, too
         name = dtype.removeprefix("torch.")
-        place = "cuda" if name.startswith("cuda.") else "cpu"
-        return to(self, dtype=to_dtype(name.removeprefix("cuda.")), device=place, non_blocking=non_blocking)
+        target = "cuda" if name.startswith("cuda.") else "cpu"
+        return to(self, dtype=to_dtype(name.removeprefix("cuda.")), device=target, non_blocking=non_blocking)
     return to(self, dtype=dtype, non_blocking=non_blocking)
 
 
@@ -166,10 +166,10 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 @public(function=False, direct=True)
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor in the memory of a GPU, the current one unless another is named: itself if it lies there."""
-    place = "cuda" if device is None else device
-    if to_device(place).type != "cuda":
-        raise RuntimeError(f"Invalid device, must be cuda device (got {place})")
-    return to(self, device=place, non_blocking=non_blocking, memory_format=memory_format)
+    target = "cuda" if device is None else device
+    if to_device(target).type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device (got {target})")
+    return to(self, device=target, non_blocking=non_blocking, memory_format=memory_format)
 
 
 attach("type", type_)

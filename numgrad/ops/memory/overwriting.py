@@ -221,12 +221,12 @@ def as_number(value: Any) -> Any:
     return plain_number(value)
 
 
-def fitting(value: Any, kind: dtype) -> Any:
-    """The number as a kernel takes it, if ``kind`` can hold it."""
+def fitting(value: Any, target: dtype) -> Any:
+    """The number as a kernel takes it, if ``target`` can hold it."""
     value = as_number(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise OverflowError(f"{value} is too large for a 64-bit integer")
-    check_fits(value, kind)
+    check_fits(value, target)
     return value
 
 

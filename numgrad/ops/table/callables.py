@@ -234,7 +234,7 @@ def overload(call: Any, node: str, *numbers: str) -> Any:
     """The pointwise operation ``call``, recorded by nodes called ``node``; its operands ``numbers`` are such.
 
     PyTorch has nodes of their own for what is done in place, and several functions that share a formula.  Formula,
-    rules and kernels are those of ``call``, and so is the place in the table.
+    rules and kernels are those of ``call``, and so is the entry in the table.
     """
     op: Pointwise = copy.copy(call.op)
     op.node_class = op.make_node_class(node, *numbers)

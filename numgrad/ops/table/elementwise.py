@@ -63,7 +63,7 @@ class Pointwise(Op):
         node: name of the node class.
         result: "same" to compute in the promoted dtype, "float" in a floating-point one, "bool" for a comparison.
         real: whether the result of complex numbers is real, of the dtype of their parts.
-        dtypes: the kinds of dtype that it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
+        dtypes: the categories of dtype that it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
         nondifferentiable: operands that have no gradient.
         conditions: operands that are read as they are and take no part in type promotion.
         baked: for a static number, the values that get a kernel of their own, with the value written into it.
@@ -186,8 +186,8 @@ class Pointwise(Op):
         layouts = [own for own in values if isinstance(own, Layout)]
         message = self.refused.get(compute)
         for own in values:
-            kind = own.type.dtype if isinstance(own, Layout) else number_dtype(own())
-            message = message or self.refused_operands.get(kind)
+            dtype = own.type.dtype if isinstance(own, Layout) else number_dtype(own())
+            message = message or self.refused_operands.get(dtype)
         if message is None and compute.kind not in self.dtypes:
             message = f"\"{self.name.removesuffix('_op')}_cpu\" not implemented for '{compute.legacy}'"
         if message is not None:
@@ -199,17 +199,19 @@ class Pointwise(Op):
             return compute, bool_
         return compute, real_of(compute) if self.real else compute
 
-    def program(self, kinds: Sequence[Any], statics: Mapping[str, Any], compute: dtype, out: dtype) -> devices.Program:
+    def program(
+        self, operand_types: Sequence[Any], statics: Mapping[str, Any], compute: dtype, out: dtype
+    ) -> devices.Program:
         """The kernel description for operands of these dtypes, or numbers of these classes."""
-        key: Any = (tuple(kinds), compute, out)
+        key: Any = (tuple(operand_types), compute, out)
         constants = self.constants(statics)
         if statics is not self.statics:
             key = (key, *[(n, constants.get(n), v.__class__) for n, v in statics.items()])
         program = self.programs.get(key)
         if program is None:
             inputs = [
-                operand(name, kind, name not in self.conditions)
-                for name, kind in zip(self.inputs, kinds, strict=True)
+                operand(name, type, name not in self.conditions)
+                for name, type in zip(self.inputs, operand_types, strict=True)
             ]
             inputs += [
                 devices.Operand(name, constant=value) if name in constants else operand(name, value.__class__, True)
@@ -224,8 +226,8 @@ class Pointwise(Op):
         self, given: Sequence[Any], out: Layout, into: bool = False, compute: dtype | None = None
     ) -> Callable[..., Any]:
         """What computes it of operands of these layouts, or numbers of these classes; in the dtype of the first."""
-        kinds = [own.type.numpy if isinstance(own, Layout) else own for own in given]
-        program = self.program(kinds, self.statics, compute or given[0].type.dtype, out.type.dtype)
+        operand_types = [own.type.numpy if isinstance(own, Layout) else own for own in given]
+        program = self.program(operand_types, self.statics, compute or given[0].type.dtype, out.type.dtype)
         return out.type.backend.pointwise_launcher(program, given, [out], into)
 
     def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
@@ -308,10 +310,10 @@ class Pointwise(Op):
         return entry.layout, (lambda *values: entry.launch(*values, *passed)) if passed else entry.launch
 
     def _for(self, given: Sequence[Any], in_place: bool) -> Pointwise:
-        """The operation that does it for operands of these kinds of numbers."""
+        """The operation that does it for operands of these categories."""
         other = self.complex_entry
-        kinds = [own.type.dtype.kind if isinstance(own, Layout) else "c" if own is complex else "" for own in given]
-        if other is None or "c" not in kinds:
+        letters = [own.type.dtype.kind if isinstance(own, Layout) else "c" if own is complex else "" for own in given]
+        if other is None or "c" not in letters:
             return self
         if self.real and in_place:
             raise RuntimeError(f"In-place {self.name} is not supported for complex tensors.")
@@ -319,18 +321,18 @@ class Pointwise(Op):
 
     def prepare(self, given: Sequence[Any], statics: Mapping[str, Any], into: Layout | None) -> Entry:
         """Decide what a call comes to, by the layouts of its operands, or the classes of numbers."""
-        compute, kind = self.compute_types(given)
+        compute, result = self.compute_types(given)
         if not compute.is_complex:
             check_real(statics)
         shape = common_shape(given)
         if into is None:
-            out = new_layout(given, shape, tensor_type(kind, common_device(given)))
+            out = new_layout(given, shape, tensor_type(result, common_device(given)))
         else:
             out = into
             if shape != out.shape:
                 raise outgrown(out.shape, shape)
-            if kind.category > out.type.dtype.category:
-                raise not_cast(kind, out.type.dtype)
+            if result.category > out.type.dtype.category:
+                raise not_cast(result, out.type.dtype)
             common_device(given, out)
         program = self.program(kinds_passed(given, out), statics, compute, out.type.dtype)
         passed = tuple([i.name for i in program.arguments if i.name in self.statics]) if self.statics else ()

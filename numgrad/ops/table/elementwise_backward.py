@@ -27,7 +27,7 @@ class Rules:
 
     Attributes:
         pattern: for each input what its gradient is: "kernel", "passed" if it is the incoming one, or None.
-        computed: the inputs of the first kind, with their rules.
+        computed: the inputs whose gradients the kernel computes, with their rules.
         names: what the computed rules need besides ``grad`` and the ``constants``.
     """
 
@@ -50,14 +50,14 @@ class Rules:
             self.names += tuple([name for name in names if name not in known])
         self.programs: dict[Any, devices.Program] = {}
 
-    def program(self, kinds: tuple[Any, ...], compute: dtype, outs: Sequence[dtype]) -> devices.Program:
+    def program(self, operand_types: tuple[Any, ...], compute: dtype, outs: Sequence[dtype]) -> devices.Program:
         """The kernel description for a gradient and what was saved, of these dtypes or classes of numbers."""
         op = self.op
-        key = (kinds, compute, tuple(outs))
+        key = (operand_types, compute, tuple(outs))
         program = self.programs.get(key)
         if program is None:
             names = ("grad", *self.names)
-            inputs = [operand(n, kind, n not in op.conditions) for n, kind in zip(names, kinds, strict=True)]
+            inputs = [operand(n, type, n not in op.conditions) for n, type in zip(names, operand_types, strict=True)]
             inputs += [devices.Operand(name, constant=value) for name, value in self.constants.items()]
             outputs = [(f"grad_{op.inputs[i]}", out.numpy) for i, out in zip(self.computed, outs, strict=True)]
             program = self.programs[key] = devices.Program(

@@ -16,7 +16,7 @@ from typing import Any
 from .op import public_functions
 
 #: How the names end of several entries that serve one public function.
-KINDS = ("all", "dim", "dims", "number", "tensor", "complex")
+OVERLOAD_SUFFIXES = ("all", "dim", "dims", "number", "tensor", "complex")
 
 #: Operations that have a sign.
 _OPERATORS: dict[str, type[ast.operator]] = {
@@ -63,8 +63,8 @@ def _text(statements: list[ast.stmt], function: Callable[..., Any], real: bool) 
 def _as_called(name: str) -> str:
     """The name by which users call what the rules call ``name``."""
     name = "where" if name == "choose" else name.removesuffix("_op")
-    start, _, kind = name.rpartition("_")
-    return start if kind in KINDS and start in public_functions and name not in public_functions else name
+    start, _, suffix = name.rpartition("_")
+    return start if suffix in OVERLOAD_SUFFIXES and start in public_functions and name not in public_functions else name
 
 
 class _Readable(ast.NodeTransformer):

@@ -215,7 +215,7 @@ def _gradients(
 
 
 def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
-    """The tangent in the same place of as much memory as what it belongs to: views of the two are made in the same way.
+    """The tangent at the same offset in as much memory as its tensor: views of the two are made in the same way.
 
     That of a tensor that stands for examples is one for each: it may be overwritten with what differs among them.
     """

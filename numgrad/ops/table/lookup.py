@@ -1,14 +1,14 @@
 """Public functions whose calls are looked up by their arguments.
 
-``@lookup`` decorates a function that says which operation a call is: given the arguments, with layouts in the place of
+``@lookup`` decorates a function that says which operation a call is: given the arguments, with layouts instead of
 tensors, it returns the operation of the table and the arguments of that which are no tensors, in their order, or all of
 them.  The tensors among the arguments are the operation's, in the order in which they were given; to an operation on
 one tensor the others only gave their layouts.  Where the operation is to have other tensors, a third result makes them
 of those that were given.  Defaults, dimensions counted from the end, NumPy's names and mistakes are its business; it
 runs once for arguments like these.
 
-Where a call is no one operation, it returns in the place of the operation a function, which is called with the tensors
-and those arguments.  Tensors in the place of numbers, whose parameters are not annotated with Layout, are read.
+Where a call is no one operation, it returns instead of the operation a function, which is called with the tensors
+and those arguments.  Tensors instead of numbers, whose parameters are not annotated with Layout, are read.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class _Unseen:
         ]
 
     def with_numbers_read(self, args: Any, keywords: Any) -> Any:
-        """The call with numbers in the place of tensors that stand for some."""
+        """The call with numbers instead of tensors that stand for some."""
         given = list(args)
         for position in self.numbers_in(args):
             try:

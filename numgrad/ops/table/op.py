@@ -193,7 +193,7 @@ def composite(call: Callable[..., Any] | None = None, /, **how: Any) -> Any:
 
 
 def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The function, which may be given anything in the place of a tensor, and ``out``."""
+    """The function, which may be given anything instead of a tensor, and ``out``."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -21,11 +21,11 @@ from .op import Op, parameters, public_functions
 from .promotion import check_fits, plain_number
 
 
-def operand(name: str, kind: Any, cast: bool) -> devices.Operand:
+def operand(name: str, type: Any, cast: bool) -> devices.Operand:
     """The description of a kernel's input."""
-    if isinstance(kind, np.dtype):
-        return devices.Operand(name, kind, cast=cast)
-    return devices.Operand(name, np.dtype(kind), scalar=True, cast=cast)
+    if isinstance(type, np.dtype):
+        return devices.Operand(name, type, cast=cast)
+    return devices.Operand(name, np.dtype(type), scalar=True, cast=cast)
 
 
 def given_of(operands: Iterable[Any]) -> list[Any]:
@@ -117,8 +117,8 @@ def operand_of(op: Op, name: str, value: Any) -> Any:
     raise no_operand(op, name, value, Tensor | Number)
 
 
-def no_operand(op: Op, name: str, value: Any, kind: Any) -> TypeError:
-    return wrong_kind(op.name.removesuffix("_op"), name, op.inputs.index(name) + 1, kind, value)
+def no_operand(op: Op, name: str, value: Any, wanted: Any) -> TypeError:
+    return wrong_kind(op.name.removesuffix("_op"), name, op.inputs.index(name) + 1, wanted, value)
 
 
 def check_real(statics: Mapping[str, Any]) -> None:
@@ -144,8 +144,8 @@ def check_target(target: Tensor, operands: Sequence[Any]) -> None:
         check_overlap(target, value)
 
 
-def not_cast(kind: dtype, target: dtype) -> RuntimeError:
-    return RuntimeError(f"result type {kind.legacy} can't be cast to the desired output type {target.legacy}")
+def not_cast(result: dtype, target: dtype) -> RuntimeError:
+    return RuntimeError(f"result type {result.legacy} can't be cast to the desired output type {target.legacy}")
 
 
 def not_implemented(kernel: str, *layouts: Layout, dtype: str | None = None) -> NotImplementedError:
@@ -219,16 +219,16 @@ def fused_launcher(
             a number, which is written into the kernel.
         into: whether a launch is given last a tensor to overwrite, instead of making memory.
     """
-    kinds = tuple([own.type.numpy if isinstance(own, Layout) else own for own in given])
-    program = _program(name + function.__name__, function, out.type.numpy, kinds)
+    types = tuple([own.type.numpy if isinstance(own, Layout) else own for own in given])
+    program = _program(name + function.__name__, function, out.type.numpy, types)
     operands = [own for own in given if not isinstance(own, float)]
     return out.type.backend.pointwise_launcher(program, operands, [out], into)
 
 
 @functools.cache
-def _program(name: str, function: Callable[..., Any], compute: Any, kinds: tuple[Any, ...]) -> devices.Program:
+def _program(name: str, function: Callable[..., Any], compute: Any, types: tuple[Any, ...]) -> devices.Program:
     operands = tuple([
-        devices.Operand(name, constant=kind) if isinstance(kind, float) else operand(name, kind, True)
-        for name, kind in zip(parameters(function), kinds, strict=True)
+        devices.Operand(name, constant=type) if isinstance(type, float) else operand(name, type, True)
+        for name, type in zip(parameters(function), types, strict=True)
     ])
     return devices.Program(name, compute, operands, (("out", compute),), (function,))

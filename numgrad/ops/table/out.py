@@ -51,9 +51,11 @@ def write_out(name: str, out: Any, result: Any) -> Any:
         )
     if out._layout.type is not result._layout.type:
         check_one_device(out, result)
-    kind = out.dtype
-    if result.dtype.category > kind.category:
-        raise RuntimeError(f"result type {result.dtype.legacy} can't be cast to the desired output type {kind.legacy}")
+    target = out.dtype
+    if result.dtype.category > target.category:
+        raise RuntimeError(
+            f"result type {result.dtype.legacy} can't be cast to the desired output type {target.legacy}"
+        )
     if out._layout.shape == result._layout.shape:
         return out.copy_(result)
     if out.numel() or out._view is not None:
@@ -61,7 +63,7 @@ def write_out(name: str, out: Any, result: Any) -> Any:
     check_updatable(out)
     if is_mapped(result):
         raise RuntimeError(f"vmap: {name}(): out cannot take the shape {list(result.shape)} for each example")
-    made = result.to(kind).contiguous()
+    made = result.to(target).contiguous()
     out._storage, out._offset = made._storage, made._offset
     out._layout = made._layout
     out._counter[0] += 1

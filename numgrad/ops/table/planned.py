@@ -1,16 +1,16 @@
 """Operations of the table that decide by layouts what a call comes to: all that are not pointwise.
 
-``@planned(...)`` decorates the function that decides.  It is given the arguments of a call with layouts in the place of
+``@planned(...)`` decorates the function that decides.  It is given the arguments of a call with layouts instead of
 tensors, computes nothing, and returns the layout of the result and the launcher: ``launch(*tensors)`` runs what there
 is to run and returns the memory of the result.  Of several results it returns a tuple of layouts, and ``launch`` a
-tuple.  Of a view it returns in the place of the launcher by how many elements the view begins later than the tensor; of
+tuple.  Of a view it returns instead of the launcher by how many elements the view begins later than the tensor; of
 several views a tuple, and of one in another dtype what gives the tensor's memory in that and where the view begins.
 
 What ``prepare`` decided is remembered (see ``dispatch``), with the layouts and all other arguments as the key, except
 ``numbers``: these are given to ``launch`` after the tensors, and ``prepare`` gets their classes.  An index, where a
 view begins, is such a number: ``prepare`` returns by how many elements each 1 of it moves the view, and ``key`` says
-what the view's layout depends on.  Where the size of the result depends on values, ``prepare`` returns None in the
-place of the layout, and ``launch`` the layout and the memory.
+what the view's layout depends on.  Where the size of the result depends on values, ``prepare`` returns None instead of
+the layout, and ``launch`` the layout and the memory.
 
 What an operation does in place, to the first of its inputs, is decided by the function that ``op.changing`` decorates:
 it is given the same, and returns ``launch(*tensors, target)``, which overwrites the target.  ``op.in_place`` is called

@@ -61,14 +61,14 @@ def meeting_dtype(given: Iterable[Any]) -> dtype:
     by_rank: list[dtype | None] = [None, None, None]  # numbers, 0-d tensors, tensors with dimensions
     for own in given:
         if isinstance(own, Layout):
-            rank, kind = (2 if own.shape else 1), own.type.dtype
+            rank, element = (2 if own.shape else 1), own.type.dtype
         else:
-            rank, kind = 0, number_dtype(own())
+            rank, element = 0, number_dtype(own())
         present = by_rank[rank]
-        by_rank[rank] = kind if present is None else promote_types(present, kind)
+        by_rank[rank] = element if present is None else promote_types(present, element)
     result: dtype | None = None
-    for kind in reversed([kind for kind in by_rank if kind is not None]):
-        result = kind if result is None else _outranked(result, kind)
+    for element in reversed([element for element in by_rank if element is not None]):
+        result = element if result is None else _outranked(result, element)
     assert result is not None
     return result
 
@@ -89,24 +89,24 @@ def result_type(tensor1: Tensor | complex, tensor2: Tensor | complex) -> dtype:
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
 
-def check_fits(value: complex, kind: dtype) -> None:
+def check_fits(value: complex, target: dtype) -> None:
     """Raise if a number is too large for a dtype.
 
     Raises:
         RuntimeError: it is.
     """
-    if not _holds(kind, value):
-        raise RuntimeError(f"value {value} cannot be converted to type {kind.name} without overflow")
+    if not _holds(target, value):
+        raise RuntimeError(f"value {value} cannot be converted to type {target.name} without overflow")
 
 
-def bounds(number: type, kind: dtype) -> tuple[float, float]:
+def bounds(number: type, target: dtype) -> tuple[float, float]:
     """Between which two a number of this class, not a complex one, surely fits into a dtype."""
-    if kind.kind == "i":
-        info = np.iinfo(kind.numpy)
+    if target.kind == "i":
+        info = np.iinfo(target.numpy)
         return info.min or -info.max, info.max
     if number is not float:
         return -(2**63), 2**63 - 1
-    return (-LARGEST_FLOAT32, LARGEST_FLOAT32) if real_of(kind) is float32 else (-math.inf, math.inf)
+    return (-LARGEST_FLOAT32, LARGEST_FLOAT32) if real_of(target) is float32 else (-math.inf, math.inf)
 
 
 def plain_number(value: Any) -> Any:
@@ -115,11 +115,11 @@ def plain_number(value: Any) -> Any:
     return next(plain(value) for plain in classes if isinstance(value, plain))
 
 
-def _holds(kind: dtype, value: complex) -> bool:
-    """Whether ``kind`` has a number near ``value``; a negative one may wrap around to become unsigned."""
+def _holds(target: dtype, value: complex) -> bool:
+    """Whether ``target`` has a number near ``value``; a negative one may wrap around to become unsigned."""
     if isinstance(value, complex):
-        return kind.kind == "b" or ((kind.is_complex or not value.imag) and _holds(real_of(kind), value.real))
-    if kind.kind == "i":
-        low, high = bounds(int, kind)
+        return target.kind == "b" or ((target.is_complex or not value.imag) and _holds(real_of(target), value.real))
+    if target.kind == "i":
+        low, high = bounds(int, target)
         return low <= value <= high
-    return real_of(kind) is not float32 or not math.isfinite(value) or abs(value) <= LARGEST_FLOAT32
+    return real_of(target) is not float32 or not math.isfinite(value) or abs(value) <= LARGEST_FLOAT32

@@ -36,7 +36,7 @@ def vectorize(
         nondifferentiable: operands that have no gradient.
         result: "same" to compute in the dtype that the operands promote to, "float" in a floating-point one, "bool"
             for a comparison.
-        dtypes: which kinds of dtype it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
+        dtypes: which categories of dtype it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
 
     Raises:
         TypeError: a parameter is neither positional without a default nor a keyword-only number.
