@@ -216,7 +216,7 @@ def new_tensor(
 # -- the older spelling -----------------------------------------------------------------------------------------
 
 
-def legacy_tensor(cls: type | None, dtype: dtype, *data: Any, **kwargs: Any) -> Tensor:
+def legacy_tensor(cls: type | None, dtype: dtype, /, *data: Any, **kwargs: Any) -> Tensor:
     """``FloatTensor(2, 3)`` with sizes, or ``FloatTensor([1, 2])`` with data.
 
     ``cls`` is the class of the result where that was called: Tensor, which takes a tensor of any dtype, or a subclass.
@@ -269,6 +269,6 @@ def _legacy_type(dtype: dtype) -> Any:
     return _LegacyType(name, (), {"kind": dtype, "__doc__": f"PyTorch's older spelling for making a {dtype} tensor."})
 
 
-for _kind in dtype.named.values():
-    if not _kind.is_complex:
-        export(f"{_kind.legacy}Tensor", _legacy_type(_kind), method=False)
+for _dtype in dtype.named.values():
+    if not _dtype.is_complex:
+        export(f"{_dtype.legacy}Tensor", _legacy_type(_dtype), method=False)
