@@ -3,9 +3,9 @@
 Of several functions Numba compiles each for itself, with wrappers, and then once more as part of those that call it,
 which takes 50 to 100 ms for each: so one function is made of them.
 
-The text computes what Python would, in whichever order: what a call computes is put before the statement that it stands
-in.  So a call that may not run, in one side of a choice, must be of a function that is one expression, and a statement
-must not read an array that a call in it writes.  Both are refused.
+The text gives what Python would, although calls come first: what one computes is put before the statement that it
+stands in.  So a call that may not run, in one side of a choice, must be of a function that is one expression, and a
+statement must not read an array that a call in it writes.  Both are refused.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ class device:  # noqa: N801 - PyTorch's name
         device(type='cpu')
     """
 
+    __module__ = "numgrad"
     __slots__ = ("index", "type")
 
     type: str

@@ -40,6 +40,8 @@ class Generator:
         tensor([0.4963, 0.7682])
     """
 
+    __module__ = "numgrad"
+
     #: The class for each type of device.
     _classes: ClassVar[dict[str, type[Generator]]] = {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.checks import is_inference, new_counter
@@ -11,6 +12,8 @@ from ..autograd.locations import DETACHED
 from ..autograd.node import MAYBE
 from ..autograd.views import View, check_writable
 from .conversions import Conversions
+from .description import Description
+from .differentiable import Differentiable
 from .display import class_name, shown_by
 from .layout import Layout, layout_of, overlaps_itself
 from .printing import text_of
@@ -26,6 +29,7 @@ class Tensor(Conversions):
     float32 tensor.
     """
 
+    __module__ = "numgrad"
     __slots__ = (
         "__dict__", "__weakref__", "_accumulator", "_counter", "_duals", "_edge", "_grad", "_grad_type",
         "_hooks", "_layout", "_mapped", "_offset", "_origin", "_requires_grad", "_root", "_seen", "_shared",
@@ -139,6 +143,12 @@ class Tensor(Conversions):
             result._grad = copy.deepcopy(self._grad, memo)
         result.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return result
+
+
+for _part in (Conversions, Differentiable, Description):  # whose names users need not know
+    for _name, _function in vars(_part).items():
+        if isinstance(_function, FunctionType):
+            _function.__qualname__ = f"Tensor.{_name}"
 
 
 def tensor_of(layout: Layout, storage: Any, offset: int = 0) -> Tensor:

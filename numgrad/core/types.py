@@ -15,6 +15,7 @@ from .display import shown_by
 class Size(tuple):
     """The shape of a tensor: a tuple of ints that prints as ``torch.Size([2, 3])``."""
 
+    __module__ = "numgrad"
     __slots__ = ()
 
     def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
@@ -63,6 +64,7 @@ def size_of(shape: tuple[int, ...]) -> Size:
 class dtype:  # noqa: N801 - PyTorch's name
     """The type of a tensor's elements; its instances are the module's constants, such as ``numgrad.float32``."""
 
+    __module__ = "numgrad"
     __slots__ = (
         "category", "differentiable", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind", "legacy",
         "name", "numpy",
@@ -96,8 +98,8 @@ class dtype:  # noqa: N801 - PyTorch's name
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return to_dtype, (self.name,)
+    def __reduce__(self) -> str:
+        return self.name  # as numgrad has it
 
 
 bool_ = dtype("bool", np.bool_, "Bool")
@@ -169,8 +171,8 @@ def to_dtype(value: Any) -> dtype:
         found = dtype.named.get(name) or _ALIASES.get(name) or _named_tensor_type(name)
         if found is not None:
             return found
-    if isinstance(getattr(value, "kind", None), dtype):
-        return value.kind  # a class like numgrad.FloatTensor
+    if isinstance(getattr(value, "element", None), dtype):
+        return value.element  # a class like numgrad.FloatTensor
     try:
         found = dtype.of_numpy.get(np.dtype(value).newbyteorder("="))
     except (TypeError, ValueError):
@@ -188,6 +190,8 @@ def _named_tensor_type(name: str) -> dtype | None:
 class memory_format:  # noqa: N801 - PyTorch's name
     """How the dimensions of a tensor lie in memory; of PyTorch's, numgrad has the two below."""
 
+    __module__ = "numgrad"
+
     def __init__(self, name: str):
         self.name = name
 
@@ -195,7 +199,7 @@ class memory_format:  # noqa: N801 - PyTorch's name
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return self.name  # a global of this module: there is one object of each
+        return self.name  # as numgrad has it: there is one object of each
 
 
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
@@ -203,6 +207,8 @@ contiguous_format, preserve_format = memory_format("contiguous_format"), memory_
 
 class layout:  # noqa: N801 - PyTorch's name
     """How a tensor's elements are stored: every one of them, ``numgrad.strided``."""
+
+    __module__ = "numgrad"
 
     def __repr__(self) -> str:
         return "torch.strided"

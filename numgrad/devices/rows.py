@@ -20,13 +20,13 @@ after_waiting: list[Callable[[], None]] = []
 
 
 def waited() -> None:
-    """What is to be called when the host has waited for a GPU."""
+    """Call the functions that wanted to know when the host has waited for a GPU."""
     for function in after_waiting:
         function()
 
 
 def set_driver(driver: Any, memory: Any) -> None:
-    """Say what reads and writes rows, and what allocates them."""
+    """Set the modules that read, write and allocate rows."""
     global _driver, _memory
     _driver, _memory = driver, memory
 

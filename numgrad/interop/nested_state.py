@@ -79,7 +79,7 @@ def read_header(
                 raise ValueError(f"tensor {name!r} does not agree with its checksum")
         state, records = content["state"], content["tensors"]
         for record in records:
-            _check_kinds(record)
+            _check_entry_types(record)
         named = {record.get("device", "cpu") for record in records}
     except (AttributeError, IndexError, KeyError, RuntimeError, TypeError) as error:
         raise ValueError(f"its header makes no sense ({error!r})") from error
@@ -97,7 +97,7 @@ _FIELDS: dict[str, type] = {
 }
 
 
-def _check_kinds(record: dict[str, Any]) -> None:
+def _check_entry_types(record: dict[str, Any]) -> None:
     """Raise TypeError, KeyError or RuntimeError if something else is said of a tensor, or as something else."""
     for name, value in record.items():
         extents = value if name in ("shape", "stride") else []

@@ -550,8 +550,8 @@ class Methods:
         """The diagonals of the matrices in two dimensions, as a last dimension; a view."""
 
     def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
-        """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, written
-        there."""
+        """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, written into
+        that part."""
 
     def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The differences of neighbours in a dimension, ``n`` times; of bools, whether they differ."""
@@ -991,10 +991,12 @@ class Methods:
         """The most frequent elements along a dimension, of several the smallest, and where they last stand."""
 
     def moveaxis(self, source: Any, destination: Any, **keywords: Any) -> Tensor:
-        """The dimensions ``source`` (one or several) moved to ``destination``, the others in their order."""
+        """The dimensions ``source`` (one or several) moved to the positions ``destination``, the others in their
+        order."""
 
     def movedim(self, source: Any, destination: Any, **keywords: Any) -> Tensor:
-        """The dimensions ``source`` (one or several) moved to ``destination``, the others in their order."""
+        """The dimensions ``source`` (one or several) moved to the positions ``destination``, the others in their
+        order."""
 
     def msort(self, **keywords: Any) -> Tensor:
         """The elements in ascending order along the first dimension."""
@@ -1183,7 +1185,7 @@ class Methods:
         """The tensor itself: what is negated is computed at once, not when it is read."""
 
     def roll(self, shifts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
-        """The elements moved on by ``shifts`` along ``dims``, those at the end to the front."""
+        """The elements moved on by ``shifts`` positions along ``dims``, those at the end to the front."""
 
     def rot90(self, k: _int = ..., dims: Any = ..., **keywords: Any) -> Tensor:
         """A copy turned by 90 degrees, ``k`` times, from the first of two dimensions towards the second."""
@@ -1226,7 +1228,8 @@ class Methods:
         """The part of the tensor at one index of a dimension, which goes."""
 
     def select_scatter(self, src: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
-        """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, written there."""
+        """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, written into that
+        part."""
 
     def set_(self, source: Tensor | None = ..., storage_offset: _int = ..., size: Any = ..., stride: Any = ..., **keywords: Any) -> Tensor:
         """Give the tensor the memory of another one: all of it as that sees it, or, with a ``size``, a part."""
@@ -1274,7 +1277,8 @@ class Methods:
         """``sinh`` in place: overwrites the tensor and returns it."""
 
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., **keywords: Any) -> Tensor:
-        """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, written there."""
+        """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, written into that
+        part."""
 
     def softmax(self, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
         """``exp(input)`` divided by its sum along ``dim``."""
@@ -2002,8 +2006,8 @@ def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = .
 
 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
-    """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, written
-    there."""
+    """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, written into
+    that part."""
 
 
 def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2555,11 +2559,13 @@ def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) 
 
 
 def moveaxis(input: Tensor, source: Any, destination: Any, **keywords: Any) -> Tensor:
-    """The dimensions ``source`` (one or several) moved to ``destination``, the others in their order."""
+    """The dimensions ``source`` (one or several) moved to the positions ``destination``, the others in their
+    order."""
 
 
 def movedim(input: Tensor, source: Any, destination: Any, **keywords: Any) -> Tensor:
-    """The dimensions ``source`` (one or several) moved to ``destination``, the others in their order."""
+    """The dimensions ``source`` (one or several) moved to the positions ``destination``, the others in their
+    order."""
 
 
 def msort(input: Tensor, **keywords: Any) -> Tensor:
@@ -2786,7 +2792,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | N
 
 
 def roll(input: Tensor, shifts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
-    """The elements moved on by ``shifts`` along ``dims``, those at the end to the front."""
+    """The elements moved on by ``shifts`` positions along ``dims``, those at the end to the front."""
 
 
 def rot90(input: Tensor, k: _int = ..., dims: Any = ..., **keywords: Any) -> Tensor:
@@ -2851,7 +2857,8 @@ def select(input: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
 
 
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
-    """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, written there."""
+    """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, written into that
+    part."""
 
 
 def selu(input: Tensor, inplace: _bool = ..., **keywords: Any) -> Tensor:
@@ -2911,7 +2918,8 @@ def sinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., **keywords: Any) -> Tensor:
-    """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, written there."""
+    """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, written into that
+    part."""
 
 
 def softmax(input: Tensor, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:

@@ -1,4 +1,4 @@
-"""What is there to hooks of all kinds: the handle that removes them, and pickling what has them."""
+"""The handle that removes a hook, and hooks in pickles."""
 
 from ..autograd.hooks import RemovableHandle, unserializable_hook
 from ..interop.interchange import warn_of_hooks as warn_if_has_hooks

@@ -209,6 +209,7 @@ ERRORS = [
     (lambda x, v, c: numgrad.addmm(v, x, x.t()), RuntimeError, "must match the existing size (4)"),
     (lambda x, v, c: numgrad.outer(x, v), RuntimeError, "Expected 1-D argument self, but got 2-D"),
     (lambda x, v, c: linear(v[0], x), RuntimeError, "both arguments to linear need to be at least 1D"),
+    (lambda x, v, c: numgrad.tensordot(x, x, ([1, 1], [1, -1])), RuntimeError, "dim 1 appears multiple times"),
     (lambda x, v, c: numgrad.tensordot(x, x, 1), RuntimeError, "first has size 4 in dim -1 and second has size 3"),
     (lambda x, v, c: numgrad.einsum("ij,jk", x), RuntimeError, "fewer operands were provided"),
     (lambda x, v, c: numgrad.einsum("ij->ii", x), RuntimeError, "output subscript i appears more than once"),

@@ -255,18 +255,19 @@ attach("__new__", staticmethod(_new))
 class _LegacyType(type):
     """Makes ``isinstance(x, FloatTensor)`` a question about the dtype, of tensors on the CPU."""
 
-    kind: dtype
+    element: dtype
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance._layout.type is tensor_type(cls.kind)
+        return isinstance(instance, Tensor) and instance._layout.type is tensor_type(cls.element)
 
     def __call__(cls, *data: Any, **kwargs: Any) -> Any:
-        return legacy_tensor(None, cls.kind, *data, **kwargs)
+        return legacy_tensor(None, cls.element, *data, **kwargs)
 
 
 def _legacy_type(dtype: dtype) -> Any:
     name = f"{dtype.legacy}Tensor"
-    return _LegacyType(name, (), {"kind": dtype, "__doc__": f"PyTorch's older spelling for making a {dtype} tensor."})
+    doc = f"PyTorch's older spelling for making a {dtype} tensor."
+    return _LegacyType(name, (), {"element": dtype, "__doc__": doc})
 
 
 for _dtype in dtype.named.values():

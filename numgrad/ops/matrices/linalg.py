@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import devices
 from ...autograd.grad_mode import GRAD, ORDINARY, state
-from ...core.layout import Layout, broadcast_shapes, contiguous_strides, layout_of, normal_dim, numel
+from ...core.layout import Layout, broadcast_shapes, contiguous_strides, layout_of, normal_dim, normal_dims, numel
 from ...core.tensor import Tensor, check_one_device, tensor_of
 from ..batching.physical import expanded
 from ..creation.factories import eye
@@ -47,7 +47,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     those in the two sequences given.  What is left are the other dimensions of the first, then of the second.
 
     Raises:
-        RuntimeError: the sizes of two dimensions differ, or the dtypes do.
+        RuntimeError: the sizes of two dimensions differ, or the dtypes do, or a dimension is named twice.
     """
     a_shape, b_shape = a._layout.shape, b._layout.shape
     ranks = len(a_shape), len(b_shape)
@@ -73,6 +73,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             )
         else:
             summed *= a_shape[x]
+    for own, rank in zip((first, second), ranks, strict=True):
+        normal_dims(own, rank)  # raises where one is named twice
     a, b = [sum_of(x, tuple(d), keepdim=True, dtype=x.dtype) if d else x for x, d in zip((a, b), lonely, strict=True)]
     kept = [[d for d in range(r) if d not in own] for r, own in zip(ranks, (first, second), strict=True)]
     shape = (*[a._layout.shape[d] for d in kept[0]], *[b._layout.shape[d] for d in kept[1]])

@@ -78,8 +78,8 @@ def _joined(shape: Ints, rank: int) -> Ints:
 
 def _count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool) -> int:
     """How many windows there are along a dimension: rounded up, those that begin before the padding behind it."""
-    room = size + 2 * padding - dilation * (kernel - 1) - 1
-    count = -(-room // stride) + 1 if ceil else room // stride + 1
+    span = size + 2 * padding - dilation * (kernel - 1) - 1
+    count = -(-span // stride) + 1 if ceil else span // stride + 1
     return count - 1 if ceil and (count - 1) * stride >= size + padding else count
 
 

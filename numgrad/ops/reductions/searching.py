@@ -131,7 +131,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements there are in each of ``bins`` equally wide bins from ``min`` to ``max``.
 
-    If the two are equal, the smallest and largest elements are taken for them.  Elements outside do not count.
+    If the two are equal, the smallest and largest elements are used instead.  Elements outside do not count.
 
     Raises:
         RuntimeError: there are no bins, or the range is empty or not finite.

@@ -172,7 +172,7 @@ def _(grad, offset, dim1, dim2):
 
 @lookup
 def diagonal_scatter(input: Layout, src: Layout, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, written there.
+    """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, written into that part.
 
     Raises:
         IndexError: there is no such dimension.

@@ -178,7 +178,7 @@ def unsqueeze(input: Layout, dim: int) -> Any:
 
 @lookup(names=["moveaxis"])
 def movedim(input: Layout, source: Any, destination: Any) -> Any:
-    """The dimensions ``source`` (one or several) moved to ``destination``, the others in their order.
+    """The dimensions ``source`` (one or several) moved to the positions ``destination``, the others in their order.
 
     Raises:
         IndexError: there is no such dimension.

@@ -296,7 +296,7 @@ def _(grad, dim, start, end, step):
 
 @lookup
 def select_scatter(input: Layout, src: Layout, dim: int, index: int) -> Any:
-    """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, written there.
+    """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, written into that part.
 
     Raises:
         IndexError: there is no such dimension or index.
@@ -317,7 +317,7 @@ def select_scatter(input: Layout, src: Layout, dim: int, index: int) -> Any:
 def slice_scatter(
     input: Layout, src: Layout, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
-    """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, written there.
+    """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, written into that part.
 
     Raises:
         IndexError: there is no such dimension.

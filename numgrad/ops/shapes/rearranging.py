@@ -88,7 +88,7 @@ def _(grad, shifts, dims):
 
 @lookup
 def roll(input: Layout, shifts: Any, dims: Any = ()) -> Any:
-    """The elements moved on by ``shifts`` along ``dims``, those at the end to the front.
+    """The elements moved on by ``shifts`` positions along ``dims``, those at the end to the front.
 
     Without ``dims`` the tensor is rolled as one row.
 

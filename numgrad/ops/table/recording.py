@@ -338,7 +338,7 @@ def record(
 
 
 def _kept(recipe: Recipe, operands: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
-    """What a node keeps of the operands, with the versions of tensors; there is room for what it keeps of results."""
+    """What a node keeps of the operands, with the versions of tensors; what it keeps of results comes later."""
     saved: list[Any] = []
     versions: list[int | None] = []
     plain = state.mode <= ORDINARY

@@ -257,7 +257,7 @@ def _called(tensor: Tensor, names: Names) -> str | None:
 
 
 def _setting(name: str, value: Any) -> list[str]:
-    """Something saved that is no tensor, unless it only says no, or how matrices lie in memory (``columns``)."""
+    """Something saved that is no tensor, unless it is None or False, or how matrices lie in memory (``columns``)."""
     if value is None or value is False or name == "columns" or (name in ("alpha", "beta") and value == 1):
         return []
     return [f"{name}={value!r}"]
