@@ -8,8 +8,8 @@ from typing import Any
 
 from numgrad.ops import ops, public_functions
 from numgrad.ops.table.elementwise import Pointwise
-from numgrad.ops.table.formulas import OVERLOAD_SUFFIXES, formula, rule_formula
-from numgrad.ops.table.op import Op, composites
+from numgrad.ops.table.formulas import formula, rule_formula
+from numgrad.ops.table.op import OVERLOAD_SUFFIXES, Op, composites
 
 #: How a docstring's paragraph on differences begins.
 _DIFFERENCE = "Unlike PyTorch"

@@ -105,7 +105,10 @@ def _(grad, index, input_shape, dim):
     return scatter_zeros(grad, index, input_shape, dim)
 
 
-@planned("ScatterAddBackward0", inputs=["src", "index"], nondifferentiable=["index"], dims=["dim"], shapes=["shape"])
+@planned(
+    "ScatterAddBackward0", aten="scatter_add", inputs=["src", "index"], nondifferentiable=["index"],
+    dims=["dim"], shapes=["shape"],
+)
 def scatter_zeros(src: Layout, index: Layout, shape: tuple[int, ...], dim: int) -> Any:
     """Zeros of ``shape`` with the elements of ``src``, which has the index's shape, added where it points."""
     layout = layout_of(src.type, shape)

@@ -68,7 +68,10 @@ def _saved_indices(node: Any) -> tuple[Tensor | None, ...]:
 index_op.node_class._saved_indices = property(_saved_indices)  # type: ignore[attr-defined]
 
 
-@planned("IndexPutImplBackward0", inputs=["grad_output", "flat_index"], nondifferentiable=["flat_index"], linear=True)
+@planned(
+    "IndexPutImplBackward0", aten="index_put", inputs=["grad_output", "flat_index"], nondifferentiable=["flat_index"],
+    linear=True,
+)
 def index_backward(grad_output: Layout, flat_index: Layout, shape: Ints, dims: Ints, distinct: bool) -> Any:
     """Zeros of ``shape`` with the gradient added at the flat index."""
     layout = layout_of(grad_output.type, shape)

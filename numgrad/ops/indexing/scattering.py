@@ -35,7 +35,8 @@ def scatter_op(input: Layout, index: Layout, src: Layout, dim: int) -> Any:
 
 
 @updating(
-    "ScatterBackward1", inputs=["input", "index"], nondifferentiable=["index"], numbers=["value"], dims=["dim"]
+    "ScatterBackward1", aten="scatter",
+    inputs=["input", "index"], nondifferentiable=["index"], numbers=["value"], dims=["dim"]
 )
 def scatter_value(input: Layout, index: Layout, dim: int, value: Any) -> Any:
     return _writer(input, index, None, dim, "set")

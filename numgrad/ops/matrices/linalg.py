@@ -271,7 +271,10 @@ def check_square(function: str, A: Layout) -> None:
         )
 
 
-@operation("LinalgSolveExBackward0", inputs=["A", "B"], joint=True, export=False, host=devices.linalg_solve)
+@operation(
+    "LinalgSolveExBackward0", aten="linalg_solve_ex", inputs=["A", "B"], joint=True, export=False,
+    host=devices.linalg_solve,
+)
 def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:
     """The solution ``X`` of ``A @ X = B``, or unless ``left`` of ``X @ A = B``.
 

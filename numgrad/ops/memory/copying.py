@@ -73,7 +73,7 @@ def contiguous_op(input):
     return _copy(input, input.type, row_major=True)
 
 
-@planned("ToCopyBackward0", linear=True, dims=())
+@planned("ToCopyBackward0", aten="to", linear=True, dims=())
 def to_type(input, type):
     return _copy(input, type)
 

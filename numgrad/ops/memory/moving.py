@@ -32,7 +32,7 @@ from ..table.planned import planned
 from .copying import check_memory_format, convert, copier, kept_layout, to_type, warn_of_loss
 
 
-@planned("ToCopyBackward0", linear=True, dims=())
+@planned("ToCopyBackward0", aten="to", linear=True, dims=())
 def move_op(input: Layout, type: TensorType, wait: bool) -> Any:
     """A copy on another device; without ``wait``, pinned memory may still be read or written when there is one."""
     own = input.type
@@ -66,7 +66,7 @@ def _dense(input: Layout, type: TensorType) -> tuple[Layout, Callable[[Tensor], 
     return dense, lambda tensor: tensor._storage[tensor._offset : tensor._offset + dense.size]
 
 
-@planned("PinMemoryBackward0", linear=True, dims=())
+@planned("PinMemoryBackward0", aten="pin_memory", linear=True, dims=())
 def pin_op(input: Layout) -> Any:
     dense, read = _dense(input, input.type)
 

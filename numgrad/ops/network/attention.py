@@ -99,7 +99,8 @@ def _in_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
 
 
 @planned(
-    "ScaledDotProductFlashAttentionForCpuBackward0", inputs=["query", "key", "value"], extras=["logsumexp"], joint=True,
+    "ScaledDotProductFlashAttentionForCpuBackward0", aten="scaled_dot_product_attention",
+    inputs=["query", "key", "value"], extras=["logsumexp"], joint=True,
     batch=1,
 )
 def attention_op(query: Layout, key: Layout, value: Layout, is_causal: bool, scale: float) -> Prepared:
@@ -141,6 +142,7 @@ def _(grad, query, key, value, out, logsumexp, is_causal, scale):
 
 @planned(
     "ScaledDotProductFlashAttentionForCpuBackwardBackward0",
+    aten="_scaled_dot_product_flash_attention_for_cpu_backward",
     inputs=["grad_output", "query", "key", "value", "out", "logsumexp"], nondifferentiable=["out", "logsumexp"],
     outputs=["of_query", "of_key", "of_value"], batch=1,
 )

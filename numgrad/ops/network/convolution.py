@@ -57,7 +57,8 @@ def _(grad, input, weight, needed, stride, padding, dilation, groups):
 
 
 @planned(
-    "ConvolutionBackwardBackward0", inputs=["grad_output", "weight"], linear=True, batch=1, shared=["weight"]
+    "ConvolutionBackwardBackward0", aten="convolution_backward",
+    inputs=["grad_output", "weight"], linear=True, batch=1, shared=["weight"]
 )
 def convolution_input(
     grad_output: Layout, weight: Layout, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
@@ -81,7 +82,7 @@ def convolution_input(
     return out, lambda grad, weight: correlate(embed(grad), turned(weight), None)
 
 
-@planned("ConvolutionBackwardBackward0", inputs=["grad_output", "input"], linear=True)
+@planned("ConvolutionBackwardBackward0", aten="convolution_backward", inputs=["grad_output", "input"], linear=True)
 def convolution_weight(
     grad_output: Layout, input: Layout, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Prepared:

@@ -43,15 +43,16 @@ class Loss(Planned):
         name: of the entry of the table; by default ``<formula>_loss_op``.
         weighted: whether it takes weights.
         nondifferentiable: tensors that have no gradient.
+        aten: PyTorch's name of the operation.
         symmetric: whether the gradient of the target is that of the input, the two having changed their roles.
     """
 
     def __init__(
         self, formula: Callable[..., Any], node: str, *, name: str = "", weighted: bool = False,
-        nondifferentiable: Sequence[str] = (), symmetric: bool = False,
+        nondifferentiable: Sequence[str] = (), symmetric: bool = False, aten: str = "",
     ):
         operands = parameters(formula)[: formula.__code__.co_argcount]
-        self.each, self.symmetric = _each(formula, node, operands), symmetric
+        self.each, self.symmetric = _each(formula, node, operands, aten), symmetric
         tensors = [*operands[:2], *["weight"] * weighted, *operands[2:]]
         numbers = self.each.op.statics
 
@@ -65,17 +66,18 @@ class Loss(Planned):
         decide.parameters = (*tensors, "reduction", *numbers)  # type: ignore[attr-defined]
         decide.__name__, decide.__doc__ = name or f"{formula.__name__}_loss_op", formula.__doc__
         decide.__module__ = formula.__module__
-        super().__init__(decide, node, inputs=tensors, nondifferentiable=nondifferentiable)
+        super().__init__(decide, node, inputs=tensors, nondifferentiable=nondifferentiable, aten=aten)
         self.batched(self._of_examples)
 
-    def derivative(self, node: str) -> Callable[[Callable[..., Any]], Any]:
+    def derivative(self, node: str, aten: str = "") -> Callable[[Callable[..., Any]], Any]:
         """Decorate the gradient of the input: a formula of that of an element's loss, its tensors and numbers.
 
         It becomes a pointwise operation, recorded by nodes of this name, which has gradients of its own.
         """
 
         def declared(formula: Callable[..., Any]) -> Any:
-            backward = _each(formula, node, [name for name in parameters(formula) if name in self.nondifferentiable])
+            fixed = [name for name in parameters(formula) if name in self.nondifferentiable]
+            backward = _each(formula, node, fixed, aten)
             self._add_rule("input", backward, ("input", "target"))
             if self.symmetric:
                 self._add_rule("target", backward, ("target", "input"))
@@ -117,9 +119,12 @@ def loss(node: str, **options: Any) -> Callable[[Callable[..., Any]], Loss]:
     return lambda formula: Loss(formula, node, **options)
 
 
-def _each(formula: Callable[..., Any], node: str, nondifferentiable: Sequence[str]) -> Any:
+def _each(formula: Callable[..., Any], node: str, nondifferentiable: Sequence[str], aten: str) -> Any:
     """The pointwise operation of a formula."""
-    return pointwise(node, dtypes="f", nondifferentiable=nondifferentiable, export=False, inplace=False)(formula)
+    declare = pointwise(
+        node, aten=aten, dtypes="f", nondifferentiable=nondifferentiable, export=False, inplace=False
+    )
+    return declare(formula)
 
 
 def _decided(

@@ -31,7 +31,10 @@ from .loss_reduction import loss, spread
 # -- of probabilities -------------------------------------------------------------------------------------------
 
 
-@loss("BinaryCrossEntropyBackward0", name="bce_op", weighted=True, nondifferentiable=["weight"])
+@loss(
+    "BinaryCrossEntropyBackward0", aten="binary_cross_entropy", name="bce_op", weighted=True,
+    nondifferentiable=["weight"],
+)
 def bce(input, target):
     """``-(target * log(input) + (1 - target) * log(1 - input))``, no logarithm counting for less than -100."""
     yes = scalar.maximum(scalar.log(input), -100)
@@ -39,7 +42,7 @@ def bce(input, target):
     return (target - 1) * no - target * yes
 
 
-@bce.derivative("BinaryCrossEntropyBackwardBackward0")
+@bce.derivative("BinaryCrossEntropyBackwardBackward0", aten="binary_cross_entropy_backward")
 def bce_backward(grad_output, input, target):
     """``grad_output * (input - target) / (input * (1 - input))``, the divisor being at least 1e-12."""
     return grad_output * (input - target) / scalar.maximum((1 - input) * input, 1e-12)
@@ -71,7 +74,8 @@ def _(grad, input, weight, reduction):
 
 
 @loss(
-    "BinaryCrossEntropyWithLogitsBackward0", name="bce_with_logits_op", weighted=True,
+    "BinaryCrossEntropyWithLogitsBackward0", aten="binary_cross_entropy_with_logits",
+    name="bce_with_logits_op", weighted=True,
     nondifferentiable=["weight", "pos_weight"],
 )
 def logit_loss(input, target, pos_weight):
@@ -118,13 +122,13 @@ def _(grad, input, weight, pos_weight, reduction):
 # -- of scores of either sign -----------------------------------------------------------------------------------
 
 
-@loss("SoftMarginLossBackward0", nondifferentiable=["target"])
+@loss("SoftMarginLossBackward0", aten="soft_margin_loss", nondifferentiable=["target"])
 def soft_margin(input, target):
     """``log(1 + exp(-target * input))``."""
     return log_one_plus_exp(-target * input)
 
 
-@soft_margin.derivative("SoftMarginLossBackwardBackward0")
+@soft_margin.derivative("SoftMarginLossBackwardBackward0", aten="soft_margin_loss_backward")
 def soft_margin_backward(grad_output, input, target):
     """``-grad_output * target / (1 + exp(target * input))``."""
     return -grad_output * target * sigmoid(-target * input)
@@ -143,13 +147,13 @@ def _(grad, grad_output, input, target):
 # -- squared ----------------------------------------------------------------------------------------------------
 
 
-@loss("MseLossBackward0", symmetric=True)
+@loss("MseLossBackward0", aten="mse_loss", symmetric=True)
 def mse(input, target):
     """``(input - target) ** 2``."""
     return (input - target) * (input - target)
 
 
-@mse.derivative("MseLossBackwardBackward0")
+@mse.derivative("MseLossBackwardBackward0", aten="mse_loss_backward")
 def mse_backward(grad_output, input, target):
     """``2 * grad_output * (input - target)``."""
     return 2 * grad_output * (input - target)
@@ -173,14 +177,14 @@ def _(grad, grad_output):
 # -- squared up to beta, and parallel to the absolute value beyond ------------------------------------------------
 
 
-@loss("SmoothL1LossBackward0", symmetric=True)
+@loss("SmoothL1LossBackward0", aten="smooth_l1_loss", symmetric=True)
 def smooth_l1(input, target, *, beta=1.0):
     """``d ** 2 / (2 * beta)`` where ``d = abs(input - target)`` is less than ``beta``, ``d - beta / 2`` elsewhere."""
     distance = scalar.abs(input - target)
     return scalar.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta)
 
 
-@smooth_l1.derivative("SmoothL1LossBackwardBackward0")
+@smooth_l1.derivative("SmoothL1LossBackwardBackward0", aten="smooth_l1_loss_backward")
 def smooth_l1_backward(grad_output, input, target, *, beta=1.0):
     """``grad_output`` times ``(input - target) / beta``, held between -1 and 1."""
     slope = (input - target) / beta
@@ -205,14 +209,14 @@ def _(grad, grad_output, input, target, beta):
 # -- squared up to delta, and linear with that slope beyond -------------------------------------------------------
 
 
-@loss("HuberLossBackward0", symmetric=True)
+@loss("HuberLossBackward0", aten="huber_loss", symmetric=True)
 def huber(input, target, *, delta=1.0):
     """``d ** 2 / 2`` where ``d = abs(input - target)`` is at most ``delta``, ``delta * (d - delta / 2)`` elsewhere."""
     distance = scalar.abs(input - target)
     return scalar.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta))
 
 
-@huber.derivative("HuberLossBackwardBackward0")
+@huber.derivative("HuberLossBackwardBackward0", aten="huber_loss_backward")
 def huber_backward(grad_output, input, target, *, delta=1.0):
     """``grad_output`` times ``input - target``, held between ``-delta`` and ``delta``."""
     slope = input - target
@@ -306,7 +310,7 @@ def _averaged(
     return div(nll_loss(input, target, weight, ignored, "sum")[0], total_weight)
 
 
-def _operations(name: str, node: str) -> tuple[Planned, Planned]:
+def _operations(name: str, node: str, aten: str) -> tuple[Planned, Planned]:
     """The loss and its gradient, by the names that they have for targets of rows, or of the positions of images."""
 
     def forward(input: Layout, target: Layout, weight: Layout | None, ignored: int, reduction: str) -> Prepared:
@@ -353,10 +357,10 @@ def _operations(name: str, node: str) -> tuple[Planned, Planned]:
     forward.__name__, backward.__name__ = f"{name}_op", f"{name}_backward"
     others = ["target", "weight", "total_weight"]
     op = planned(
-        f"{node}Backward0", inputs=["input", *others[:2]], nondifferentiable=others[:2], extras=others[2:]
+        f"{node}Backward0", aten=aten, inputs=["input", *others[:2]], nondifferentiable=others[:2], extras=others[2:]
     )(forward)
     nll_loss_backward = planned(
-        f"{node}BackwardBackward0", inputs=["grad_output", *others], nondifferentiable=others
+        f"{node}BackwardBackward0", aten=f"{aten}_backward", inputs=["grad_output", *others], nondifferentiable=others
     )(backward)
 
     @op.gradient("input")
@@ -379,5 +383,5 @@ def _operations(name: str, node: str) -> tuple[Planned, Planned]:
     return op, nll_loss_backward
 
 
-nll_loss_op, nll_loss_backward = _operations("nll_loss", "NllLoss")
-nll_loss_2d_op, nll_loss_2d_backward = _operations("nll_loss_2d", "NllLoss2D")
+nll_loss_op, nll_loss_backward = _operations("nll_loss", "NllLoss", "nll_loss")
+nll_loss_2d_op, nll_loss_2d_backward = _operations("nll_loss_2d", "NllLoss2D", "nll_loss2d")

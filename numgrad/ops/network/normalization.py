@@ -74,7 +74,8 @@ def _(grad, input, weight, mean, scale, shape, eps):
 
 
 @planned(
-    "NativeLayerNormBackwardBackward0", inputs=["grad_output", "input", "mean", "scale", "weight"],
+    "NativeLayerNormBackwardBackward0", aten="native_layer_norm_backward",
+    inputs=["grad_output", "input", "mean", "scale", "weight"],
     nondifferentiable=["mean", "scale"], outputs=["of_input", "of_weight", "of_bias"],
 )
 def layer_norm_backward(
@@ -214,7 +215,8 @@ def rms_norm(
 
 
 @planned(
-    "NativeBatchNormBackward0", inputs=["input", "weight", "bias", "running_mean", "running_var"],
+    "NativeBatchNormBackward0", aten="native_batch_norm",
+    inputs=["input", "weight", "bias", "running_mean", "running_var"],
     nondifferentiable=["running_mean", "running_var"], extras=["mean", "scale", "variance"], joint=True,
 )
 def batch_norm_op(
@@ -253,7 +255,8 @@ def _(grad, input, weight, mean, scale, training, eps):
 
 
 @planned(
-    "NativeBatchNormBackwardBackward0", inputs=["grad_output", "input", "weight", "mean", "scale"],
+    "NativeBatchNormBackwardBackward0", aten="native_batch_norm_backward",
+    inputs=["grad_output", "input", "weight", "mean", "scale"],
     nondifferentiable=["mean", "scale"], outputs=["of_input", "of_weight", "of_bias"],
 )
 def batch_norm_backward(

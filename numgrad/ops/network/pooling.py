@@ -18,7 +18,7 @@ from ..table.operands import not_implemented
 from ..table.planned import planned
 
 
-@planned("MaxPool2DWithIndicesBackward0", extras=["indices"], dims=())
+@planned("MaxPool2DWithIndicesBackward0", aten="max_pool2d_with_indices", extras=["indices"], dims=())
 def max_pool_op(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool) -> Prepared:
     """The largest elements of windows over the last dimensions, and where they are in these, counted as one."""
     rank, each_dim = len(kernel_size), zip(kernel_size, stride, padding, dilation, strict=True)
@@ -47,7 +47,8 @@ def _(grad, indices, input_shape, kernel_size):
 
 
 @planned(
-    "MaxPool2DWithIndicesBackwardBackward0", inputs=["grad_output", "indices"], nondifferentiable=["indices"],
+    "MaxPool2DWithIndicesBackwardBackward0", aten="max_pool2d_with_indices_backward",
+    inputs=["grad_output", "indices"], nondifferentiable=["indices"],
     linear=True, shapes=["shape"],
 )
 def max_pool_backward(grad_output: Layout, indices: Layout, shape: Ints, rank: int) -> Prepared:

@@ -42,7 +42,7 @@ def _(grad, out, dim):
     return softmax_backward(grad, out, dim)
 
 
-@planned("SoftmaxBackwardDataBackward0", inputs=["grad_output", "output"], dims=["dim"])
+@planned("SoftmaxBackwardDataBackward0", aten="_softmax_backward_data", inputs=["grad_output", "output"], dims=["dim"])
 def softmax_backward(grad_output: Layout, output: Layout, dim: int) -> Any:
     """``output * (grad_output - sum(grad_output * output))``."""
     return _backward(grad_output, output, dim, False)
@@ -70,7 +70,9 @@ def _(grad, out, dim):
     return log_softmax_backward(grad, out, dim)
 
 
-@planned("LogSoftmaxBackwardDataBackward0", inputs=["grad_output", "output"], dims=["dim"])
+@planned(
+    "LogSoftmaxBackwardDataBackward0", aten="_log_softmax_backward_data", inputs=["grad_output", "output"], dims=["dim"]
+)
 def log_softmax_backward(grad_output: Layout, output: Layout, dim: int) -> Any:
     """``grad_output - exp(output) * sum(grad_output)``."""
     return _backward(grad_output, output, dim, True)
@@ -86,7 +88,7 @@ def _(grad, grad_output, output, dim):
     return neg(mul(mul(grad, exp(output)), sum_dims(grad_output, (dim,), True)))
 
 
-@planned("SafeSoftmaxBackward0", dims=["dim"])
+@planned("SafeSoftmaxBackward0", aten="_safe_softmax", dims=["dim"])
 def safe_softmax(input: Layout, dim: int) -> Any:
     """Softmax along ``dim``, 0 where all that it is taken of is minus infinity: nothing to attend to."""
     return _forward(input, dim, 0.0)

@@ -227,7 +227,7 @@ def prelu_op(input, weight):
     return where(input > 0, input, input * weight)
 
 
-@pointwise("PreluKernelBackwardBackward0", dtypes="f", export=False, inplace=False)
+@pointwise("PreluKernelBackwardBackward0", aten="_prelu_kernel_backward", dtypes="f", export=False, inplace=False)
 def prelu_backward(grad_output, input, weight):
     """The gradient of :func:`prelu` for its input; its own derivative for the input is 0, and not nothing."""
     return where(input > 0, grad_output, grad_output * weight)

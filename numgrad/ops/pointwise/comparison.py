@@ -44,7 +44,8 @@ def _(grad):
 
 
 @pointwise(
-    "WhereBackward0", dtypes="bifc", conditions=["condition"], nondifferentiable=["condition"], export=False,
+    "WhereBackward0", aten="where",
+    dtypes="bifc", conditions=["condition"], nondifferentiable=["condition"], export=False,
     inplace=False,
 )
 def choose(condition, input, other):

@@ -30,7 +30,8 @@ def _any_zero(tensor: Tensor) -> bool:
 
 
 @pointwise(
-    "DivBackward2", refused={bool_: "\"div_floor_cpu\" not implemented for 'Bool'"}, check_integers=check_divisor,
+    "DivBackward2", aten="div",
+    refused={bool_: "\"div_floor_cpu\" not implemented for 'Bool'"}, check_integers=check_divisor,
     export=False,
 )
 def floor_quotient(input, other):
@@ -162,7 +163,7 @@ logical_and, logical_or = of_tensors(logical_and_op), of_tensors(logical_or_op)
 logical_xor = of_tensors(logical_xor_op)
 
 
-@pointwise("BitwiseNotBackward0", dtypes="i", nondifferentiable=["input"], export=False)
+@pointwise("BitwiseNotBackward0", aten="bitwise_not", dtypes="i", nondifferentiable=["input"], export=False)
 def invert_bits(input):
     """The bits that are not set, of integers."""
     return ~input

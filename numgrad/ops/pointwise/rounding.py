@@ -46,7 +46,7 @@ def round_op(input):
     return scalar.round(input)
 
 
-@pointwise("RoundBackward1", dtypes="f", export=False)
+@pointwise("RoundBackward1", aten="round", dtypes="f", export=False)
 def round_decimals(input, *, before=1, after=1):
     """The nearest multiple of ``after / before``."""
     return scalar.round(input * before / after) * after / before
@@ -208,7 +208,8 @@ def heaviside_(input: Tensor, values: Tensor) -> Tensor:
 
 
 @pointwise(
-    "DivBackward2", refused={bool_: "\"div_trunc_cpu\" not implemented for 'Bool'"}, check_integers=check_divisor,
+    "DivBackward2", aten="div",
+    refused={bool_: "\"div_trunc_cpu\" not implemented for 'Bool'"}, check_integers=check_divisor,
     export=False,
 )
 def truncated_quotient(input, other):

@@ -87,7 +87,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return activated("softplus", softplus_op, input, beta=beta, threshold=threshold)
 
 
-@pointwise("LogSigmoidBackward0", dtypes="f", inplace=False, export=False)
+@pointwise("LogSigmoidBackward0", aten="log_sigmoid", dtypes="f", inplace=False, export=False)
 def logsigmoid_op(input):
     """``log(sigmoid(input))`` without overflow."""
     return scalar.minimum(input, 0) - scalar.log1p(scalar.exp(-scalar.abs(input)))
@@ -174,7 +174,7 @@ def _(grad, input):
     return grad * (0.5 * erfc(z) + input * (exp(-(z * z)) * _DENSITY_AT_0))
 
 
-@pointwise("GeluBackward0", dtypes="f", inplace=False, export=False)
+@pointwise("GeluBackward0", aten="gelu", dtypes="f", inplace=False, export=False)
 def gelu_tanh_op(input):
     """:func:`gelu` with the error function approximated by ``tanh``."""
     return input * 0.5 * (1 + scalar.tanh(_GELU_SLOPE * (input + _GELU_CUBE * input * input * input)))

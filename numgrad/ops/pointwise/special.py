@@ -84,7 +84,7 @@ def _(grad, input):
     return where(outside, math.nan, grad / (input * (1 - input)))
 
 
-@pointwise("LogitBackward0", result="float", export=False)
+@pointwise("LogitBackward0", aten="logit", result="float", export=False)
 def logit_within(input, *, eps=0):
     """:func:`logit` of the number brought into the interval from ``eps`` to ``1 - eps``."""
     within = scalar.minimum(scalar.maximum(input, eps), 1 - eps)
@@ -125,7 +125,7 @@ def _(grad, input, other):
     return grad * (input / other)
 
 
-@pointwise("SpecialEntrBackward0", result="float", export=False)
+@pointwise("SpecialEntrBackward0", aten="special_entr", result="float", export=False)
 def entr(input):
     """``-input * log(input)``, a term of an entropy: 0 at 0 and -inf for negative numbers."""
     return where(input > 0, -input * scalar.log(input), where(input < 0, -math.inf, scalar.abs(input)))

@@ -24,7 +24,7 @@ from .sums import sum_dims
 _INFINITE = (float("inf"), float("-inf"))
 
 
-@planned("LinalgVectorNormBackward0", dims=["dims"])
+@planned("LinalgVectorNormBackward0", aten="linalg_vector_norm", dims=["dims"])
 def vector_norm_op(input: Layout, order: float, dims: tuple[int, ...], keepdim: bool, dtype: dtype) -> Prepared:
     type = tensor_type(dtype, input.type.device)
     out = layout_of(type, reduced_shape(input.shape, dims, keepdim))

@@ -46,7 +46,7 @@ def sort_op(input: Layout, dim: Dim, descending: bool) -> Prepared:
     return _sorted(input, dim, descending)
 
 
-@planned("SortBackward1", outputs=["out", "indices"])
+@planned("SortBackward1", aten="sort", outputs=["out", "indices"])
 def stable_sort_op(input: Layout, dim: Dim, descending: bool) -> Prepared:
     return _sorted(input, dim, descending)
 

@@ -129,7 +129,7 @@ def _(input):
     return squeeze_dims(physical(input), tuple(range(1, len(input._layout.shape) + 1)))
 
 
-@planned("SqueezeBackward4", linear=True, dims=["dim"])
+@planned("SqueezeBackward4", aten="squeeze", linear=True, dims=["dim"])
 def squeeze_result(input: Layout, dim: int) -> Any:
     """A result of one row as a vector: it takes over the memory, as PyTorch's in-place squeeze does."""
     return layout_of(input.type, input.shape[:dim] + input.shape[dim + 1 :]), row_reader(input)

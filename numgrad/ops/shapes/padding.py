@@ -21,7 +21,7 @@ from .parts import cut, flip_op, of_part, slice_op
 from .views import sizes_of
 
 
-@planned("ConstantPadNdBackward0", dims=(), numbers=["value"])
+@planned("ConstantPadNdBackward0", aten="constant_pad_nd", dims=(), numbers=["value"])
 def constant_pad(input: Layout, pad: tuple[int, ...], value: Any) -> Any:
     """The input with ``value`` around it; a negative number in ``pad`` takes elements away."""
     source, begin, rank = input, 0, len(input.shape)

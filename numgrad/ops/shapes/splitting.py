@@ -63,12 +63,12 @@ def _(grad, input_shape, split_size, dim):
     return _joined(grad, _even(input_shape[dim], split_size), dim)
 
 
-@planned("SplitWithSizesBackward0", view=True, dims=["dim"])
+@planned("SplitWithSizesBackward0", aten="split_with_sizes", view=True, dims=["dim"])
 def split_sizes_op(input: Layout, sizes: tuple[int, ...], dim: int) -> Any:
     return _pieces(input, sizes, dim)
 
 
-@planned("UnsafeSplitWithSizesBackward0", view=True, connected=False, dims=["dim"])
+@planned("UnsafeSplitWithSizesBackward0", aten="unsafe_split_with_sizes", view=True, connected=False, dims=["dim"])
 def unsafe_split_sizes_op(input: Layout, sizes: tuple[int, ...], dim: int) -> Any:
     """Pieces on the input's memory which autograd takes for copies."""
     return _pieces(input, sizes, dim)

@@ -21,7 +21,7 @@ def alias(input: Layout) -> tuple[Layout, int]:
     return input, 0
 
 
-@planned("ViewBackward0", view=True, dims=())
+@planned("ViewBackward0", aten="view", view=True, dims=())
 def primal_of(input: Layout) -> tuple[Layout, int]:
     """The same without its tangents, for forward mode."""
     return input, 0
@@ -114,7 +114,7 @@ def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
     return sizes
 
 
-@planned("ViewBackward0", view=True, shapes=["shape"])
+@planned("ViewBackward0", aten="view", view=True, shapes=["shape"])
 def view_as_shape(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
     strides = view_strides(input.shape, input.strides, shape)
     if strides is None:
@@ -126,7 +126,7 @@ def view_as_shape(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
     return layout_of(input.type, shape, strides), 0
 
 
-@planned("ReshapeAliasBackward0", view=True)
+@planned("ReshapeAliasBackward0", aten="_reshape_alias", view=True)
 def reshape_alias(input: Layout, shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[Layout, int]:
     """What reshape makes of a tensor with gaps, or in another order, that needs no copy all the same."""
     return layout_of(input.type, shape, strides), 0
@@ -144,7 +144,7 @@ def _(grad, input_shape):
     return in_shape(grad, input_shape)
 
 
-@planned("UnsafeViewBackward0", linear=True, shapes=["shape"])
+@planned("UnsafeViewBackward0", aten="_unsafe_view", linear=True, shapes=["shape"])
 def unsafe_view(input: Layout, shape: tuple[int, ...]) -> Any:
     """A reshaped tensor that takes over the memory of a contiguous intermediate result nobody else holds."""
     return layout_of(input.type, shape), row_reader(input)

@@ -97,7 +97,7 @@ def _(grad, size, stride, start, geometry):
     return restrided(grad, (size, stride, start), geometry, geometry)
 
 
-@planned("AsStridedBackwardBackward0", linear=True)
+@planned("AsStridedBackwardBackward0", aten="as_strided_backward", linear=True)
 def restrided(input: Layout, source: Geometry, target: Geometry, counted: Geometry) -> Any:
     """The input added into zeroed memory by one geometry and read by another.
 

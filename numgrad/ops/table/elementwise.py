@@ -98,6 +98,7 @@ class Pointwise(Op):
         check_integers: Callable[[Sequence[Any]], None] | None = None,
         numbers: Mapping[str, str] = MappingProxyType({}),
         complex: Any = None,
+        aten: str = "",
     ):
         signature = inspect.signature(function).parameters.values()
         operands = [p.name for p in signature if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -113,7 +114,7 @@ class Pointwise(Op):
         default_dtype_changed.append(self.types.clear)
         self.programs: dict[Any, devices.Program] = {}
         self.rules_of: dict[Any, Rules] = {}
-        super().__init__(function, node, operands, operands if result == "bool" else nondifferentiable)
+        super().__init__(function, node, operands, operands if result == "bool" else nondifferentiable, aten)
         self.numbers = {operands.index(i): self.make_node_class(node, i) for i, node in numbers.items()}
         #: For each edge of a node the position of the operand that it belongs to; None for one without a gradient.
         self.edge_positions = tuple([

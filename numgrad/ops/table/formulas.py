@@ -13,10 +13,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from .op import public_functions
-
-#: How the names end of several entries that serve one public function.
-OVERLOAD_SUFFIXES = ("all", "dim", "dims", "number", "tensor", "complex")
+from .op import public_name
 
 #: Operations that have a sign.
 _OPERATORS: dict[str, type[ast.operator]] = {
@@ -62,9 +59,7 @@ def _text(statements: list[ast.stmt], function: Callable[..., Any], real: bool) 
 
 def _as_called(name: str) -> str:
     """The name by which users call what the rules call ``name``."""
-    name = "where" if name == "choose" else name.removesuffix("_op")
-    start, _, suffix = name.rpartition("_")
-    return start if suffix in OVERLOAD_SUFFIXES and start in public_functions and name not in public_functions else name
+    return "where" if name == "choose" else public_name(name)
 
 
 class _Readable(ast.NodeTransformer):

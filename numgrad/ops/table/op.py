@@ -39,6 +39,10 @@ composites: dict[str, Callable[..., Any]] = {}
 Rule = Callable[..., Any]
 
 
+#: How the names end of several entries that serve one public function.
+OVERLOAD_SUFFIXES = ("all", "dim", "dims", "number", "tensor", "complex")
+
+
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of a function's parameters; one that takes any number of them may say its ``parameters`` itself."""
     named = getattr(function, "parameters", None)
@@ -53,6 +57,7 @@ class Op:
 
     Attributes:
         name: the key; the public name, too, unless the entry serves another function.
+        aten: PyTorch's name of the operation, where that is not what users call.
         inputs: the parameters that are tensors, in order.
         rules: the gradient rule of each differentiable input.
         node_class: the class of the nodes that record it, which inherits from ``node_base``.
@@ -70,8 +75,11 @@ class Op:
     graded: int | None = None
     host: HostFunction | None = None
 
-    def __init__(self, function: Callable[..., Any], node: str, inputs: Sequence[str], fixed: Sequence[str]):
+    def __init__(
+        self, function: Callable[..., Any], node: str, inputs: Sequence[str], fixed: Sequence[str], aten: str = ""
+    ):
         self.name = function.__name__
+        self.aten = aten
         self.function = function
         self.parameters = parameters(function)
         self.inputs = tuple(inputs)
@@ -131,6 +139,13 @@ class Op:
             return rule
 
         return register
+
+
+def public_name(name: str) -> str:
+    """The name by which users call what the operation ``name`` serves."""
+    name = name.removesuffix("_op")
+    start, _, suffix = name.rpartition("_")
+    return start if suffix in OVERLOAD_SUFFIXES and start in public_functions and name not in public_functions else name
 
 
 def enter(op: Op) -> None:

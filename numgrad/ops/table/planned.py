@@ -63,6 +63,7 @@ class Planned(Op):
         batch: how many leading dimensions of each input and result are a batch, 1 for those that need just that.
         shared: inputs in which no examples may stand.
         anywhere: inputs that need not lie on the device of the others.
+        aten: PyTorch's name of the operation, where that is not what users call.
         host: what launches it, where no kernel does: then ``prepare`` returns the layout alone.
 
     It is called with positional arguments only.
@@ -101,6 +102,7 @@ class Planned(Op):
         batch: int = 0,
         shared: Sequence[str] = (),
         anywhere: Sequence[str] = (),
+        aten: str = "",
         host: HostFunction | None = None,
     ):
         self.outputs = tuple(outputs)
@@ -117,7 +119,7 @@ class Planned(Op):
         self.decomposition: Callable[..., Any] | None = None
         self.hides_tangents = False  # the view has a tangent of its own, or none
         self.statics: Mapping[str, Any] = {}
-        super().__init__(prepare, node, inputs, nondifferentiable)
+        super().__init__(prepare, node, inputs, nondifferentiable, aten)
         self._decides = self.prepare = prepare
         self.host = host
         self.function = functools.update_wrapper(functools.partial(self.unrecorded), prepare)

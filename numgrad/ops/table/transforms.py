@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import devices
 from ...autograd.calls import Call
 from ...core.tensor import Tensor
-from .op import public_functions
+from .op import public_name
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
@@ -99,33 +98,7 @@ class FreeCall(Call):
         return self.function(*self.positional, **self.keywords)
 
 
-#: Operations whose names are not those of their nodes.
-_OTHERWISE = {
-    "fft_c2c": "_fft_c2c", "fft_c2r": "_fft_c2r", "fft_r2c": "_fft_r2c",
-    "index_put_impl": "index_put", "log_softmax_backward_data": "_log_softmax_backward_data",
-    "prelu_kernel_backward": "_prelu_kernel_backward", "reshape_alias": "_reshape_alias",
-    "safe_softmax": "_safe_softmax",
-    "scaled_dot_product_flash_attention_for_cpu": "scaled_dot_product_attention",
-    "scaled_dot_product_flash_attention_for_cpu_backward": "_scaled_dot_product_flash_attention_for_cpu_backward",
-    "softmax_backward_data": "_softmax_backward_data", "to_copy": "to", "unsafe_view": "_unsafe_view",
-}
-
-
 @functools.cache
 def title_of(op: Any, in_place: bool) -> str:
-    """What PyTorch calls an entry of the table, as profilers show it: ``aten::mul``, ``aten::add_``.
-
-    Some entries serve a public function that has several (``sum_all``, ``sum_dims``), and some have names of their own;
-    but the nodes have PyTorch's names, and those come from the names of PyTorch's operations.
-    """
-    name = op.name.removesuffix("_op")
-    if name not in public_functions:
-        name = _from_node(op.node_class.__name__)
-    return f"aten::{name}{'_' if in_place else ''}"
-
-
-def _from_node(name: str) -> str:
-    """``SumBackward1`` is of ``sum``, ``MseLossBackward0`` of ``mse_loss``."""
-    stem = re.sub(r"Backward\d*(_copy)?$", r"\1", name)
-    own = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", stem).lower()
-    return _OTHERWISE.get(own, own)
+    """What PyTorch calls an entry of the table, as profilers show it: ``aten::mul``, ``aten::add_``."""
+    return f"aten::{op.aten or public_name(op.name)}{'_' if in_place else ''}"
