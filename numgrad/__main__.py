@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that ``arguments`` (by default the process's) ask for, and return the exit status."""
     options = vars(_parser().parse_args(arguments))
     command = options.pop("command")
-    try:
+    try:  # each command imports what it alone needs
         if command == "info":
             from numgrad.commands.info import print_info
 

@@ -166,7 +166,7 @@ def _device_map(location: Any) -> Callable[[str], device]:
 
 def _own_device(device: device) -> device:
     """The device that a tensor lay on, if it is there."""
-    from . import cuda
+    from . import cuda  # which a program without GPUs need not import
 
     if device.type == "cuda" and not cuda.is_available():
         raise RuntimeError(

@@ -212,7 +212,7 @@ def _compile(module: Any, source: str, text: str, arguments: tuple[types.Type, .
     overloads.register()
     module.__file__ = source
     if parallel:
-        from .parallel import with_parts
+        from .parallel import with_parts  # kernels that are loaded from disk need no compiler
 
         text = with_parts(text)
     linecache.cache[source] = (len(text), None, text.splitlines(keepends=True), source)

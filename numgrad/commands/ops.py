@@ -22,7 +22,7 @@ def print_ops(names: list[str]) -> bool:
     """
     known: dict[str, list[Op]] = {}
     for op in ops.values():
-        known.setdefault(public_name(op), []).append(op)  # there may be an entry and its "_op"
+        known.setdefault(entry_name(op), []).append(op)  # there may be an entry and its "_op"
     for name in names or sorted({*known, *composites}):
         for op in known.get(name, ()):
             print("\n".join(entry(op)))
@@ -40,14 +40,14 @@ def print_ops(names: list[str]) -> bool:
     return {*known, *public_functions, *composites} >= set(names)
 
 
-def public_name(op: Op) -> str:
-    """What users call the operation."""
+def entry_name(op: Op) -> str:
+    """The entry's name, without the suffix that sets it apart from a function."""
     return op.name.removesuffix("_op")
 
 
 def entry(op: Op) -> Iterator[str]:
     """The lines about an operation: signature, node and formula; the gradient of each input; differences."""
-    yield f"{_signature(public_name(op), op.function)}  {op.node_class.__name__}"
+    yield f"{_signature(entry_name(op), op.function)}  {op.node_class.__name__}"
     if isinstance(op, Pointwise):
         yield f"    = {formula(op.function)}"
     if op.host is not None:
@@ -55,7 +55,7 @@ def entry(op: Op) -> Iterator[str]:
     for name in op.inputs:
         rule = op.rules.get(name)
         yield f"    gradient of {name}: {'none' if rule is None else rule_formula(rule)}"
-    for text in {inspect.getdoc(op.function), inspect.getdoc(public_functions.get(public_name(op)))}:
+    for text in {inspect.getdoc(op.function), inspect.getdoc(public_functions.get(entry_name(op)))}:
         for paragraph in (text or "").split("\n\n"):
             if paragraph.startswith(_DIFFERENCE):
                 yield f"    {' '.join(paragraph.split())}"

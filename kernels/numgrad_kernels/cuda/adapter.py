@@ -134,7 +134,7 @@ def entry_name(ptx: str) -> str:
 
 def simulated_kernel(name: str, text: str) -> Callable[..., None]:
     """The kernel as ``run(blocks, threads, *arguments)``, in the simulator; arrays are changed in place."""
-    from . import simulator
+    from . import simulator  # only where the simulator runs
 
     function = _function(name, text)
 
@@ -180,7 +180,7 @@ def _register() -> None:
     """Tell Numba how to compile calls of our functions, with what it lacks for GPUs."""
     from numba.extending import overload
 
-    from . import language
+    from . import language  # which is numba-cuda's, if that is installed
 
     overloads.register()
     overloads.register_on_gpu()

@@ -134,7 +134,7 @@ def _by_users_rule(
 
 
 def _structure(value: Any) -> str:
-    from ...func.arguments import flatten
+    from ...func.arguments import flatten  # whose package imports the operations
 
     return str(flatten(value)[1])
 

@@ -57,7 +57,7 @@ class OpNode(SavingNode):
         return 0 if name == "out" else None
 
     def saved_names(self) -> list[str]:
-        return [public_name(name) for name in self.names]
+        return [shown_name(name) for name in self.names]
 
     def saved_output(self, index: int) -> int | None:
         return self.output_number(self.names[index])
@@ -77,7 +77,7 @@ class OpNode(SavingNode):
         return self.raw(self.names.index(name)) if name in self.names else SavedTensor.of(self, None)
 
     def __dir__(self) -> list[str]:
-        shown = {public_name(name) for name in (*self.names, *self.constants)}
+        shown = {shown_name(name) for name in (*self.names, *self.constants)}
         return [name for name in super().__dir__() if "_saved_" not in name or name.split("_saved_")[1] in shown]
 
 
@@ -95,7 +95,7 @@ def show_saved(node_class: Any, names: Iterable[str]) -> None:
     They stand in the class, and not in a ``__getattr__``: with one, Python looks up all attributes more slowly.
     """
     for name in names:
-        for shown in {name, public_name(name)}:
+        for shown in {name, shown_name(name)}:
             setattr(node_class, f"_saved_{shown}", property(functools.partial(OpNode.value_of, name=name)))
             setattr(node_class, f"_raw_saved_{shown}", property(functools.partial(OpNode.raw_value_of, name=name)))
 
@@ -106,7 +106,7 @@ _PUBLIC = {
 }
 
 
-def public_name(name: str) -> str:
+def shown_name(name: str) -> str:
     """What the attributes of nodes call something that rules call ``name``: ``self`` for ``input``."""
     return _PUBLIC.get(name, name)
 

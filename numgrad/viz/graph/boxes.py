@@ -12,7 +12,7 @@ from ...autograd.saved import PACKED, SavingNode
 from ...autograd.views import CopySlices
 from ...core.display import counted
 from ...core.tensor import Tensor
-from ...ops.table.recording import public_name
+from ...ops.table.recording import shown_name
 from ..values import values_text
 from .module_calls import Call
 from .names import Names, printable, readable
@@ -240,7 +240,7 @@ def saved_rows(node: Node, names: Names, values: bool) -> list[Row]:
                 blocks.append([Row("", line) for line in [text, *(values_text(value) if values else [])]])
     defaults = getattr(getattr(node, "op", None), "statics", {})
     for name, value in getattr(node, "constants", {}).items():
-        others += _setting(public_name(name), value) if value != defaults.get(name) else []
+        others += _setting(shown_name(name), value) if value != defaults.get(name) else []
     if len(blocks) > LISTED:
         blocks[LISTED:] = [[Row("", f"… {len(blocks) - LISTED} more", "quiet")]]
     rows = [row for block in blocks for row in block]

@@ -168,7 +168,7 @@ def _named(name: str) -> Callable[..., Any]:
     Raises:
         ValueError: there is none.
     """
-    from ... import linalg, special
+    from ... import linalg, special  # only to look a name up: most inspections need neither
     from ...nn import functional
 
     if name in public_functions:

@@ -17,7 +17,7 @@ from ...autograd.views import CopySlices
 from ...ops.table.elementwise import Pointwise
 from ...ops.table.formulas import formula, rule_formula
 from ...ops.table.op import parameters
-from ...ops.table.recording import OpNode, public_name
+from ...ops.table.recording import OpNode, shown_name
 from ..graph.boxes import acting_node
 
 #: Lines of a user's backward that are shown.
@@ -115,7 +115,7 @@ def saved_by(node: Node) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 def attribute(node: Node, name: str) -> str:
     """The name by which the node's attributes, and pictures, know what its rules call ``name``."""
-    return public_name(name) if isinstance(acting_node(node), OpNode) else name
+    return shown_name(name) if isinstance(acting_node(node), OpNode) else name
 
 
 def gradient_names(node: Node) -> list[str]:
