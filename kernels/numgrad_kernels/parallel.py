@@ -1,4 +1,4 @@
-"""Loops whose rounds run on several threads: ``prange`` of Numba's language, without what Numba makes of it.
+"""Functions within a kernel's machine code: the rounds of loops that run on several threads, and what ``call`` calls.
 
 Numba analyses a whole function to run its ``prange`` loops on threads, which takes more than half of the time that a
 kernel is compiled in.  The loops of kernels need none of that: what one round writes, no other one reads.  So the body

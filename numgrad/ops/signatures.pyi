@@ -1470,7 +1470,7 @@ class Methods:
     def vsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
         """Equal pieces, or those between indices, along the rows."""
 
-    def where(self, condition: Tensor, other: Any, **keywords: Any) -> Tensor:
+    def where(self, condition: Tensor, other: Any, **keywords: Any) -> Any:
         """This tensor's elements where ``condition`` holds, ``other``'s elsewhere."""
 
     def xlogy(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -2509,7 +2509,7 @@ def max(input: Tensor, dim: _int | Tensor | None = ..., keepdim: _bool = ..., *,
     elements."""
 
 
-def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> Tensor:
+def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> Any:
     """The largest elements of the windows of images of 1 dimensions."""
 
 
@@ -2517,11 +2517,11 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], s
     """The largest elements of the windows of images of 1 dimensions."""
 
 
-def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> Tensor:
+def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> Any:
     """The largest elements of the windows of images of 2 dimensions."""
 
 
-def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> Tensor:
+def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., dilation: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., return_indices: _bool = ..., **keywords: Any) -> Any:
     """The largest elements of the windows of images of 3 dimensions."""
 
 
@@ -3154,7 +3154,7 @@ def vstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
     """The tensors joined along the rows, a vector being one row."""
 
 
-def where(condition: Tensor, input: Any = ..., other: Any = ..., **keywords: Any) -> Tensor:
+def where(condition: Tensor, input: Any = ..., other: Any = ..., **keywords: Any) -> Any:
     """``input`` where ``condition`` holds, ``other`` elsewhere: tensors or numbers, broadcast against each
     other."""
 

@@ -83,7 +83,9 @@ RESULTS = {
     **dict.fromkeys(["is_complex", "is_floating_point", "is_inference", "is_signed"], "_bool"),
     # one tensor or several, by the arguments
     **dict.fromkeys(
-        ["__dlpack__", "max", "median", "min", "nanmedian", "nonzero", "type", "unique", "unique_consecutive"], "Any"
+        ["__dlpack__", "max", "max_pool1d", "max_pool2d", "max_pool3d", "median", "min", "nanmedian", "nonzero", "type",
+         "unique", "unique_consecutive", "where"],
+        "Any",
     ),
 }  # fmt: skip
 
