@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from .module import Module, enclosed, indented
 
-__all__ = ["ModuleDict", "ModuleList", "Sequential", "named_pairs", "normal_index"]
+__all__ = ["ModuleDict", "ModuleList", "Sequential"]
 
 
 def normal_index(length: int, index: Any) -> int:
