@@ -8,7 +8,7 @@ from ...core.tensor import Tensor
 from ...ops.creation.factories import empty
 from .. import functional
 from ..parameter import Parameter
-from .module import Module
+from .module import CallsFunction
 
 __all__ = [
     "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",
@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-class _Activation(Module):
+class _Activation(CallsFunction):
     """A function with arguments, which are kept as attributes and shown."""
 
     _arguments: tuple[str, ...] = ()
@@ -33,6 +33,16 @@ class _Activation(Module):
         return ", ".join(f"{name}={value!r}" for name, value in values if name != "inplace" or value)
 
 
+class _NoArguments(_Activation):
+    """A function without arguments; any that are given are ignored."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input)
+
+
 class _InPlace(_Activation):
     """A function that can overwrite its input."""
 
@@ -40,6 +50,37 @@ class _InPlace(_Activation):
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(inplace=inplace)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, self.inplace)
+
+
+class _ScaledInPlace(_Activation):
+    """A function with a factor ``alpha`` that can overwrite its input."""
+
+    alpha: float
+    inplace: bool
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(alpha=alpha, inplace=inplace)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, self.alpha, self.inplace)
+
+
+class _Shrink(_Activation):
+    """A function that makes 0 of what is not further than ``lambd`` from it."""
+
+    lambd: float
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__(lambd=lambd)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
 
 
 class _AlongDim(_Activation):
@@ -50,22 +91,15 @@ class _AlongDim(_Activation):
     def __init__(self, dim: int | None = None) -> None:
         super().__init__(dim=dim)
 
-
-class _NoArguments(_Activation):
-    """A function without arguments; any that are given are ignored."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__()
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, self.dim, _stacklevel=5)
 
 
 # -- linear pieces ----------------------------------------------------------------------------------------------
 
 
-class ReLU(_InPlace):
+class ReLU(_InPlace, function=functional.relu):
     """``max(0, x)`` of each element."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.relu(input, self.inplace)
 
 
 class LeakyReLU(_Activation):
@@ -120,21 +154,15 @@ class ReLU6(Hardtanh):
         return "inplace=True" if self.inplace else ""
 
 
-class Hardsigmoid(_InPlace):
+class Hardsigmoid(_InPlace, function=functional.hardsigmoid):
     """``min(max(0, x + 3), 6) / 6`` of each element."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.hardsigmoid(input, self.inplace)
 
     def extra_repr(self) -> str:
         return ""
 
 
-class Hardswish(_InPlace):
+class Hardswish(_InPlace, function=functional.hardswish):
     """``x * min(max(0, x + 3), 6) / 6`` of each element."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.hardswish(input, self.inplace)
 
     def extra_repr(self) -> str:
         return ""
@@ -150,68 +178,35 @@ class Threshold(_Activation):
         return functional.threshold(input, self.threshold, self.value, self.inplace)
 
 
-class Hardshrink(_Activation):
+class Hardshrink(_Shrink, function=functional.hardshrink):
     """Each element further than ``lambd`` from 0, and 0 in place of the others."""
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__(lambd=lambd)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.hardshrink(input, self.lambd)
-
-    def extra_repr(self) -> str:
-        return str(self.lambd)
-
-
-class Softshrink(_Activation):
+class Softshrink(_Shrink, function=functional.softshrink):
     """Each element moved towards 0 by ``lambd``, and 0 in place of those that are not further than that from it."""
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__(lambd=lambd)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.softshrink(input, self.lambd)
-
-    def extra_repr(self) -> str:
-        return str(self.lambd)
 
 
 # -- smooth -----------------------------------------------------------------------------------------------------
 
 
-class Sigmoid(_NoArguments):
+class Sigmoid(_NoArguments, function=functional.sigmoid):
     """``1 / (1 + exp(-x))`` of each element."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.sigmoid(input)
 
-
-class LogSigmoid(_NoArguments):
+class LogSigmoid(_NoArguments, function=functional.logsigmoid):
     """``log(1 / (1 + exp(-x)))`` of each element."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.logsigmoid(input)
 
-
-class Tanh(_NoArguments):
+class Tanh(_NoArguments, function=functional.tanh):
     """The hyperbolic tangent of each element."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.tanh(input)
 
-
-class Tanhshrink(_NoArguments):
+class Tanhshrink(_NoArguments, function=functional.tanhshrink):
     """``x - tanh(x)`` of each element."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.tanhshrink(input)
 
-
-class Softsign(_NoArguments):
+class Softsign(_NoArguments, function=functional.softsign):
     """``x / (1 + |x|)`` of each element."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.softsign(input)
 
 
 class Softplus(_Activation):
@@ -234,45 +229,24 @@ class GELU(_Activation):
         return functional.gelu(input, approximate=self.approximate)
 
 
-class SiLU(_InPlace):
+class SiLU(_InPlace, function=functional.silu):
     """``x * sigmoid(x)`` of each element."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.silu(input, self.inplace)
 
-
-class Mish(_InPlace):
+class Mish(_InPlace, function=functional.mish):
     """``x * tanh(softplus(x))`` of each element."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.mish(input, self.inplace)
 
-
-class ELU(_Activation):
+class ELU(_ScaledInPlace, function=functional.elu):
     """``x`` if it is positive, else ``alpha * (exp(x) - 1)``."""
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(alpha=alpha, inplace=inplace)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.elu(input, self.alpha, self.inplace)
-
-
-class CELU(_Activation):
+class CELU(_ScaledInPlace, function=functional.celu):
     """``x`` if it is positive, else ``alpha * (exp(x / alpha) - 1)``."""
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(alpha=alpha, inplace=inplace)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.celu(input, self.alpha, self.inplace)
-
-
-class SELU(_InPlace):
+class SELU(_InPlace, function=functional.selu):
     """A scaled ELU that keeps the mean at 0 and the variance at 1 from layer to layer."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.selu(input, self.inplace)
 
 
 # -- along a dimension ------------------------------------------------------------------------------------------
@@ -288,11 +262,8 @@ class GLU(_Activation):
         return functional.glu(input, self.dim)
 
 
-class Softmax(_AlongDim):
+class Softmax(_AlongDim, function=functional.softmax):
     """``exp(x)`` divided by its sum along ``dim``."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.softmax(input, self.dim, _stacklevel=5)
 
 
 class Softmax2d(_NoArguments):
@@ -304,15 +275,9 @@ class Softmax2d(_NoArguments):
         return functional.softmax(input, -3)
 
 
-class Softmin(_AlongDim):
+class Softmin(_AlongDim, function=functional.softmin):
     """``exp(-x)`` divided by its sum along ``dim``."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.softmin(input, self.dim, _stacklevel=5)
 
-
-class LogSoftmax(_AlongDim):
+class LogSoftmax(_AlongDim, function=functional.log_softmax):
     """The logarithm of the softmax along ``dim``."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.log_softmax(input, self.dim, _stacklevel=5)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ...core.tensor import Tensor
 from .. import functional
-from .module import Module
+from .module import CallsFunction
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-class _Dropout(Module):
-    """A kind of dropout: in evaluation mode it returns its input.
+class _Dropout(CallsFunction):
+    """A form of dropout: in evaluation mode it returns its input.
 
     Raises:
         ValueError: ``p`` is no probability.
@@ -23,47 +23,32 @@ class _Dropout(Module):
         self.p = p
         self.inplace = inplace
 
+    def forward(self, input: Tensor) -> Tensor:
+        return self._function(input, self.p, self.training, self.inplace)
+
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_Dropout, function=functional.dropout):
     """In training, zeros each element with probability ``p`` and divides the others by ``1 - p``."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.dropout(input, self.p, self.training, self.inplace)
 
-
-class Dropout1d(_Dropout):
+class Dropout1d(_Dropout, function=functional.dropout1d):
     """Dropout of whole channels of inputs (batch, channels, length)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.dropout1d(input, self.p, self.training, self.inplace)
 
-
-class Dropout2d(_Dropout):
+class Dropout2d(_Dropout, function=functional.dropout2d):
     """Dropout of whole channels of inputs (batch, channels, height, width)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.dropout2d(input, self.p, self.training, self.inplace)
 
-
-class Dropout3d(_Dropout):
+class Dropout3d(_Dropout, function=functional.dropout3d):
     """Dropout of whole channels of inputs (batch, channels, depth, height, width)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.dropout3d(input, self.p, self.training, self.inplace)
 
-
-class AlphaDropout(_Dropout):
+class AlphaDropout(_Dropout, function=functional.alpha_dropout):
     """Dropout that keeps mean and variance of standard normal inputs, to go with SELU."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.alpha_dropout(input, self.p, self.training, self.inplace)
 
-
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_Dropout, function=functional.feature_alpha_dropout):
     """AlphaDropout of whole channels of inputs (batch, channels, ...)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.feature_alpha_dropout(input, self.p, self.training, self.inplace)

@@ -197,6 +197,20 @@ class Module(State, Hooks):
         self.__dict__.update({**_nothing_registered(), **state})
 
 
+class CallsFunction(Module):
+    """A module that does what a function of ``nn.functional`` does, with arguments that the module keeps.
+
+    A subclass names the function; ``forward``, which it may share with others, calls it.
+    """
+
+    _function: Callable[..., Any]
+
+    def __init_subclass__(cls, function: Callable[..., Any] | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if function is not None:
+            cls._function = staticmethod(function)
+
+
 def _nothing_registered() -> dict[str, Any]:
     """What a module has from the beginning."""
     return {
