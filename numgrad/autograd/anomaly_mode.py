@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .checks import is_tensor
 from .grad_mode import ANOMALY, GRAD, no_bool, state
+from .levels import tensors_in
 from .locations import calling_location, forward_trace, note_origin, warn_user
 from .watching import Watcher, unwatch, watch
 
@@ -237,7 +238,7 @@ def _note_origins(call: Any, parts: Iterable[Any]) -> None:
     """Note the operation with those of its results that require no gradient (see ``numgrad.explain``)."""
     for part in parts:
         if is_tensor(part) and not part.requires_grad:
-            needed = any(is_tensor(value) and value.requires_grad for value in _flattened(call.args))
+            needed = any(operand.requires_grad for operand in tensors_in(call.args))
             recorded = "which has no derivative" if state.mode & GRAD else "under no_grad()"
             note_origin(part, _name(call), recorded if needed else "from operands that require no gradient")
 
@@ -269,16 +270,9 @@ def _first_bad(value: Any) -> Index | None:
 
 
 def _has_bad(values: Iterable[Any]) -> bool:
-    return any(_first_bad(value) is not None for value in _flattened(values))
-
-
-def _flattened(values: Iterable[Any]) -> Iterator[Any]:
-    """The values, those in sequences among them one by one."""
-    for value in values:
-        if isinstance(value, tuple | list):
-            yield from _flattened(value)
-        else:
-            yield value
+    return any(
+        _has_bad(value) if isinstance(value, tuple | list) else _first_bad(value) is not None for value in values
+    )
 
 
 def _kind(value: Any, index: Index) -> str:

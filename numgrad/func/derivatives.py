@@ -8,6 +8,7 @@ from typing import Any
 
 from ..autograd.checks import is_tensor
 from ..autograd.forward_ad import dual_tensor, primal_and_tangent
+from ..autograd.functional.gradients import materialized
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.levels import Tangents
 from .arguments import Argnums, Structure, check_outputs, chosen, flatten, map_leaves, replaced, split_aux, wrapped
@@ -82,7 +83,7 @@ def _grad_and_value(
             )
         recorded = tape.by_caller and tape.concerns_caller([output])
         found = tape.gradients([output], inputs, [None], retain_graph=recorded or has_aux, create_graph=recorded)
-    gradient = structure.unflatten(tape.returned(_materialized(found, inputs), tape.by_caller))
+    gradient = structure.unflatten(tape.returned(materialized(found, inputs), tape.by_caller))
     (value,) = tape.returned([output], tape.by_caller)
     return gradient, (value, _returned(tape, aux)) if has_aux else value
 
@@ -135,7 +136,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             create_graph = is_grad_enabled()
         needed = concerns_caller or tape.concerns_caller([vector for vector in vectors if is_tensor(vector)])
         found = tape.gradients(outputs, inputs, vectors, retain_graph, create_graph and needed)
-        return primals_structure.unflatten(tape.returned(_materialized(found, inputs), create_graph))
+        return primals_structure.unflatten(tape.returned(materialized(found, inputs), create_graph))
 
     value = structure.unflatten(tape.returned(outputs, tape.by_caller))
     return (value, vjp_fn, _returned(tape, aux)) if has_aux else (value, vjp_fn)
@@ -147,13 +148,6 @@ def _check_structure(given: Structure, expected: Structure) -> None:
             "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
             f"cotangents: {given}, primal output: {expected}"
         )
-
-
-def _materialized(gradients: list[Any], inputs: list[Any]) -> list[Any]:
-    return [
-        tensor.new_zeros(tensor.shape) if gradient is None else gradient
-        for gradient, tensor in zip(gradients, inputs, strict=True)
-    ]
 
 
 def _returned(tape: Recording, tree: Any) -> Any:
@@ -213,17 +207,15 @@ def jvp(
         output, aux = split_aux(func(*structure.unflatten(duals)), has_aux, _JVP)
         outputs, output_structure = flatten(output)
         check_outputs(outputs, _JVP)
-        pairs = [primal_and_tangent(one, level) for one in outputs]
+        primals, found = zip(*[primal_and_tangent(one, level) for one in outputs], strict=True)
         aux = map_leaves(lambda leaf: _primal(leaf, level), aux) if has_aux else None
-    if strict and any(tangent is None for _, tangent in pairs):
+    if strict and any(tangent is None for tangent in found):
         raise RuntimeError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
             "allowed with strict=True."
         )
-    value = output_structure.unflatten([primal for primal, _ in pairs])
-    product = output_structure.unflatten([
-        primal.new_zeros(primal.shape) if tangent is None else tangent for primal, tangent in pairs
-    ])
+    value = output_structure.unflatten(primals)
+    product = output_structure.unflatten(materialized(found, primals))
     return (value, product, aux) if has_aux else (value, product)
 
 
@@ -310,7 +302,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             create_graph=recorded and needed,
         ))
         results = [next(found) if output.requires_grad else None for output in outputs]
-        filled = _materialized(results, [output.detach() for output in outputs])
+        filled = materialized(results, [output.detach() for output in outputs])
         return output_structure.unflatten(tape.returned(filled, recorded))
 
     return value, jvp_fn

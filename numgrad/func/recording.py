@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import ref
 
-from ..autograd import grad
 from ..autograd.checks import is_tensor
+from ..autograd.functional.gradients import gradients_of_recorded
 from ..autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -106,14 +106,10 @@ class Recording:
         vectors: Sequence[Any],
         retain_graph: bool,
         create_graph: bool,
-    ) -> list[Any]:
+    ) -> tuple[Any, ...]:
         """The gradients of those outputs that are in the graph; None for an input on which none depends."""
-        pairs = [pair for pair in zip(outputs, vectors, strict=True) if pair[0].requires_grad]
-        if not pairs:
-            return [None] * len(inputs)
-        found, weights = zip(*pairs, strict=True)
         with self._hooks_on_inputs():
-            return list(grad(found, inputs, weights, retain_graph, create_graph, allow_unused=True))
+            return gradients_of_recorded(outputs, inputs, vectors, retain_graph, create_graph)
 
     @contextmanager
     def _hooks_on_inputs(self) -> Iterator[None]:

@@ -67,7 +67,7 @@ def cells(line):
 
 
 def test_a_table():
-    text = table_of(made(1, "a", 0, 2_000_000), made(2, "long name of b", 0, 1600, result_bytes=2048))
+    text = table_of(made(1, "a", 0, 2_000_000), made(2, "long name of b", 0, 1600, self_cpu_memory_usage=2048))
     rule, header, _, first, second, _, time_line, compile_line = text.splitlines()
     assert rule.split("  ")[0] == "-" * len("long name of b")
     titles = ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "Compile", "Bytes"]

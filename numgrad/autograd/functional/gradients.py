@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..backward import grad
@@ -11,30 +11,6 @@ from ..grad_mode import is_grad_enabled, set_grad_enabled, state
 from ..levels import Tangents
 
 Tensors = tuple[Any, ...]
-
-#: The name of the differentiated function's results in errors.
-OUTPUT = "outputs of the user-provided function"
-
-OUTPUT_IS_CONSTANT = (
-    "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
-    "differentiable manner from the input when running in strict mode."
-)
-GRADIENT_IS_CONSTANT = (
-    "The gradient with respect to input {} is independent of the inputs of the user-provided function. This is not "
-    "allowed in strict mode."
-)
-JACOBIAN_IS_CONSTANT = (
-    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
-    "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
-    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
-    "example)."
-)
-HESSIAN_IS_CONSTANT = (
-    "The hessian of the user-provided function with respect to input {} is independent of the input. This is not "
-    "allowed in strict mode. You should ensure that your function is thrice differentiable and that the hessian "
-    "depends on the inputs."
-)
-
 
 #: The errors of strict mode for a gradient that is missing, and for one that is not in a graph although one was asked
 #: for; those of products with a Jacobian or Hessian in forward mode, which is two backward passes, are different.
@@ -61,6 +37,31 @@ HESSIAN_FORWARD: StrictErrors = (
     HESSIAN[1],
 )
 
+#: Those for what is differentiated further: the outputs, and first and second derivatives.
+CONSTANT_OUTPUT: StrictErrors = (
+    JACOBIAN[0],
+    "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
+    "differentiable manner from the input when running in strict mode.",
+)
+CONSTANT_GRADIENT: StrictErrors = (
+    JACOBIAN[0],
+    "The gradient with respect to input {} is independent of the inputs of the user-provided function. This is not "
+    "allowed in strict mode.",
+)
+CONSTANT_JACOBIAN: StrictErrors = (
+    JACOBIAN[0],
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
+    "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
+    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
+    "example).",
+)
+CONSTANT_HESSIAN: StrictErrors = (
+    JACOBIAN[0],
+    "The hessian of the user-provided function with respect to input {} is independent of the input. This is not "
+    "allowed in strict mode. You should ensure that your function is thrice differentiable and that the hessian "
+    "depends on the inputs.",
+)
+
 
 def as_tensors(value: Any, name: str, caller: str) -> tuple[Tensors, bool]:
     """The tensors that ``value`` is or holds, and whether it is a tuple.
@@ -81,6 +82,19 @@ def as_tensors(value: Any, name: str, caller: str) -> tuple[Tensors, bool]:
     if wrong is not None:
         raise TypeError(f"The {name} given to {caller} must be either a Tensor or a tuple of Tensors but the {wrong}.")
     return value, True
+
+
+def outputs_of(func: Callable[..., Any], inputs: Tensors, strict: bool, caller: str) -> tuple[Tensors, bool]:
+    """The tensors that a function returns, and whether it returns a tuple.
+
+    Raises:
+        TypeError: it returns neither a tensor nor a tuple of tensors.
+        RuntimeError: in strict mode, one of them is in no graph.
+    """
+    outputs, several = as_tensors(func(*inputs), "outputs of the user-provided function", caller)
+    if strict:
+        check_recorded(outputs, CONSTANT_OUTPUT)
+    return outputs, several
 
 
 def alone(values: Tensors, several: bool) -> Any:
@@ -145,17 +159,18 @@ def check_scalar(outputs: Tensors, several: bool, caller: str) -> None:
         raise RuntimeError(f"The Tensor returned by the function given to {caller} should contain a single element")
 
 
-def check_recorded(tensors: Sequence[Any], message: str) -> None:
-    """Raise if a gradient is None, or if one of the tensors is not in a graph: the check of strict mode.
+def check_recorded(tensors: Sequence[Any], errors: StrictErrors, in_graph: bool = True) -> None:
+    """Raise if a gradient is None or, with ``in_graph``, is not in a graph: the check of strict mode.
 
     Raises:
-        RuntimeError: with ``message`` for the latter.
+        RuntimeError: with one of the ``errors``.
     """
+    missing, constant = errors
     for index, tensor in enumerate(tensors):
         if tensor is None:
-            raise RuntimeError(JACOBIAN[0].format(index))
-        if not tensor.requires_grad:
-            raise RuntimeError(message.format(index))
+            raise RuntimeError(missing.format(index))
+        if in_graph and not tensor.requires_grad:
+            raise RuntimeError(constant.format(index))
 
 
 # -- gradients -----------------------------------------------------------------------------------------------
@@ -168,18 +183,26 @@ def gradients(
     create_graph: bool = False,
     retain_graph: bool | None = None,
 ) -> Tensors:
-    """As :func:`numgrad.autograd.grad`, of those outputs that are in a graph; None for each input without a gradient.
-
-    Outputs may be None.
+    """As :func:`gradients_of_recorded`; without vectors the gradients of outputs of one element.
 
     Raises:
         RuntimeError: the outputs are of a level of ``vmap`` and an input is not: its gradient could not be found.
     """
     _check_levels([output for output in outputs if output is not None], inputs)
     given = (None,) * len(outputs) if vectors is None else vectors
+    return gradients_of_recorded(outputs, inputs, given, retain_graph, create_graph)
+
+
+def gradients_of_recorded(
+    outputs: Sequence[Any], inputs: Sequence[Any], vectors: Sequence[Any], retain_graph: bool | None, create_graph: bool
+) -> Tensors:
+    """As :func:`numgrad.autograd.grad`, of those outputs that are in a graph; None for each input without a gradient.
+
+    Outputs may be None.
+    """
     pairs = [
         (output, vector)
-        for output, vector in zip(outputs, given, strict=True)
+        for output, vector in zip(outputs, vectors, strict=True)
         if output is not None and output.requires_grad
     ]
     if not pairs:
@@ -209,15 +232,14 @@ def filled(found: Tensors, like: Tensors, strict: StrictErrors | None, create_gr
         RuntimeError: with one of the errors ``strict``, one is None or, with ``create_graph``, is not in a graph.
     """
     if strict is not None:
-        missing, constant = strict
-        for index, gradient in enumerate(found):
-            if gradient is None:
-                raise RuntimeError(missing.format(index))
-            if create_graph and not gradient.requires_grad:
-                raise RuntimeError(constant.format(index))
+        check_recorded(found, strict, create_graph)
+    return materialized(found, like)
+
+
+def materialized(found: Iterable[Any], like: Iterable[Any]) -> Tensors:
+    """The gradients or tangents with zeros for those that are None, of the shape and dtype of the tensors ``like``."""
     return tuple([
-        tensor.new_zeros(tensor.shape) if gradient is None else gradient
-        for gradient, tensor in zip(found, like, strict=True)
+        tensor.new_zeros(tensor.shape) if value is None else value for value, tensor in zip(found, like, strict=True)
     ])
 
 

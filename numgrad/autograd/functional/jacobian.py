@@ -9,10 +9,8 @@ from .. import forward_ad
 from ..grad_mode import enable_grad
 from ..operations import operations
 from .gradients import (
+    CONSTANT_JACOBIAN,
     JACOBIAN,
-    JACOBIAN_IS_CONSTANT,
-    OUTPUT,
-    OUTPUT_IS_CONSTANT,
     Tensors,
     alone,
     as_tensors,
@@ -21,6 +19,8 @@ from .gradients import (
     cut,
     filled,
     gradients,
+    materialized,
+    outputs_of,
     prepared,
 )
 
@@ -76,9 +76,7 @@ def jacobian(
     with enable_grad():
         inputs, several_in = as_tensors(inputs, "inputs", "jacobian")
         inputs = prepared(inputs, create_graph)
-        outputs, several_out = as_tensors(func(*inputs), OUTPUT, "jacobian")
-        if strict:
-            check_recorded(outputs, OUTPUT_IS_CONSTANT)
+        outputs, several_out = outputs_of(func, inputs, strict, "jacobian")
         if vectorize and strict:
             raise RuntimeError(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
@@ -133,9 +131,7 @@ def hessian(
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
     def scalar(*arguments: Any) -> Any:
-        outputs, several = as_tensors(func(*arguments), OUTPUT, "hessian")
-        if strict:
-            check_recorded(outputs, OUTPUT_IS_CONSTANT)
+        outputs, several = outputs_of(func, arguments, strict, "hessian")
         check_scalar(outputs, several, "hessian")
         return outputs[0].squeeze()
 
@@ -144,7 +140,7 @@ def hessian(
             arguments = tuple([argument.requires_grad_(True) for argument in arguments])
         result = jacobian(scalar, arguments, create_graph=True)
         if strict:
-            check_recorded(result, JACOBIAN_IS_CONSTANT)
+            check_recorded(result, CONSTANT_JACOBIAN)
         return result
 
     parts = jacobian(gradient, tensors, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -228,11 +224,9 @@ def _forward(func: Callable[..., Any], inputs: Any) -> Any:
         nonlocal several_out
         with forward_ad.dual_level():
             duals = [forward_ad.make_dual(*pair) for pair in zip(inputs, tangents, strict=True)]
-            outputs, several_out = as_tensors(func(*duals), OUTPUT, "jacobian")
+            outputs, several_out = outputs_of(func, tuple(duals), False, "jacobian")
             pairs = [forward_ad.unpack_dual(output) for output in outputs]
-        return tuple([
-            primal.new_zeros(primal.shape) if tangent is None else tangent for primal, tangent in pairs
-        ])
+        return materialized([pair.tangent for pair in pairs], [pair.primal for pair in pairs])
 
     parts = split_columns(_for_each(columns, standard_basis(inputs)), inputs)
     return alone(tuple([alone(row, several_in) for row in parts]), several_out)

@@ -7,15 +7,13 @@ from typing import Any
 
 from ..grad_mode import enable_grad
 from .gradients import (
-    GRADIENT_IS_CONSTANT,
+    CONSTANT_GRADIENT,
+    CONSTANT_HESSIAN,
+    CONSTANT_JACOBIAN,
     HESSIAN,
     HESSIAN_FORWARD,
-    HESSIAN_IS_CONSTANT,
     JACOBIAN,
     JACOBIAN_FORWARD,
-    JACOBIAN_IS_CONSTANT,
-    OUTPUT,
-    OUTPUT_IS_CONSTANT,
     Tensors,
     alone,
     as_tensors,
@@ -24,6 +22,7 @@ from .gradients import (
     cut,
     given_vectors,
     gradients,
+    outputs_of,
     prepared,
     products,
 )
@@ -58,9 +57,7 @@ def vjp(
     with enable_grad():
         inputs, several_in = as_tensors(inputs, "inputs", "vjp")
         inputs = prepared(inputs, create_graph)
-        outputs, several_out = as_tensors(func(*inputs), OUTPUT, "vjp")
-        if strict:
-            check_recorded(outputs, OUTPUT_IS_CONSTANT)
+        outputs, several_out = outputs_of(func, inputs, strict, "vjp")
         vectors = given_vectors(v, outputs, several_out, create_graph, "vjp", "user-provided function returns")
     found = products(outputs, inputs, vectors, inputs, JACOBIAN if strict else None, create_graph)
     return alone(cut(outputs, create_graph), several_out), alone(found, several_in)
@@ -92,13 +89,11 @@ def jvp(
     """
     with enable_grad():
         inputs, _, vectors = _inputs_and_vectors(inputs, v, create_graph, "jvp")
-        outputs, several_out = as_tensors(func(*inputs), OUTPUT, "jvp")
-        if strict:
-            check_recorded(outputs, OUTPUT_IS_CONSTANT)
+        outputs, several_out = outputs_of(func, inputs, strict, "jvp")
         weights = _zeros(outputs)
         first = gradients(outputs, inputs, weights, create_graph=True)
         if strict:
-            check_recorded(first, GRADIENT_IS_CONSTANT)
+            check_recorded(first, CONSTANT_GRADIENT)
     found = products(first, weights, vectors, outputs, JACOBIAN_FORWARD if strict else None, create_graph)
     return alone(cut(outputs, create_graph), several_out), alone(found, several_out)
 
@@ -153,7 +148,7 @@ def hvp(
         weights = _zeros(inputs)
         second = gradients(first, inputs, weights, create_graph=True)
         if strict:
-            check_recorded(second, HESSIAN_IS_CONSTANT)
+            check_recorded(second, CONSTANT_HESSIAN)
     found = products(second, weights, vectors, inputs, HESSIAN_FORWARD if strict else None, create_graph)
     return alone(cut(outputs, create_graph), False), alone(found, several_in)
 
@@ -172,13 +167,11 @@ def _value_and_gradient(
     func: Callable[..., Any], inputs: Tensors, strict: bool, caller: str
 ) -> tuple[Tensors, Tensors]:
     """The one output of a scalar function and its gradients, recorded."""
-    outputs, several = as_tensors(func(*inputs), OUTPUT, caller)
-    if strict:
-        check_recorded(outputs, OUTPUT_IS_CONSTANT)
+    outputs, several = outputs_of(func, inputs, strict, caller)
     check_scalar(outputs, several, caller)
     first = gradients(outputs, inputs, create_graph=True)
     if strict:
-        check_recorded(first, JACOBIAN_IS_CONSTANT)
+        check_recorded(first, CONSTANT_JACOBIAN)
     return outputs, first
 
 

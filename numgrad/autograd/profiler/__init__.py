@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from ...core.display import shown_by
@@ -17,6 +18,7 @@ from .recording import Recording, events_of
 __all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
 
 
+@dataclass(eq=False, repr=False)
 class profile:  # noqa: N801 - PyTorch's name
     """``with profile() as prof:`` note what this thread does in the block, and how long it takes.
 
@@ -63,41 +65,31 @@ class profile:  # noqa: N801 - PyTorch's name
         >>> table = prof.key_averages().table(sort_by="self_cpu_time_total")
     """
 
-    def __init__(
-        self,
-        enabled: bool = True,
-        *,
-        use_cuda: bool = False,
-        use_device: str | None = None,
-        record_shapes: bool = False,
-        with_flops: bool = False,
-        profile_memory: bool = False,
-        with_stack: bool = False,
-        with_modules: bool = False,
-        use_kineto: bool = False,
-        use_cpu: bool = True,
-        acc_events: bool = False,
-    ):
-        self.enabled = enabled
-        self.use_cpu = use_cpu
-        self.use_cuda = use_cuda
-        self.use_device = "cuda" if use_cuda and use_device is None else use_device
-        self.record_shapes = record_shapes
-        self.with_flops = with_flops
-        self.profile_memory = profile_memory
-        self.with_stack = with_stack
-        self.with_modules = with_modules
-        self.use_kineto = use_kineto
-        self.acc_events = acc_events
+    enabled: bool = True
+    _: KW_ONLY
+    use_cuda: bool = False
+    use_device: str | None = None
+    record_shapes: bool = False
+    with_flops: bool = False
+    profile_memory: bool = False
+    with_stack: bool = False
+    with_modules: bool = False
+    use_kineto: bool = False
+    use_cpu: bool = True
+    acc_events: bool = False
+
+    def __post_init__(self) -> None:
         self.entered = False
         self._recording: Recording | None = None
         self._finished = False
-        if not use_cpu:
+        if not self.use_cpu:
             raise ValueError("use_cpu=False is not possible: what GPUs do is noted with what the CPU does")
+        if self.use_cuda and self.use_device is None:
+            self.use_device = "cuda"
         if self.use_device is not None and not (self.use_device == "cuda" and operations.devices.gpu_count()):
-            warnings.warn(f"{self.use_device} is not available, only the CPU is profiled", stacklevel=2)
+            warnings.warn(f"{self.use_device} is not available, only the CPU is profiled", stacklevel=3)
             self.use_device = None
-        self._events = EventList(profile_memory=profile_memory, use_device=self.use_device)
+        self._events = EventList(profile_memory=self.profile_memory, use_device=self.use_device)
 
     def __enter__(self) -> profile:
         if not self.enabled:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.display import shown_by
@@ -148,17 +148,13 @@ class EventList(list[Any]):
             shapes = str(event.input_shapes) if group_by_input_shapes else ""
             return event.key, event.is_user_annotation, shapes, *(event.stack or ())[:group_by_stack_n]
 
-        result = self._summed(group)
-        for average in result:
-            if not group_by_input_shapes:
-                average.input_shapes = ""
-            average.stack = (average.stack or [])[:group_by_stack_n]
-        return result
-
-    def _summed(self, group: Callable[[Any], Any]) -> EventList:
         sums: dict[Any, FunctionEventAvg] = {}
         for event in self:
             sums.setdefault(group(event), FunctionEventAvg()).add(event)
+        for average in sums.values():
+            if not group_by_input_shapes:
+                average.input_shapes = ""
+            average.stack = (average.stack or [])[:group_by_stack_n]
         return EventList(
             sums.values(), profile_memory=self.profile_memory, process=self.process, since=self.since,
             use_device=self.use_device,
@@ -181,14 +177,21 @@ class EventList(list[Any]):
         return ["self_cpu_time_total", *["self_cuda_time_total"] * (self.use_device == "cuda")]
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write the stacks of the events, with how long each took, one in a line, as flame graphs are made of.
+        """Write the stacks of the events, one in a line, as flame graphs are made of.
+
+        A line has the calls, the outermost first, and the metric, a whole number.
 
         Raises:
             ValueError: ``metric`` is not among ``supported_export_stacks_metrics()``.
         """
         if metric not in self.supported_export_stacks_metrics():
             raise ValueError(f"metric should be one of: {self.supported_export_stacks_metrics()}")
-        write_stacks(self, path, metric)
+        with open(path, "w", encoding="utf-8") as file:
+            for event in self:
+                value = int(getattr(event, metric))
+                if event.stack and value > 0:
+                    calls = ";".join(call.replace(";", ",").replace(" ", "_") for call in reversed(event.stack))
+                    file.write(f"{calls} {value}\n")
 
 
 def write_trace(events: Any, path: str, metadata: Mapping[str, Any] | None = None) -> None:
@@ -217,8 +220,9 @@ def _entries(events: Any) -> Iterator[dict[str, Any]]:
     recorded: dict[int, dict[str, Any]] = {}
     for event in events:
         base = {"pid": process, "tid": event.device_resource_id}
+        category = "user_annotation" if event.is_user_annotation else "cpu_op"
         entry = {
-            "ph": "X", "name": event.trace_name, "cat": _category(event), **base, **_times(event, since),
+            "ph": "X", "name": event.trace_name, "cat": category, **base, **_times(event, since),
             "args": _arguments(event),
         }
         yield entry
@@ -235,10 +239,6 @@ def _entries(events: Any) -> Iterator[dict[str, Any]]:
             arrow = {"id": number, "name": "fwdbwd", "cat": "fwdbwd"}
             yield {"ph": "s", **arrow, **recorded[number]}
             yield {"ph": "f", "bp": "e", **arrow, **base, "ts": entry["ts"]}
-
-
-def _category(event: Any) -> str:
-    return "user_annotation" if event.is_user_annotation else "cpu_op"
 
 
 def _times(timed: Any, since: float) -> dict[str, float]:
@@ -261,13 +261,3 @@ def _arguments(event: Any) -> dict[str, Any]:
     if event.remark is not None:
         arguments["Remark"] = event.remark
     return arguments
-
-
-def write_stacks(events: Any, path: str, metric: str) -> None:
-    """Write a line for each event that has a stack: the calls, the outermost first, and the metric, a whole number."""
-    with open(path, "w", encoding="utf-8") as file:
-        for event in events:
-            value = int(getattr(event, metric))
-            if event.stack and value > 0:
-                calls = ";".join(call.replace(";", ",").replace(" ", "_") for call in reversed(event.stack))
-                file.write(f"{calls} {value}\n")

@@ -54,6 +54,19 @@ def _older_name(attribute: str) -> property:
     return property(attrgetter(attribute), doc=f"``{attribute}``, by its older name.")
 
 
+def _with_children(own: str) -> property:
+    """The property that is the sum of an attribute over an event and all that is nested in it."""
+
+    def total(event: FunctionEvent) -> Any:
+        return getattr(event, own) + sum(map(total, event.cpu_children))
+
+    return property(total)
+
+
+def _for_one_call(total: str) -> property:
+    return property(lambda event: getattr(event, total) / event.count if event.count else 0.0)
+
+
 class _Times:
     """What events and averages have in common."""
 
@@ -72,16 +85,8 @@ class _Times:
     node_id = -1
     is_async = is_remote = is_legacy = False
 
-    @property
-    def cpu_time(self) -> float:
-        """The time of one call, compiling apart."""
-        return self.cpu_time_total / self.count if self.count else 0.0
-
-    @property
-    def device_time(self) -> float:
-        """The time that GPUs spent on one call."""
-        return self.device_time_total / self.count if self.count else 0.0
-
+    cpu_time = _for_one_call("cpu_time_total")
+    device_time = _for_one_call("device_time_total")
     cuda_time = _older_name("device_time")
     cuda_time_total = _older_name("device_time_total")
     self_cuda_time_total = _older_name("self_device_time_total")
@@ -116,7 +121,9 @@ class FunctionEvent(_Times):
         stack: with ``with_stack``, the calls that led to it, the innermost first; of a node, to its operation.
         compilations: the kernels that were made for it alone.
         kernels: with ``use_cuda``, the runs of kernels on GPUs for it alone.
-        result_bytes, device_result_bytes: the memory of the tensors that it alone made, on the CPU and on GPUs.
+        self_cpu_memory_usage, self_device_memory_usage: the bytes of the tensors that it made itself, on the CPU and on
+            GPUs.
+        cpu_memory_usage, device_memory_usage: the bytes of all tensors made in it; what was freed is not taken off.
         remark: the second argument of ``record_function``.
     """
 
@@ -135,8 +142,8 @@ class FunctionEvent(_Times):
     concrete_inputs: list[Any] | None = None
     input_dtypes: list[str] | None = None
     device_resource_id: int | None = None
-    result_bytes: int = 0
-    device_result_bytes: int = 0
+    self_cpu_memory_usage: int = 0
+    self_device_memory_usage: int = 0
     remark: str | None = None
     trace_name: str | None = None
     kwinputs: dict[str, Any] = field(init=False, default_factory=dict)
@@ -173,11 +180,6 @@ class FunctionEvent(_Times):
         return sum(compilation.time_range.elapsed_us() for compilation in self.compilations)
 
     @property
-    def compile_time_total(self) -> float:
-        """How long compiling and loading kernels took."""
-        return self.self_compile_time_total + sum(child.compile_time_total for child in self.cpu_children)
-
-    @property
     def cpu_time_total(self) -> float:
         """How long it took, compiling apart."""
         return self.time_range.elapsed_us() - self.compile_time_total
@@ -192,30 +194,10 @@ class FunctionEvent(_Times):
         """How long kernels ran on GPUs for it, not counting its children."""
         return sum(kernel.duration for kernel in self.kernels)
 
-    @property
-    def device_time_total(self) -> float:
-        """How long kernels ran on GPUs for it."""
-        return self.self_device_time_total + sum(child.device_time_total for child in self.cpu_children)
-
-    @property
-    def self_device_memory_usage(self) -> int:
-        """The memory of the tensors on GPUs that it made itself, in bytes."""
-        return self.device_result_bytes
-
-    @property
-    def device_memory_usage(self) -> int:
-        """The memory of the tensors on GPUs made in it, in bytes; what was freed is not taken off."""
-        return self.device_result_bytes + sum(child.device_memory_usage for child in self.cpu_children)
-
-    @property
-    def self_cpu_memory_usage(self) -> int:
-        """The memory of the tensors on the CPU that it made itself, in bytes."""
-        return self.result_bytes
-
-    @property
-    def cpu_memory_usage(self) -> int:
-        """The memory of the tensors on the CPU made in it, in bytes; what was freed is not taken off."""
-        return self.result_bytes + sum(child.cpu_memory_usage for child in self.cpu_children)
+    compile_time_total = _with_children("self_compile_time_total")
+    device_time_total = _with_children("self_device_time_total")
+    cpu_memory_usage = _with_children("self_cpu_memory_usage")
+    device_memory_usage = _with_children("self_device_memory_usage")
 
     def __repr__(self) -> str:
         return (

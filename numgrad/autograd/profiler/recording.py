@@ -7,7 +7,6 @@ notes the least that will do: clock readings, shapes, types.  ``events_of`` make
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from time import perf_counter_ns, time_ns
@@ -32,7 +31,8 @@ class Record:
     """One thing that was done.
 
     Attributes:
-        category: OPERATION, NODE, RULE, BLOCK or COMPILATION; LAUNCH for a kernel that GPUs ran for none of these.
+        category: OPERATION, NODE, RULE or BLOCK; COMPILATION or LAUNCH for a kernel that was made, or that GPUs ran,
+            for none of these.
         name: PyTorch's name of the operation or node, the block's, or that of the kernel.
         thread: the identifier of the thread.
         begun, ended: in nanoseconds of ``time.perf_counter_ns``.
@@ -41,6 +41,7 @@ class Record:
         results: (shape, TensorType) of each tensor that it made and gave memory.
         stack: if asked for, the calls of the program that led to it, the innermost first.
         remark: what the program has said of a block.
+        compilations: of kernels directly within it, each with its beginning and end.
         launches: of kernels that GPUs ran directly within it.
     """
 
@@ -54,7 +55,8 @@ class Record:
     results: list[Any] | None = None
     stack: list[str] | None = None
     remark: str | None = None
-    launches: list[Any] | None = None
+    compilations: list[tuple[str, int, int]] = field(default_factory=list)
+    launches: list[Any] = field(default_factory=list)
 
 
 class Recording(Watcher):
@@ -62,7 +64,6 @@ class Recording(Watcher):
 
     Attributes:
         records: in the order in which they began.
-        compilations: of kernels that had to be made.
         threads: the system's identifier of each thread that has records.
         begun, ended: when it was started and stopped, in nanoseconds of ``time.perf_counter_ns``.
         since: when it was started, in nanoseconds since 1970.
@@ -73,7 +74,6 @@ class Recording(Watcher):
         self.with_shapes = with_shapes
         self.with_stack = with_stack
         self.records: list[Record] = []
-        self.compilations: list[Record] = []
         self.threads: dict[int, int] = {}
         self.begun = self.ended = self.since = 0
         self._open: list[Record] = []
@@ -160,23 +160,25 @@ class Recording(Watcher):
                 return
 
     def _compiled(self, name: str, begun: int, ended: int) -> None:
-        if any(watcher is self for watcher in state.watchers):  # it was done for this thread
-            record = Record(COMPILATION, name)
-            record.begun, record.ended = begun, ended
-            self.threads.setdefault(record.thread, threading.get_native_id())
-            self.compilations.append(record)
+        if self._is_on():
+            self._innermost(COMPILATION, name, begun, ended).compilations.append((name, begun, ended))
 
     def _launched(self, launch: Any) -> None:
-        if not any(watcher is self for watcher in state.watchers):
-            return
+        if self._is_on():
+            self._innermost(LAUNCH, launch.name, launch.begun, launch.ended).launches.append(launch)
+
+    def _is_on(self) -> bool:
+        """Whether this thread is watched."""
+        return any(watcher is self for watcher in state.watchers)
+
+    def _innermost(self, category: str, name: str, begun: int, ended: int) -> Record:
+        """The record of what is under way, or one of its own for something that was done outside of all."""
         if self._open:
-            record = self._open[-1]
-        else:
-            record = Record(LAUNCH, launch.name)
-            self._note(record, ())
-            self._open.pop()
-            record.begun, record.ended = launch.begun, launch.ended
-        record.launches = [*(record.launches or ()), launch]
+            return self._open[-1]
+        record = Record(category, name, begun=begun)
+        self._note(record, ())
+        self._close(record, ended)
+        return record
 
 
 def _described(value: Any) -> Any:
@@ -206,10 +208,10 @@ _SCOPES = {RULE: 1, BLOCK: 7}
 
 
 def events_of(recording: Recording) -> list[FunctionEvent]:
-    """An event for each record, in order; a compilation belongs to the innermost record that it happened in.
+    """An event for each record, in order.
 
-    A compilation outside of all records has an event of its own, ``numgrad::compile``, and so has a kernel that a GPU
-    ran outside of all, ``numgrad::launch``.
+    The making of a kernel outside of all else is ``numgrad::compile``, a kernel that a GPU ran there
+    ``numgrad::launch``.
     """
     numbers = {thread: number for number, thread in enumerate(recording.threads, 1)}
 
@@ -227,27 +229,10 @@ def events_of(recording: Recording) -> list[FunctionEvent]:
         elif record.sequence >= 0:
             forward.setdefault(record.sequence, event)
         events.append(event)
-    begins = [record.begun for record in recording.records]
-    for record in recording.compilations:
-        interval = Interval(microseconds(record.begun), microseconds(record.ended))
-        index = bisect_right(begins, record.begun) - 1
-        while index >= 0 and not _happened_in(record, recording.records[index]):
-            index -= 1
-        if index >= 0:
-            event = events[index]
-        else:
-            event = _event(record, numbers, recording.threads, microseconds)
-            events.append(event)
-        event.compilations.append(Compilation(record.name, interval))
     events.sort(key=lambda event: event.time_range.start)
     for number, event in enumerate(events, 1):
         event.id = number
     return events
-
-
-def _happened_in(record: Record, other: Record) -> bool:
-    assert record.ended is not None
-    return other.thread == record.thread and (other.ended is None or other.ended >= record.ended)
 
 
 def _event(
@@ -272,11 +257,13 @@ def _event(
         concrete_inputs=[None if isinstance(v, tuple | list) else v for v in inputs],
         stack=record.stack or [],
         device_resource_id=threads[record.thread],
-        result_bytes=sum(size for type, size in results if type.device.type == "cpu"),
-        device_result_bytes=sum(size for type, size in results if type.device.type != "cpu"),
+        self_cpu_memory_usage=sum(size for type, size in results if type.device.type == "cpu"),
+        self_device_memory_usage=sum(size for type, size in results if type.device.type != "cpu"),
         remark=record.remark,
     )
-    for launch in record.launches or ():
+    for kernel, begun, ended in record.compilations:
+        event.compilations.append(Compilation(kernel, Interval(microseconds(begun), microseconds(ended))))
+    for launch in record.launches:
         interval = Interval(microseconds(launch.begun), microseconds(launch.ended))
         device = int(launch.device.partition(":")[2])
         event.kernels.append(Kernel(launch.name, device, interval.elapsed_us(), interval))
