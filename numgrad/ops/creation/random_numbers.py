@@ -19,11 +19,11 @@ from ..batching.examples import drawn
 from ..batching.physical import like_examples
 from ..memory.copying import convert, empty_of, write
 from ..memory.overwriting import FillBackward2, OverwriteCall
-from ..table.op import attach, check_tensors, named, public
+from ..table.op import attach, named, public
 from ..table.operands import not_implemented
 from ..table.out import is_plain
 from ..table.recording import node_class
-from .factories import EMPTY, as_size, chosen_type, finished, laid_out_as, layout_like, plan_of
+from .factories import EMPTY, as_size, finished, laid_out_as, layout_like, plan_of
 
 #: Elements below which there will be memory for some random numbers.
 SMALL = 1 << 16
@@ -72,24 +72,21 @@ rand = _from("uniform distribution on [0, 1)", "uniform", "rand")
 randn = _from("standard normal distribution", "normal", "randn")
 
 
-@public(method=False, direct=True)
-@drawn
-def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """``numgrad.rand`` of the shape and, unless others are given, the dtype and device of another tensor."""
-    layout = layout_like("rand_like", input, dtype, device)
-    made = _random("uniform", layout_of(layout.type, layout.shape), None, False)
-    return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
+def _like(name: str, draw: str, in_pairs: str) -> Callable[..., Tensor]:
+    """The same for a tensor like another, ``in_pairs`` where that does not lie in one row."""
+
+    def like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+        layout = layout_like(name, input, dtype, device)
+        how = draw if input._flat is not None else in_pairs
+        made = _random(how, layout_of(layout.type, layout.shape), None, False)
+        return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
+
+    made = f"``numgrad.{name.removesuffix('_like')}``"
+    doc = f"{made} of the shape and, unless others are given, the dtype and device of another tensor."
+    return public(drawn(named(like, name, doc)), method=False, direct=True)
 
 
-@public(method=False, direct=True)
-@drawn
-def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """``numgrad.randn`` of the shape and, unless others are given, the dtype and device of another tensor."""
-    check_tensors("randn_like", input=input)
-    draw = "normal" if input._flat is not None else "normal_pairs"
-    target = input.device if device is None else device
-    made = _random(draw, layout_of(chosen_type(dtype, target, input.dtype), input._layout.shape), None, False)
-    return finished(laid_out_as(input, made), requires_grad)
+rand_like, randn_like = _like("rand_like", "uniform", "uniform"), _like("randn_like", "normal", "normal_pairs")
 
 
 # -- random tensors -----------------------------------------------------------------------------------------------

@@ -267,11 +267,11 @@ def _folded_by_operations(shape: Ints, parts: list[tuple[Tensor, int]]) -> Tenso
     return flat_index
 
 
-def _checked_values(input: Tensor, indices: Sequence[Tensor | None], selection: Selection, values: Tensor) -> Tensor:
+def _checked_values(input: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tensor:
     """The values, if they may be written where the indices say.
 
     Raises:
-        RuntimeError: they have another dtype, do not broadcast to the part, or lie in the same memory.
+        RuntimeError: they have another dtype, or lie on another device.
     """
     layout = input._layout
     dtype = layout.type.dtype
@@ -312,7 +312,7 @@ def write_selected(
         except devices.OutOfBoundsError as found:
             raise _outside(found, plan.dims) from None
     selection = selected(input, indices)
-    values = _checked_values(input, indices, selection, values)
+    values = _checked_values(input, indices, values)
     check_apart(input, values, selection.flat_index)
     return _put(index_put_op.in_place, input, selection, values, accumulate)
 
@@ -324,22 +324,16 @@ def _put(op: Any, input: Tensor, selection: Selection, values: Tensor, accumulat
         raise _outside(found, selection.dims) from None
 
 
-def _check_arguments(name: str, indices: Any, values: Any, accumulate: Any) -> None:
-    if not isinstance(indices, tuple | list):
-        raise TypeError(
-            f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}"
-        )
-    for position, index in enumerate(indices):
-        if not isinstance(index, Tensor):
-            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(index).__name__}")
-    if accumulate.__class__ is not bool:
-        raise TypeError(f"{name}(): argument 'accumulate' (position 3) must be bool, not {type(accumulate).__name__}")
+def _check_arguments(name: str, indices: Any, accumulate: Any) -> None:
+    tensors = isinstance(indices, tuple | list) and all(isinstance(index, Tensor) for index in indices)
+    if not tensors or accumulate.__class__ is not bool:
+        raise TypeError(f"{name}() takes a tuple of Tensors and a bool")  # of which ``public`` says more
     if not indices:
         raise RuntimeError(f"{name}(): at least one index tensor is needed")
 
 
 @public
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of the tensor with ``values``, which are broadcast, at the indices, as ``x[indices] = values`` puts them.
 
     Args:
@@ -349,14 +343,14 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     Raises:
         IndexError, RuntimeError: the indices, or the values' dtype or shape, do not fit.
     """
-    _check_arguments("index_put", indices, values, accumulate)
+    _check_arguments("index_put", indices, accumulate)
     selection = selected(input, indices)
-    values = _checked_values(input, indices, selection, values)
+    values = _checked_values(input, indices, values)
     return _put(index_put_op, input, selection, values, accumulate)
 
 
 @public
-def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
     """:func:`index_put` in place: overwrites the tensor and returns it."""
-    _check_arguments("index_put_", indices, values, accumulate)
+    _check_arguments("index_put_", indices, accumulate)
     return write_selected(input, indices, values, accumulate)

@@ -247,27 +247,15 @@ def isreal(input: Tensor) -> Tensor:
     return eq(imag(input), 0) if input.is_complex() else eq(input, input) | ne(input, input)
 
 
-@public
+@public(names=["resolve_neg"])
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugates are computed at once, not when they are read."""
+    """The tensor itself: conjugates and negatives are computed at once, not when they are read."""
     return input
 
 
-@public
+@public(names=["is_neg"])
 def is_conj(input: Tensor) -> bool:
-    """False: conjugates are computed at once, not when they are read."""
-    return False
-
-
-@public
-def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: what is negated is computed at once, not when it is read."""
-    return input
-
-
-@public
-def is_neg(input: Tensor) -> bool:
-    """False: what is negated is computed at once, not when it is read."""
+    """False: conjugates and negatives are computed at once, not when they are read."""
     return False
 
 

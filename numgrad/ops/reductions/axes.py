@@ -7,7 +7,7 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from ...core.layout import Layout, layout_of, normal_dim, numel
+from ...core.layout import Layout, layout_of, numel
 from ...core.tensor import Tensor, fresh, tensor_of
 from ...core.types import dtype, int64, tensor_type
 from ..batching.batches import physical, size_of
@@ -139,17 +139,6 @@ def picked_gradient(
 def index_tensor(row: Any, shape: tuple[int, ...], input: Tensor) -> Tensor:
     """Indices that a device function has found in ``input``, as a tensor."""
     return fresh(row, shape, tensor_type(int64, input.device))
-
-
-def one_dim(input: Layout, dim: Any, name: str) -> int:
-    """``dim``, an int, counted from the front.
-
-    Raises:
-        TypeError, IndexError: it is no int, or no dimension.
-    """
-    if not hasattr(dim, "__index__"):
-        raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
-    return normal_dim(dim, len(input.shape))
 
 
 # -- of all elements, under ``vmap`` ----------------------------------------------------------------------------

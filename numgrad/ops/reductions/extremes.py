@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.layout import Layout, all_dims, layout_of, normal_dims
+from ...core.layout import Layout, all_dims, layout_of, normal_dim, normal_dims
 from ...core.types import bool_, int64, tensor_type
 from ..batching.batches import physical
 from ..memory.copying import convert
@@ -21,7 +21,6 @@ from .axes import (
     axis_launcher,
     check_not_empty,
     dims_of_examples,
-    one_dim,
     picked,
     picked_gradient,
     reduced_shape,
@@ -126,7 +125,7 @@ def _max_or_min(
         refuse_complex_order(input, f"{name}_all")
         check_not_empty(input, name, None)
         return over_all, ()
-    dim = one_dim(input, dim, name)
+    dim = normal_dim(dim, len(input.shape))
     refuse_complex_order(input, name)
     check_not_empty(input, name, dim)
     return over_dim, (dim, keepdim)
@@ -208,7 +207,7 @@ def aminmax(input: Layout, *, dim: int | None = None, keepdim: bool = False) -> 
     """
     refuse_complex_order(input, "aminmax_cpu")
     if dim is not None:
-        dim = one_dim(input, dim, "aminmax")
+        dim = normal_dim(dim, len(input.shape))
         check_not_empty(input, "aminmax", dim)
     elif input.size == 0:
         raise RuntimeError(
@@ -255,6 +254,6 @@ def _dims_of_arg(input: Layout, dim: int | None, name: str) -> tuple[int, ...]:
         which = "bool" if dtype is bool_ else "complex"
         raise RuntimeError(f"{name}(): does not support {which} input (dtype {dtype}, shape {list(input.shape)})")
     if dim is not None:
-        dim = one_dim(input, dim, name)
+        dim = normal_dim(dim, len(input.shape))
     check_not_empty(input, name, dim)
     return normal_dims(dim, len(input.shape))

@@ -72,10 +72,6 @@ def vector_norm(
     Raises:
         RuntimeError: the elements are integers or bools, or there are none and the norm of nothing is undefined.
     """
-    return _resolved(x, ord, dim, keepdim, dtype)
-
-
-def _resolved(x: Layout, ord: float, dim: int | Sequence[int] | None, keepdim: bool, dtype: Any) -> Any:
     if isinstance(ord, bool) or not isinstance(ord, int | float):
         raise TypeError(
             f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}"
@@ -128,7 +124,7 @@ def norm(
         raise RuntimeError(
             f"linalg.matrix_norm: Order {p} not supported: numgrad has 'fro' and numbers (shape {list(input.shape)})"
         )
-    return _resolved(input, p, dim, keepdim, dtype)
+    return vector_norm.__wrapped__(input, p, dim, keepdim, dtype=dtype)
 
 
 @composite(method=False)

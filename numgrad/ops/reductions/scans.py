@@ -23,16 +23,7 @@ from ..table.op import composite, public_functions
 from ..table.operands import not_implemented
 from ..table.operation import operation
 from ..table.planned import planned
-from .axes import (
-    Prepared,
-    axis_launcher,
-    axis_reader,
-    one_dim,
-    picked_of_shape,
-    restored,
-    return_type,
-    rows_of_examples,
-)
+from .axes import Prepared, axis_launcher, axis_reader, picked_of_shape, restored, return_type, rows_of_examples
 from .extremes import refuse_complex_order
 from .sums import all_op, as_real, folded, summed_type
 from .sums import sum as sum_of
@@ -226,7 +217,7 @@ def prod(input: Layout, dim: int | None = None, keepdim: bool = False, *, dtype:
         dtype = to_dtype(dtype)
     if dim is None:
         return prod_all, (dtype,)
-    return prod_dim, (one_dim(input, dim, "prod"), keepdim, dtype)
+    return prod_dim, (normal_dim(dim, len(input.shape)), keepdim, dtype)
 
 
 # -- running products -------------------------------------------------------------------------------------------

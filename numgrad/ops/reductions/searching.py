@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
-from ...core.layout import Layout, layout_of, numel
+from ...core.layout import Layout, layout_of, normal_dim, numel
 from ...core.tensor import Tensor, check_one_device, fresh, tensor_of
 from ...core.types import float32, float64, int32, int64, tensor_type
 from ..batching.examples import dynamic, each
@@ -15,41 +16,38 @@ from ..table.lookup import lookup
 from ..table.op import public
 from ..table.operands import not_implemented
 from ..table.promotion import promote_types
-from .axes import axis_view, index_tensor, one_dim
+from .axes import axis_view, index_tensor
 from .extremes import refuse_complex_order
 
 # -- different elements -----------------------------------------------------------------------------------------
 
 
-def _chosen(
-    input: Tensor, shape: tuple[int, ...], found: tuple[Any, Any, Any], inverse_shape: tuple[int, ...],
-    return_inverse: bool, return_counts: bool,
+def _different(
+    name: str, input: Tensor, dim: int | None, of_all: Any, of_slices: Any, return_inverse: bool, return_counts: bool
 ) -> Any:
-    values, inverse, counts = found
-    results: list[Tensor] = [fresh(values, shape, input._layout.type)]
+    """The different elements, or slices along a dimension, and what is asked for besides."""
+    layout, input = input._layout, input.detach()
+    refuse_complex_order(layout, "unique")
+    shape = layout.shape
+    if dim is None:
+        values, inverse, counts = of_all(row_of(input))
+        left, inverse_shape = (values.size,), shape
+    else:
+        dim = normal_dim(dim, len(shape))
+        length = shape[dim] if shape else 1
+        if layout.size == 0 and length:
+            raise RuntimeError(
+                f"There are 0 sized dimensions, and they aren't selected, so {name} cannot be applied "
+                f"(dim {dim}, shape {list(shape)})"
+            )
+        values, inverse, counts = of_slices(*axis_view(input, (dim,)))
+        left, inverse_shape = (*shape[:dim], counts.size, *shape[dim + 1 :]), (length,)
+    results = [fresh(values, left, layout.type)]
     if return_inverse:
         results.append(index_tensor(inverse, inverse_shape, input))
     if return_counts:
         results.append(index_tensor(counts, (counts.size,), input))
     return tuple(results) if len(results) > 1 else results[0]
-
-
-def _along(
-    name: str, find: Any, input: Tensor, dim: int, return_inverse: bool, return_counts: bool
-) -> Any:
-    """The different slices along a dimension."""
-    dim = one_dim(input._layout, dim, name)
-    shape = input._layout.shape
-    length = shape[dim] if shape else 1
-    if numel(shape) == 0 and length:
-        raise RuntimeError(
-            f"There are 0 sized dimensions, and they aren't selected, so {name} cannot be applied "
-            f"(dim {dim}, shape {list(shape)})"
-        )
-    found = find(*axis_view(input, (dim,)))
-    kept = found[2].size
-    left = (*shape[:dim], kept, *shape[dim + 1 :]) if shape else (kept,)
-    return _chosen(input, left, found, (length,), return_inverse, return_counts)
 
 
 @public
@@ -69,12 +67,9 @@ def unique(
         return_inverse: whether to return for each element (or slice) which of them it is, too.
         return_counts: whether to return how often each occurs, too.
     """
-    refuse_complex_order(input._layout, "unique")
-    input, backend = input.detach(), input._layout.type.backend
-    if dim is not None:
-        return _along("unique", backend.unique_rows, input, dim, return_inverse, return_counts)
-    found = backend.unique_elements(row_of(input))
-    return _chosen(input, (found[0].size,), found, input._layout.shape, return_inverse, return_counts)
+    backend = input._layout.type.backend
+    find = backend.unique_elements, backend.unique_rows
+    return _different("unique", input, dim, *find, return_inverse, return_counts)
 
 
 @public
@@ -83,12 +78,9 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements, or slices along ``dim``, that differ from the one before; see :func:`unique`."""
-    refuse_complex_order(input._layout, "unique")
-    input, backend = input.detach(), input._layout.type.backend
-    if dim is not None:
-        return _along("unique_consecutive", backend.consecutive_rows, input, dim, return_inverse, return_counts)
-    found = backend.consecutive_rows(row_of(input), 1, input._layout.size, 1)
-    return _chosen(input, (found[0].size,), found, input._layout.shape, return_inverse, return_counts)
+    find = input._layout.type.backend.consecutive_rows
+    of_all = functools.partial(find, outer=1, length=input._layout.size, inner=1)
+    return _different("unique_consecutive", input, dim, of_all, find, return_inverse, return_counts)
 
 
 # -- counting ---------------------------------------------------------------------------------------------------

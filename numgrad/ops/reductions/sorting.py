@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.layout import Layout, all_dims, layout_of, output_strides
+from ...core.layout import Layout, all_dims, layout_of, normal_dim, output_strides
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import bool_, int32, int64, tensor_type
 from ..indexing.gathering import scatter_zeros
@@ -19,7 +19,6 @@ from .axes import (
     Prepared,
     axis_launcher,
     check_not_empty,
-    one_dim,
     picked,
     picked_gradient,
     picked_of_shape,
@@ -51,13 +50,6 @@ def stable_sort_op(input: Layout, dim: Dim, descending: bool) -> Prepared:
     return _sorted(input, dim, descending)
 
 
-@sort_op.gradient("input")
-@stable_sort_op.gradient("input")
-def _(grad, indices, input_shape, dim):
-    """``scatter_zeros(grad, indices, input_shape, dim)``."""
-    return scatter_zeros(grad, indices, input_shape, dim) if input_shape else grad
-
-
 def _refuse_complex(input: Layout, name: str) -> None:
     dtype = input.type.dtype
     if dtype.is_complex:
@@ -76,7 +68,7 @@ def sort(
         RuntimeError: the elements are complex.
     """
     _refuse_complex(input, "Sort")
-    return sort_op if stable is None else stable_sort_op, (one_dim(input, dim, "sort"), descending)
+    return sort_op if stable is None else stable_sort_op, (normal_dim(dim, len(input.shape)), descending)
 
 
 @operation("ArgsortBackward0", nondifferentiable=["input"])
@@ -118,6 +110,8 @@ def topk_op(input: Layout, k: int, dim: Dim = -1, largest: bool = True, sorted: 
     return picked_of_shape("sort_axis", input, (dim,), shape, largest, k if shape else 1)
 
 
+@sort_op.gradient("input")
+@stable_sort_op.gradient("input")
 @topk_op.gradient("input")
 def _(grad, indices, input_shape, dim):
     """``scatter_zeros(grad, indices, input_shape, dim)``."""
@@ -218,7 +212,7 @@ def _(grad, input, out):
 
 def _median(input: Layout, dim: int | None, keepdim: bool, name: str, over_all: Planned, over_dim: Planned) -> Any:
     if dim is not None:
-        dim = one_dim(input, dim, name)
+        dim = normal_dim(dim, len(input.shape))
     _check_ordered(input, name, dim)
     return (over_all, ()) if dim is None else (over_dim, (dim, keepdim))
 
