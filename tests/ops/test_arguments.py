@@ -4,6 +4,7 @@ import inspect
 import operator
 import re
 import types
+from collections.abc import Sequence
 from typing import get_args, get_origin, get_type_hints
 
 import pytest
@@ -44,6 +45,8 @@ def argument(parameter, kinds):
     """Something that the parameter declares."""
     if Tensor in kinds or parameter.name in ("self", "input"):
         return tensor([[0.5, 0.25], [0.75, 1.0]])
+    if Sequence[Tensor] in kinds:
+        return (tensor([0, 1]),)
     known = {int: 1, float: 0.5, bool: True, str: "sum", numgrad.dtype: numgrad.float64}
     return next((known[kind] for kind in kinds if kind in known), (0, 1))
 
@@ -147,6 +150,14 @@ def test_positions_and_elements():
         ),
         "index_put(): argument 'accumulate' (position 3) must be bool, not str": lambda: x.index_put(
             (tensor([0]),), x[0], "a"
+        ),
+        "index_put(): argument 'indices' (position 2) must be tuple of Tensors, not Tensor": lambda: numgrad.index_put(
+            x, tensor([0]), x[0]
+        ),
+        "expected Tensor as element 0 in argument 0, but got NoneType": lambda: x.index_put_((None,), x[0]),
+        "expected Tensor as element 1 in argument 1, but got int": lambda: numgrad.einsum("i,j", x[0], 3),
+        "rms_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int": lambda: (
+            nn.functional.rms_norm(x, 2)
         ),
     }
     for words, call in wrong.items():

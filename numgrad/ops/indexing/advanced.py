@@ -71,7 +71,7 @@ def indexed(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
         raise _outside(found, dims if plan is None else plan.dims) from None
 
 
-class _Plan:
+class _Plan(NamedTuple):
     """What is done at int64 indices, or a mask, where layouts alone decide that.
 
     Attributes:
@@ -80,12 +80,9 @@ class _Plan:
         run: the call of the operation, or its entry.
     """
 
-    __slots__ = ("dims", "fold", "run")
-
-    def __init__(self, dims: Ints, fold: Callable[..., Tensor] | None, run: Any):
-        self.dims = dims
-        self.fold = fold
-        self.run = run
+    dims: Ints
+    fold: Callable[..., Tensor] | None
+    run: Any
 
     def flat_index(self, indices: Sequence[Tensor | None]) -> Tensor:
         if self.fold is None:

@@ -95,10 +95,8 @@ def _check_filling(input: Tensor, mask: Any, value: Any) -> tuple[Any, Any]:
     """The entry to use, and the value.
 
     Raises:
-        TypeError, RuntimeError: the mask is no tensor, or the value no number.
+        TypeError, RuntimeError: the value is no number.
     """
-    if mask.__class__ is not Tensor:
-        check_tensors("masked_fill", mask=mask)
     if value.__class__ is float:
         return masked_fill_number, value
     if not isinstance(value, Tensor):

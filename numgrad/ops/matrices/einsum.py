@@ -25,6 +25,7 @@ from ..pointwise.arithmetic import mul
 from ..reductions.sums import sum_dims
 from ..shapes.diagonals import diagonal_op
 from ..shapes.dimensions import permute_op, unsqueeze_op
+from ..shapes.joining import checked_tensors
 from ..shapes.views import reshaped, view_as_shape
 from ..table.op import composite
 from .products import bmm
@@ -363,7 +364,7 @@ def einsum(*args: Any) -> Tensor:
             "subscripts list"
         )
     if isinstance(args[0], Tensor):
-        operands = list(args[0 : len(args) - len(args) % 2 : 2])
+        operands: Sequence[Tensor] = args[0 : len(args) - len(args) % 2 : 2]
         terms = ["".join([_of_number(n) for n in numbers]) for numbers in args[1::2]]
         equation = ",".join(terms)
         if len(args) % 2:
@@ -374,8 +375,8 @@ def einsum(*args: Any) -> Tensor:
             raise TypeError(
                 f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}"
             )
-        operands = list(rest[0]) if len(rest) == 1 and isinstance(rest[0], tuple | list) else rest
-    _check_operands(operands)
+        operands = rest[0] if len(rest) == 1 and isinstance(rest[0], tuple | list) else rest
+    operands = checked_tensors("einsum", operands, 1)
     recorded, short = _planned(equation, tuple([operand._layout.shape for operand in operands]))
     records = state.mode & GRAD and any(operand._requires_grad for operand in operands)
     products, last = recorded if records else short
@@ -383,9 +384,3 @@ def einsum(*args: Any) -> Tensor:
     for operand, (left, right, product) in zip(operands[1:], products, strict=True):
         result = product(_run(result, left), _run(operand, right))
     return _run(result, last)
-
-
-def _check_operands(operands: Sequence[Any]) -> None:
-    for number, operand in enumerate(operands):
-        if not isinstance(operand, Tensor):
-            raise TypeError(f"expected Tensor as element {number} in argument 1, but got {type(operand).__name__}")

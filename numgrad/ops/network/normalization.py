@@ -178,8 +178,6 @@ def layer_norm(
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the input is not of floating-point numbers.
     """
-    if isinstance(normalized_shape, int):
-        raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
     return layer_norm_op(input, weight, bias, tuple(normalized_shape), float(eps))[0]
 
 
@@ -199,8 +197,6 @@ def rms_norm(
         RuntimeError: the shapes do not fit.
         NotImplementedError: the input is not of floating-point numbers.
     """
-    if isinstance(normalized_shape, int):
-        raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
     shape = tuple(normalized_shape)
     _check_shape("rms_norm", input._layout, shape, weight=None if weight is None else weight._layout)
     dims = tuple(range(len(input._layout.shape) - len(shape), len(input._layout.shape)))

@@ -12,18 +12,9 @@ from ...core.layout import contiguous_strides, normal_dim, numel
 from ...core.tensor import Tensor, check_one_device, strided
 from ..batching.batches import is_mapped
 from ..memory.copying import write, zeros_of
-from ..table.op import check_tensors, public
+from ..table.op import public
 from ..table.transforms import ShapeCall
-from .dimensions import (
-    how_transposed,
-    squeeze,
-    squeeze_all,
-    squeeze_dim,
-    squeeze_dims,
-    t_op,
-    transpose_op,
-    unsqueeze_op,
-)
+from .dimensions import squeeze, squeeze_all, squeeze_dim, squeeze_dims, t_op, transpose_op, unsqueeze_op
 from .views import sizes_of, view_of
 from .windows import as_strided, as_strided_op, strided_arguments
 
@@ -75,7 +66,8 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
     Raises:
         IndexError: there is no such dimension.
     """
-    return _transpose(input, *how_transposed(input._layout, dim0, dim1)[1])
+    rank = len(input._layout.shape)
+    return _transpose(input, normal_dim(dim0, rank), normal_dim(dim1, rank))
 
 
 @public(function=False, direct=True)
@@ -163,7 +155,6 @@ def set_(
         raise RuntimeError(f"set_ has no derivative (shape {list(input.shape)}): detach() the tensor before")
     if source is None:
         source = zeros_of((0,), input._layout.type)
-    check_tensors("set_", source=source)
     if source._layout.type is not input._layout.type:
         check_one_device(input, source)
         raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {input.dtype}")

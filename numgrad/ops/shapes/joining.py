@@ -91,8 +91,8 @@ def _(grad, dim, extents):
     ]
 
 
-def checked_tensors(name: str, tensors: Any) -> tuple[Tensor, ...]:
-    """The tensors as a tuple.
+def checked_tensors(name: str, tensors: Any, argument: int = 0) -> tuple[Tensor, ...]:
+    """The tensors, which are given as this argument, as a tuple.
 
     Raises:
         TypeError: they are no sequence of tensors.
@@ -100,9 +100,9 @@ def checked_tensors(name: str, tensors: Any) -> tuple[Tensor, ...]:
     if not isinstance(tensors, tuple | list):
         given = type(tensors).__name__
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {given}")
-    for number, tensor in enumerate(tensors):
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"expected Tensor as element {number} in argument 0, but got {type(tensor).__name__}")
+    for number, one in enumerate(tensors):
+        if not isinstance(one, Tensor):
+            raise TypeError(f"expected Tensor as element {number} in argument {argument}, but got {type(one).__name__}")
     return tuple(tensors)
 
 

@@ -70,19 +70,13 @@ def as_strided_op(
     input: Layout, size: tuple[int, ...], stride: tuple[int, ...], start: int, geometry: Geometry
 ) -> tuple[Layout, int]:
     """``start`` counts from the input's first element; ``geometry`` is the input's, as seen from there."""
-    if not _steps_agree(input, geometry):
+    dims = zip(input.shape, input.strides, geometry[1], strict=True)
+    if any(extent > 1 and step != wanted for extent, step, wanted in dims):
         raise RuntimeError(
             f"a view by as_strided of a tensor with gaps in its memory (shape {list(input.shape)}) cannot follow a "
             "change in place; clone() that tensor before"
         )
     return layout_of(input.type, size, stride), start
-
-
-def _steps_agree(input: Layout, geometry: Geometry) -> bool:
-    return all(
-        extent < 2 or step == wanted
-        for extent, step, wanted in zip(input.shape, input.strides, geometry[1], strict=True)
-    )
 
 
 @as_strided_op.batched
