@@ -61,7 +61,28 @@ class LambdaLR(LRScheduler):
                 function.__dict__.update(saved)
 
 
-class StepLR(LRScheduler):
+class _Multiplied(LRScheduler):
+    """A scheduler that multiplies the rates of all groups by the same factor."""
+
+    def _factor(self) -> float:
+        """What the present rates are multiplied by in this step."""
+        raise NotImplementedError
+
+    def _factor_since_start(self) -> float:
+        """What the initial rates are multiplied by in closed form."""
+        raise NotImplementedError
+
+    def get_lr(self) -> list[Any]:
+        self._warn_unless_in_step()
+        factor = self._factor()
+        return [group["lr"] * factor for group in self.optimizer.param_groups]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        factor = self._factor_since_start()
+        return [base * factor for base in self.base_lrs]
+
+
+class StepLR(_Multiplied):
     """The learning rate times ``gamma`` every ``step_size`` epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
@@ -69,17 +90,14 @@ class StepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_unless_in_step()
-        if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
-            return current(self.optimizer, "lr")
-        return [group["lr"] * self.gamma for group in self.optimizer.param_groups]
+    def _factor(self) -> float:
+        return 1 if self.last_epoch == 0 or self.last_epoch % self.step_size else self.gamma
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+    def _factor_since_start(self) -> float:
+        return self.gamma ** (self.last_epoch // self.step_size)
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(_Multiplied):
     """The learning rate times ``gamma`` at each of the ``milestones``."""
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1):
@@ -87,19 +105,14 @@ class MultiStepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_unless_in_step()
-        if self.last_epoch not in self.milestones:
-            return current(self.optimizer, "lr")
-        factor = self.gamma ** self.milestones[self.last_epoch]
-        return [group["lr"] * factor for group in self.optimizer.param_groups]
+    def _factor(self) -> float:
+        return self.gamma ** self.milestones[self.last_epoch] if self.last_epoch in self.milestones else 1
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [base * self.gamma**passed for base in self.base_lrs]
+    def _factor_since_start(self) -> float:
+        return self.gamma ** bisect_right(sorted(self.milestones.elements()), self.last_epoch)
 
 
-class ConstantLR(LRScheduler):
+class ConstantLR(_Multiplied):
     """The learning rate times ``factor`` until epoch ``total_iters``, then the initial one."""
 
     def __init__(
@@ -111,20 +124,16 @@ class ConstantLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_unless_in_step()
+    def _factor(self) -> float:
         if self.last_epoch == 0:
-            return [group["lr"] * self.factor for group in self.optimizer.param_groups]
-        if self.last_epoch != self.total_iters:
-            return current(self.optimizer, "lr")
-        return [group["lr"] * (1.0 / self.factor) for group in self.optimizer.param_groups]
+            return self.factor
+        return 1.0 / self.factor if self.last_epoch == self.total_iters else 1
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        factor = self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
-        return [base * factor for base in self.base_lrs]
+    def _factor_since_start(self) -> float:
+        return self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
 
 
-class LinearLR(LRScheduler):
+class LinearLR(_Multiplied):
     """The learning rate times a factor that goes from ``start_factor`` to ``end_factor`` in ``total_iters`` epochs."""
 
     def __init__(
@@ -144,36 +153,31 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_unless_in_step()
+    def _factor(self) -> float:
         if self.last_epoch == 0:
-            return [group["lr"] * self.start_factor for group in self.optimizer.param_groups]
+            return self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
-            return current(self.optimizer, "lr")
+            return 1
         rise = self.end_factor - self.start_factor
-        before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
-        return [group["lr"] * (1.0 + rise / before) for group in self.optimizer.param_groups]
+        return 1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _factor_since_start(self) -> float:
         rise = (self.end_factor - self.start_factor) * min(self.total_iters, self.last_epoch) / self.total_iters
-        return [base * (self.start_factor + rise) for base in self.base_lrs]
+        return self.start_factor + rise
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(_Multiplied):
     """The learning rate times ``gamma`` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        self._warn_unless_in_step()
-        if self._is_initial:  # also when training is resumed
-            return current(self.optimizer, "lr")
-        return [group["lr"] * self.gamma for group in self.optimizer.param_groups]
+    def _factor(self) -> float:
+        return 1 if self._is_initial else self.gamma  # initial also when training is resumed
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+    def _factor_since_start(self) -> float:
+        return self.gamma**self.last_epoch
 
 
 class CosineAnnealingLR(LRScheduler):
