@@ -188,3 +188,20 @@ def test_gradients():
         return [x.grad, type(batch.grad_fn).__name__]
 
     compare(program)
+
+
+class Pinned(dict):
+    """A mapping that says itself what it is in pinned memory."""
+
+    def pin_memory(self):
+        return Pinned(here=True)
+
+
+@pytest.mark.parametrize(
+    "batch", [(1, "x"), [(1,), [Pinned()]], Pair(1, (Pinned(),)), Pinned(a=1), {"a": Pinned(), "b": (range(2), b"y")}]
+)
+def test_batches_in_pinned_memory(batch):
+    import torch.utils.data._utils.pin_memory
+
+    wanted = torch.utils.data._utils.pin_memory.pin_memory(batch)
+    assert plain(numgrad.utils.data.collate.pinned(batch)) == plain(wanted)

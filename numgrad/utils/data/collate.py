@@ -13,7 +13,7 @@ from ...core.types import float64
 from ...ops.creation.from_data import as_tensor, tensor
 from ...ops.shapes.joining import stack
 
-__all__ = ["default_collate", "default_convert", "pinned"]
+__all__ = ["default_collate", "default_convert"]
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
@@ -57,16 +57,33 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 def default_convert(data: Any) -> Any:
     """A sample with its arrays and NumPy scalars as tensors, however deep they are; all else stays as it is."""
-    if isinstance(data, Tensor | str | bytes):
-        return data
     if isinstance(data, np.ndarray | np.generic):
         return data if data.dtype.kind in "SUO" else as_tensor(data)
+    return _converted(data, default_convert)
+
+
+def pinned(batch: Any) -> Any:
+    """A batch with all tensors in it in pinned memory, and whatever else has a method ``pin_memory``.
+
+    Tensors are looked for in mappings and sequences, however nested.
+    """
+    if hasattr(batch, "pin_memory"):
+        return batch.pin_memory()
+    if isinstance(batch, tuple) and not _is_named_tuple(batch):
+        return type(batch)([pinned(item) for item in batch])
+    return _converted(batch, pinned)
+
+
+def _converted(data: Any, convert: Callable[[Any], Any]) -> Any:
+    """A mapping or a sequence with its entries converted; anything else as it is."""
+    if isinstance(data, str | bytes):
+        return data
     if isinstance(data, Mapping):
-        return _mapping_like(data, {key: default_convert(value) for key, value in data.items()})
+        return _mapping_like(data, {key: convert(value) for key, value in data.items()})
     if _is_named_tuple(data):
-        return type(data)(*[default_convert(value) for value in data])
+        return type(data)(*[convert(value) for value in data])
     if isinstance(data, Sequence):
-        return _sequence_like(data, [default_convert(value) for value in data])
+        return _sequence_like(data, [convert(value) for value in data])
     return data
 
 
@@ -98,7 +115,8 @@ def _sequence_like(model: Sequence[Any], items: list[Any]) -> Any:
 
     def refilled() -> Any:
         result: Any = copy.copy(model)
-        result[:] = items
+        for index, item in enumerate(items):
+            result[index] = item
         return result
 
     if isinstance(model, tuple | range) or type(model) is list:
@@ -111,34 +129,3 @@ def _made(make: Callable[[], Any], otherwise: Any) -> Any:
         return make()
     except TypeError:  # the class is made from other arguments
         return otherwise
-
-
-def pinned(batch: Any) -> Any:
-    """A batch with all tensors in it in pinned memory, and whatever else has a method ``pin_memory``.
-
-    Tensors are looked for in mappings and sequences, however nested.  A tuple without names becomes a list, as in
-    PyTorch.
-    """
-    if isinstance(batch, str | bytes):
-        return batch
-    if isinstance(batch, Mapping):
-        pairs = {key: pinned(value) for key, value in batch.items()}
-        if isinstance(batch, MutableMapping):
-            clone = copy.copy(batch)
-            clone.update(pairs)
-            return clone
-        return pairs
-    if isinstance(batch, tuple):
-        items = [pinned(item) for item in batch]
-        return type(batch)(*items) if hasattr(batch, "_fields") else items
-    if hasattr(batch, "pin_memory"):
-        return batch.pin_memory()
-    if isinstance(batch, Sequence):
-        items = [pinned(item) for item in batch]
-        if isinstance(batch, MutableSequence):
-            same: Any = copy.copy(batch)
-            for index, item in enumerate(items):
-                same[index] = item
-            return same
-        return items
-    return batch
