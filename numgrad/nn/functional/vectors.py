@@ -11,8 +11,8 @@ from ...core.tensor import Tensor
 from ...ops.creation.factories import empty_like, zeros_like
 from ...ops.creation.random_numbers import exponential_
 from ...ops.indexing import gathering
-from ...ops.network import normalization as normalizations
-from ...ops.network import softmax as softmaxes
+from ...ops.network import normalization as normalization_ops
+from ...ops.network import softmax as softmax_ops
 from ...ops.network.normalization import rms_norm as rms_norm
 from ...ops.pointwise.comparison import where
 from ...ops.table.arguments import tensors_checked
@@ -118,7 +118,7 @@ def layer_norm(
         RuntimeError: the shapes do not fit, or the dtypes differ.
         NotImplementedError: the input is not of floating-point numbers.
     """
-    return normalizations.layer_norm(input, normalized_shape, weight, bias, eps)
+    return normalization_ops.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def _dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
@@ -145,19 +145,19 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         IndexError: there is no such dimension.
         NotImplementedError: the input is not of floating-point numbers.
     """
-    return softmaxes.softmax(input, _dim("softmax", input, dim, _stacklevel), dtype)
+    return softmax_ops.softmax(input, _dim("softmax", input, dim, _stacklevel), dtype)
 
 
 @tensors_checked
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """:func:`softmax` of ``-input``."""
-    return softmaxes.softmax(-input, _dim("softmin", input, dim, _stacklevel), dtype)
+    return softmax_ops.softmax(-input, _dim("softmin", input, dim, _stacklevel), dtype)
 
 
 @tensors_checked
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """The logarithm of :func:`softmax`, without its rounding."""
-    return softmaxes.log_softmax(input, _dim("log_softmax", input, dim, _stacklevel), dtype)
+    return softmax_ops.log_softmax(input, _dim("log_softmax", input, dim, _stacklevel), dtype)
 
 
 @tensors_checked
@@ -174,7 +174,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)
     noise = -exponential_(empty_like(logits)).log()
-    soft = softmaxes.softmax((logits + noise) / tau, dim)
+    soft = softmax_ops.softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
     chosen = zeros_like(logits).scatter_(dim, soft.detach().max(dim, keepdim=True)[1], 1.0)

@@ -1,28 +1,14 @@
 """Data sets, the order in which they are read, and batches of their samples."""
 
+# ruff: noqa: F403, F405 - what each file has in its __all__
+
 from typing import TYPE_CHECKING
 
 from ...core.missing import found_later as _found_later
-from .collate import default_collate, default_convert
-from .dataloader import DataLoader, get_worker_info
-from .dataset import (
-    ChainDataset,
-    ConcatDataset,
-    Dataset,
-    IterableDataset,
-    StackDataset,
-    Subset,
-    TensorDataset,
-    random_split,
-)
-from .sampler import (
-    BatchSampler,
-    RandomSampler,
-    Sampler,
-    SequentialSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
-)
+from .collate import *
+from .dataloader import *
+from .dataset import *
+from .sampler import *
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler",

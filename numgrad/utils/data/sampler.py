@@ -15,7 +15,6 @@ from ...random import Generator
 
 __all__ = [
     "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",
-    "check_positive", "draw_seed", "permutation",
 ]
 
 T = TypeVar("T", covariant=True)
