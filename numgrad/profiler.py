@@ -176,8 +176,6 @@ class profile:  # noqa: N801 - PyTorch's name
 
     def start(self) -> None:
         """Begin, as the schedule says for the present step."""
-        if self.current_action in _RECORDING:
-            self._record()
         self._begin_step()
 
     def stop(self) -> None:
@@ -194,10 +192,6 @@ class profile:  # noqa: N801 - PyTorch's name
         self.current_action = self.schedule(self.step_num)
         if self._recording and before is ProfilerAction.RECORD_AND_SAVE:
             self._hand_over()
-        if self.current_action in _RECORDING:
-            self._record()
-        else:
-            self._end()
         self._begin_step()
 
     def __enter__(self) -> profile:
@@ -206,12 +200,6 @@ class profile:  # noqa: N801 - PyTorch's name
 
     def __exit__(self, *exception: Any) -> None:
         self.stop()
-
-    def _record(self) -> None:
-        if not self._recording:
-            self._recording = True
-            self.profiler = single.profile(**self._options)  # type: ignore[arg-type]
-            self.profiler.__enter__()
 
     def _end(self) -> None:
         if self._recording and self.profiler is not None:
@@ -224,6 +212,12 @@ class profile:  # noqa: N801 - PyTorch's name
             self.on_trace_ready(self)
 
     def _begin_step(self) -> None:
+        if self.current_action not in _RECORDING:
+            self._end()
+        elif not self._recording:
+            self._recording = True
+            self.profiler = single.profile(**self._options)  # type: ignore[arg-type]
+            self.profiler.__enter__()
         if self._steps:
             self._step = record_function(f"{STEP}#{self.step_num}")
             self._step.__enter__()

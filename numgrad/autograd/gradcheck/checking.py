@@ -13,6 +13,7 @@ from ... import random
 from ..backward import grad
 from ..errors import GradcheckError
 from ..function import Function
+from ..functional.gradients import materialized
 from ..operations import operations
 from .jacobians import (
     Derivatives,
@@ -312,9 +313,7 @@ def check_undefined_tangents(problem: Problem) -> None:
 def _tangents(problem: Problem, tangents: dict[int, Any]) -> tuple[Any, ...]:
     """The outputs' tangents, zeros for outputs that have none."""
     pairs = tangents_of(problem.evaluate, problem.inputs, tangents)
-    return tuple(
-        zeros_like(y) if pair.tangent is None else pair.tangent for y, pair in zip(problem.outputs, pairs, strict=True)
-    )
+    return materialized([pair.tangent for pair in pairs], problem.outputs)
 
 
 # -- batches -------------------------------------------------------------------------------------------------
@@ -334,50 +333,43 @@ _BATCHED_TANGENTS = (
 def check_batched_gradients(problem: Problem) -> None:
     """A batch of gradients for an output gives the same as each of them alone."""
 
-    def gradients(output: Any, gradient: Any) -> tuple[Any, ...]:
-        found = grad([output], problem.inputs, [gradient], retain_graph=True, allow_unused=True)
-        return tuple(zeros_like(x) if value is None else value for x, value in zip(problem.inputs, found, strict=True))
+    def gradients(number: int, gradient: Any) -> tuple[Any, ...]:
+        found = grad([problem.outputs[number]], problem.inputs, [gradient], retain_graph=True, allow_unused=True)
+        return materialized(found, problem.inputs)
 
-    for number, y in enumerate(problem.outputs):
-        difference = _batch_difference(functools.partial(gradients, y), y, _BATCHED_GRADIENTS)
-        if difference is not None:
-            raise _batched_error(number, *difference, _BATCHED_GRADIENTS)
+    _check_batches(gradients, problem.outputs, forward=False)
 
 
 def check_batched_tangents(problem: Problem) -> None:
     """A batch of tangents of an input gives the same as each of them alone."""
-
-    def tangents(key: int, tangent: Any) -> tuple[Any, ...]:
-        return _tangents(problem, {key: tangent})
-
-    for key, x in enumerate(problem.inputs):
-        difference = _batch_difference(functools.partial(tangents, key), x, _BATCHED_TANGENTS)
-        if difference is not None:
-            number, got, expected = difference
-            raise _batched_error(number, key, got, expected, _BATCHED_TANGENTS)
+    _check_batches(lambda key, tangent: _tangents(problem, {key: tangent}), problem.inputs, forward=True)
 
 
-def _batch_difference(
-    function: Callable[..., tuple[Any, ...]], like: Any, explanation: str
-) -> tuple[int, Any, Any] | None:
-    """The first difference of a function of a batch of two, called once, from its values for each; None if none.
+def _check_batches(function: Callable[[int, Any], tuple[Any, ...]], tensors: Sequence[Any], forward: bool) -> None:
+    """Compare ``function(number, value)`` for a batch of two values for each tensor with what it is for each of them.
+
+    The function gives the tangents of the outputs for one of an input if ``forward``, else the gradients of the inputs
+    for one of an output.
 
     Raises:
-        GradcheckError: the function raises when it is called for a batch.
+        GradcheckError: they differ, or the function raises when it is called for a batch.
     """
-    batch = [tensor_of(random_like(like, random.default_generator.normal), like) for _ in range(2)]
-    alone = [function(value) for value in batch]
-    try:
-        together = tuple(operations.for_each(function, (operations.stack(batch),), len(batch)))
-    except RuntimeError as error:
-        raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{explanation}") from error
-    return _first_difference(together, [operations.stack(list(column)) for column in zip(*alone, strict=True)])
-
-
-def _batched_error(output: int, input: int, got: Any, expected: Any, explanation: str) -> GradcheckError:
-    return GradcheckError(
-        f"For output {output} and input {input}:\n\n{explanation}\n\nGot:\n{got}\n\nExpected:\n{expected}"
-    )
+    explanation = _BATCHED_TANGENTS if forward else _BATCHED_GRADIENTS
+    for one, tensor in enumerate(tensors):
+        batch = [tensor_of(random_like(tensor, random.default_generator.normal), tensor) for _ in range(2)]
+        alone = [function(one, value) for value in batch]
+        try:
+            together = operations.for_each(functools.partial(function, one), (operations.stack(batch),), len(batch))
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{explanation}") from error
+        apart = [operations.stack(list(column)) for column in zip(*alone, strict=True)]
+        difference = _first_difference(together, apart)
+        if difference is not None:
+            other, got, expected = difference
+            i, k = (other, one) if forward else (one, other)
+            raise GradcheckError(
+                f"For output {i} and input {k}:\n\n{explanation}\n\nGot:\n{got}\n\nExpected:\n{expected}"
+            )
 
 
 def _first_difference(got: Sequence[Any], expected: Sequence[Any]) -> tuple[int, Any, Any] | None:

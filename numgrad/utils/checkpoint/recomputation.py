@@ -19,6 +19,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import KW_ONLY, InitVar, dataclass
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -137,30 +138,25 @@ class SavedArguments(SavingNode):
         return values
 
 
+@dataclass(eq=False)
 class Frame:
     """One call of a checkpoint: how to run its function again, and the tensors computed again in running passes."""
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        again: AbstractContextManager[Any],
-        *,
-        preserve_rng_state: bool,
-        checks_metadata: bool,
-        stops_early: bool,
-        debug: bool,
-    ):
-        self.checks_metadata = checks_metadata
-        self.stops_early = stops_early
+    function: Callable[..., Any]
+    args: InitVar[tuple[Any, ...]]
+    kwargs: dict[str, Any]
+    again: AbstractContextManager[Any]
+    _: KW_ONLY
+    preserve_rng_state: InitVar[bool]
+    checks_metadata: bool
+    stops_early: bool
+    debug: InitVar[bool]
+
+    def __post_init__(self, args: tuple[Any, ...], preserve_rng_state: bool, debug: bool) -> None:
         #: Whether forward is over: a backward inside the function itself sees a part of it only.
         self.complete = False
         self.handles: list[ref[_Handle]] = []
-        self._function = function
         self._arguments = SavedArguments(args)
-        self._kwargs = kwargs
-        self._again = again
         self._level = state.level  # such as of vmap: the function runs at this level again, even if it has ended
         self._random_states = States() if preserve_rng_state else None
         #: The operations of forward and those of the latest recomputation.
@@ -242,9 +238,9 @@ class Frame:
                 enable_grad(),
                 random_numbers_again(self._random_states),
                 self._logs[1].watching() if self._logs else nullcontext(),
-                self._again,
+                self.again,
             ):
-                self._function(*args, **self._kwargs)
+                self.function(*args, **self.kwargs)
         except _Stop:
             pass
         recomputation.check()
