@@ -171,7 +171,7 @@ def tangent_of(tensor: Any, level: Level) -> Any:
     if duals is None or level not in duals or view.hides_tangent():
         return None
     with outside(level):
-        tangent = view.way(tensor._root).view_of(duals[level])
+        tangent = view.view_of(duals[level], tensor._root._layout)
     set_tangent(tensor, level, tangent)
     return tangent
 

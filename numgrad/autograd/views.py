@@ -13,8 +13,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from ..core.layout import overlaps_itself
-from ..core.types import contiguous_format
+from ..core.layout import Layout, overlaps_itself
 from .accumulation import overwrite
 from .checks import check_updatable
 from .errors import freed_error, operation_name
@@ -98,21 +97,31 @@ class View:
         if not base._requires_grad or not overlaps_itself(tensor._layout.shape, tensor._layout.strides):
             return AsStridedBackward0(tensor, self), 0
         with enable_grad():  # elements that are several of the view's sum their gradients
-            return self.way(base).view_of(base)._edge
+            return self.view_of(base, base._layout)._edge
 
-    def way(self, base: Any) -> Way:
-        """How to make the view of the base as it is now."""
-        start = self.layout.shape, self.layout.strides
-        return Way(self.steps, None if start == (base._layout.shape, base._layout.strides) else start)
+    def view_of(self, tensor: Any, base: Layout) -> Any:
+        """The same view of another tensor, which lies in memory as the base, of that layout now, does."""
+        layout = self.layout
+        if (layout.shape, layout.strides) != (base.shape, base.strides):
+            tensor = tensor.as_strided(layout.shape, layout.strides)
+        for step in reversed(self._path()):
+            assert step is not None  # of a Function's view, which is never taken again
+            operation, arguments = step
+            tensor = operation(tensor, *arguments)
+        return tensor
 
     def hides_tangent(self) -> bool:
         """Whether the base's tangent is not its own: it is the primal part of a dual tensor, or is to be made one."""
+        return any(step is not None and getattr(step[0], "hides_tangents", False) for step in self._path())
+
+    def _path(self) -> list[Step | None]:
+        """The steps from the base to the view, the last one first."""
+        path: list[Step | None] = []
         steps: Steps | None = self.steps
         while steps is not None:
             steps, step = steps
-            if step is not None and getattr(step[0], "hides_tangents", False):
-                return True
-        return False
+            path.append(step)
+        return path
 
     def refusal(self, tensor: Any, happened: str = "is being") -> RuntimeError:
         """The error for writing to the view ``tensor``, or for using it when ``happened`` says what was changed."""
@@ -179,68 +188,37 @@ def version_of(tensor: Any) -> int:
     return counter[0] if counter.__class__ is list else 0
 
 
-class Way:
-    """The way from a base to a view of it, which nodes keep: the view itself holds the base, which holds its node.
-
-    Attributes:
-        steps: the operations to go through.
-        start: shape and strides of the base for which these are meant, where it has others now.
-    """
-
-    __slots__ = ("start", "steps")
-
-    def __init__(self, steps: Steps, start: tuple[tuple[int, ...], Any] | None):
-        self.steps = steps
-        self.start = start
-
-    def view_of(self, tensor: Any) -> Any:
-        """The same view of another tensor, which lies in memory as the base does."""
-        path: list[Step] = []
-        steps: Steps | None = self.steps
-        while steps is not None:
-            steps, step = steps
-            assert step is not None  # of a Function's view, which is never taken again
-            path.append(step)
-        if self.start is not None:
-            tensor = tensor.as_strided(*self.start)
-        for operation, arguments in reversed(path):
-            tensor = operation(tensor, *arguments)
-        return tensor
-
-
 class AsStridedBackward0(Node):
     """The node of a view since its base was changed: the base's part that it shows gets its gradient."""
 
-    __slots__ = ("strides", "way")
+    __slots__ = ("base", "view")
 
     op_name, overload = "AsStrided", "0"
 
     def __init__(self, tensor: Any, view: View):
-        base = tensor._root
-        super().__init__((edge_of(base),), tensor._layout)
-        self.way = view.way(base)
-        self.strides = base._layout.strides
+        super().__init__((edge_of(tensor._root),), tensor._layout)
+        self.view = view
+        self.base: Layout = tensor._root._layout
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         if self.edges[0] is None:  # the base was detached
             return (None,)
         node, number = self.edges[0]
         layout = node.output(number)
-        result = operations.zeros(layout.shape, layout.type, self.strides, gradient)
-        overwrite(self.way.view_of(result), gradient)
+        result = operations.zeros(layout.shape, layout.type, self.base.strides, gradient)
+        overwrite(self.view.view_of(result, self.base), gradient)
         return (result,)
 
 
 class CopySlices(Node):
     """The node of a base whose view was written to by ``operation``, the view being its input number ``index``."""
 
-    __slots__ = ("index", "operation", "strides", "way")
+    __slots__ = ("index", "operation", "view")
 
     def __init__(self, base: Any, view: View, operation: Node, index: int):
         others = operation.edges[:index] + operation.edges[index + 1 :]
         super().__init__((edge_of(base), *others), base._layout)
-        self.way = view.way(base)
-        self.strides = base._layout.strides
+        self.view = view
         self.operation: Node | Location = operation
         self.index = index
 
@@ -253,12 +231,12 @@ class CopySlices(Node):
         if not isinstance(operation, Node):
             raise freed_error(self, operation)
         result = self._laid_out(gradient)
-        written = self.way.view_of(result)
+        written = self.view.view_of(result, self.layout)
         others = list(operation.apply(written.clone()))
         own = others.pop(self.index)
         if state.mode & LEVELS and own is not None:
             result = operations.writable_with(result, own)
-            written = self.way.view_of(result)
+            written = self.view.view_of(result, self.layout)
         overwrite(written, own)
         if not operation.makes_fresh_gradients:
             for other in others:
@@ -268,9 +246,7 @@ class CopySlices(Node):
 
     def _laid_out(self, gradient: Any) -> Any:
         """A copy that lies in memory as the base does, so that the steps to the view can be taken from it."""
-        if self.strides is None:
-            return gradient.clone(memory_format=contiguous_format)
-        result = operations.zeros(self.layout.shape, self.layout.type, self.strides, gradient)
+        result = operations.zeros(self.layout.shape, self.layout.type, self.layout.strides, gradient)
         overwrite(result, gradient)
         return result
 
