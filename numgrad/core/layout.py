@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import operator
 import threading
 from collections.abc import Sequence
@@ -81,10 +82,7 @@ def _row_major(shape: Ints) -> Ints:
 
 def numel(shape: Ints) -> int:
     """The number of elements."""
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count
+    return math.prod(shape)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -128,11 +126,9 @@ def normal_dim(dim: int, rank: int) -> int:
 
 def normal_dims(dims: Any, rank: int) -> Ints:
     """The dimensions named by ``dims`` (None or empty for all), each once, counted from the front, ascending."""
-    if dims is None:
-        return tuple(range(rank))
     if hasattr(dims, "__index__"):
         dims = (dims.__index__(),)
-    if len(dims) == 0:
+    if dims is None or len(dims) == 0:
         return tuple(range(rank))
     normal = [normal_dim(dim, rank) for dim in dims]
     for dim in normal:

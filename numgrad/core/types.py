@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, SupportsIndex
 
@@ -27,10 +28,7 @@ class Size(tuple):
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
-        count = 1
-        for extent in self:
-            count *= extent
-        return count
+        return math.prod(self)
 
     def __getitem__(self, index: Any) -> Any:
         item = tuple.__getitem__(self, index)

@@ -20,9 +20,8 @@ from ..shapes.broadcasting import expand_op
 from ..shapes.dimensions import unsqueeze_op
 from ..shapes.views import reshape
 from ..table.arguments import Dim
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import public
-from ..table.operation import operation
 from ..table.planned import planned
 from .index import index_backward, index_op, indices_of_all
 from .launchers import index_reader, number_row, picker

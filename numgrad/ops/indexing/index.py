@@ -20,7 +20,7 @@ from ..pointwise.comparison import choose, lt
 from ..shapes.broadcasting import expand_op
 from ..shapes.dimensions import permute_op, unsqueeze_op
 from ..shapes.views import reshape
-from ..table.operation import operation
+from ..table.lookup import operation
 from ..table.planned import planned
 from .launchers import index_begin, part_shape, picker, putter, updating
 

@@ -31,7 +31,7 @@ from ...core.types import TensorType, dtype, int32, int64, tensor_type
 from ..batching.batches import is_mapped
 from ..memory.copying import copier, empty_of, filled_of, kept_layout, row_reader
 from ..memory.overwriting import fill_
-from ..table.operation import operation
+from ..table.lookup import operation
 from ..table.planned import Planned, planned
 from ..table.promotion import check_fits
 

@@ -18,10 +18,9 @@ from ..memory.copying import convert, row_of, row_reader, write, zeros_of
 from ..memory.overwriting import as_number
 from ..pointwise.comparison import choose
 from ..shapes.broadcasting import expand
-from ..table.lookup import lookup, overwriting
+from ..table.lookup import lookup, operation, overwriting
 from ..table.op import attach, check_tensors, public, public_functions
 from ..table.operands import check_apart
-from ..table.operation import operation
 from ..table.planned import planned
 from ..table.promotion import check_fits, result_dtype
 from .launchers import expanded_layout, nonzero_finder, number_as, number_in, picker, putter, updating

@@ -18,10 +18,9 @@ from ..pointwise.arithmetic import conj, mul
 from ..pointwise.comparison import choose, ne
 from ..shapes.views import reshape
 from ..table.arguments import Dim
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import public, public_functions
 from ..table.operands import check_apart
-from ..table.operation import operation
 from .gathering import beyond, check_index_dtype
 from .index import check_indices, index_op, index_put_op
 from .launchers import check_held, number_as, number_in, picker, putter, updating

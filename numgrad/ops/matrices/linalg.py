@@ -18,9 +18,8 @@ from ..shapes.broadcasting import expand
 from ..shapes.dimensions import adjoint, permute_op, unsqueeze
 from ..shapes.rearranging import roll
 from ..shapes.views import reshape, unsafe_view, view
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import check_tensors, composite
-from ..table.operation import operation
 from .matmul import matmul
 from .products import check_types, dot, mm, shapes_text
 

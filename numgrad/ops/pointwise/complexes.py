@@ -18,8 +18,8 @@ from ..reductions.axes import Prepared
 from ..shapes.parts import select_op
 from ..shapes.views import passed_on
 from ..table.elementwise import pointwise
+from ..table.lookup import operation
 from ..table.op import attach, parameters, public
-from ..table.operation import operation
 from .arithmetic import conj, mul
 from .comparison import eq, ne, where
 

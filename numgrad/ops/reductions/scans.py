@@ -18,10 +18,9 @@ from ..shapes.joining import cat
 from ..shapes.parts import narrow
 from ..shapes.views import reshape
 from ..table.arguments import Dim, DType
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import composite, public_functions
 from ..table.operands import not_implemented
-from ..table.operation import operation
 from ..table.planned import planned
 from .axes import Prepared, axis_launcher, axis_reader, picked_of_shape, restored, return_type, rows_of_examples
 from .extremes import refuse_complex_order

@@ -10,10 +10,9 @@ from ...core.types import bool_, int32, int64, tensor_type
 from ..indexing.gathering import scatter_zeros
 from ..shapes.dimensions import permute_op
 from ..table.arguments import Dim
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import composite
 from ..table.operands import not_implemented
-from ..table.operation import operation
 from ..table.planned import Planned, planned
 from .axes import (
     Prepared,

@@ -16,10 +16,9 @@ from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.comparison import eq, where
 from ..pointwise.exponential import exp
 from ..table.arguments import ALL, Dims, DType
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import named
 from ..table.operands import fused_launcher, not_implemented
-from ..table.operation import operation
 from ..table.planned import Planned, planned
 from .axes import Prepared, axis_launcher, reduced_shape, restored
 from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type

@@ -15,9 +15,8 @@ from ..pointwise.arithmetic import div
 from ..shapes.broadcasting import expand, expand_op
 from ..shapes.views import reshape, sizes_of
 from ..table.arguments import ALL, SomeDims
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import attach
-from ..table.operation import operation
 from ..table.planned import planned
 from .axes import Prepared, axis_launcher, dims_of_examples, reduced_shape, restored
 

@@ -12,11 +12,10 @@ from ..indexing.launchers import updating
 from ..memory.copying import copier
 from ..memory.overwriting import fill_
 from ..reductions.sums import sum_all
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import composite, public
 from ..table.operands import not_implemented
-from ..table.operation import Operation, operation
-from ..table.planned import planned
+from ..table.planned import Planned, planned
 from .broadcasting import expand_op
 from .parts import narrow, of_part, part_cleared, part_writer, part_written
 from .views import ravel
@@ -184,7 +183,7 @@ def diagonal_scatter(input: Layout, src: Layout, offset: int = 0, dim1: int = 0,
 # -- triangles ----------------------------------------------------------------------------------------------------
 
 
-def _triangle(name: str, node: str, where: str) -> Operation:
+def _triangle(name: str, node: str, where: str) -> Planned:
     """The operation that puts zeros above, or below, a diagonal of matrices."""
     above = where == "above"
 

@@ -11,9 +11,8 @@ from ..batching.batches import physical
 from ..memory.copying import row_reader
 from ..pointwise.arithmetic import conj
 from ..table.arguments import Dim
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import attach, composite, public
-from ..table.operation import operation
 from ..table.planned import planned
 from .views import alias, in_shape, passed_on, sizes_of
 

@@ -14,8 +14,8 @@ from ..memory.copying import STRETCHES_FROM, assembler, convert, zeros_of
 from ..table.arguments import Dim
 from ..table.dispatch import caller, perform
 from ..table.entries import Entries
+from ..table.lookup import operation
 from ..table.op import composite, public
-from ..table.operation import operation
 from ..table.out import write_out
 from ..table.planned import planned
 from ..table.promotion import promote_types

@@ -10,9 +10,8 @@ from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor
 from ..memory.copying import zeros_of
 from ..table.arguments import Dim
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import attach, composite
-from ..table.operation import operation
 from ..table.planned import planned
 from .joining import cat_op
 from .parts import slice_op

@@ -22,9 +22,8 @@ from ..memory.copying import filling, row_reader
 from ..pointwise.arithmetic import add, div
 from ..table.arguments import Dim
 from ..table.dispatch import caller
-from ..table.lookup import lookup
+from ..table.lookup import lookup, operation
 from ..table.op import attach
-from ..table.operation import operation
 from ..table.planned import planned
 
 #: Sizes, strides and offset.

@@ -111,7 +111,7 @@ def changing(op: Any) -> Callable[..., Tensor]:
     By name the numbers are given that configure it.
     """
     general = _general(op)
-    recent = op.entries_into.recent
+    recent = op.entries.recent
     if len(op.inputs) != 2:
         return general
 
@@ -144,8 +144,8 @@ def changing(op: Any) -> Callable[..., Tensor]:
 
 
 def _general(op: Any) -> Callable[..., Tensor]:
-    recent, run, statics = op.entries_into.recent, op.run, op.statics
-    configured, baked, defaults = op.entries_configured.recent, op.baked_numbers, tuple(statics.items())
+    recent, run, statics = op.entries.recent, op.run, op.statics
+    baked, defaults = op.baked_numbers, tuple(statics.items())
     count = len(op.inputs)
 
     def call(input, *others, **numbers):
@@ -160,13 +160,11 @@ def _general(op: Any) -> Callable[..., Tensor]:
                 else:
                     key.append(value._layout)
                     needs = needs or value._requires_grad
-            if not numbers:
-                entry = recent[*key, layout]
-            else:
-                given = [numbers.get(name, default) for name, default in defaults]
-                for value in given:
-                    key.append((value.__class__, value) if value in baked else value.__class__)
-                entry = configured[*key, layout]
+            given = [numbers.get(name, default) for name, default in defaults] if numbers else ()
+            for value in given:
+                key.append((value.__class__, value) if value in baked else value.__class__)
+            entry = recent[*key, layout]
+            if numbers:
                 if not numbers.keys() <= statics.keys():
                     entry = None
                 elif entry.details.positions is None:
@@ -197,7 +195,7 @@ def writing(op: Any) -> Callable[[Sequence[Any], Any], Any]:
 
     The launcher does so where ``out`` is of the result's shape and type, else the result is made, and then copied.
     """
-    recent, run, statics = op.entries_into.recent, op.run, op.statics
+    recent, run, statics = op.entries.recent, op.run, op.statics
     name = op.name.removesuffix("_op")
 
     def call(operands, out):

@@ -120,7 +120,7 @@ def several(op: Any) -> Callable[..., Any]:
 
 def configured(op: Any) -> Callable[..., Any]:
     """The call of an operation on its operands and, after them, all the numbers that configure it."""
-    recent, run, baked, names = op.entries_configured.recent, op.run, op.baked_numbers, tuple(op.statics)
+    recent, run, baked, names = op.entries.recent, op.run, op.baked_numbers, tuple(op.statics)
     count = len(op.inputs)
 
     def call(*values):

@@ -252,7 +252,7 @@ class Pointwise(Op):
 
     def with_own_entries(self) -> Pointwise:
         """The operation, a copy of another, which decides for itself what calls come to."""
-        self.entries, self.entries_into, self.entries_configured = Entries(), Entries(), Entries()
+        self.entries = Entries()
         numbers = {*self.statics.values()}.union(*self.baked.values())
         #: Static numbers that may be written into a kernel.
         self.baked_numbers = frozenset([number for number in numbers if number])
@@ -279,19 +279,16 @@ class Pointwise(Op):
 
     def _found(self, given: list[Any], statics: Mapping[str, Any], into: Layout | None) -> Entry | None:
         """What a call with such operands comes to; None if no tensor is among them."""
-        entries = self.entries
         key: Any = given
-        if into is not None:
-            entries = self.entries_into
-            key = [*key, into]
         if statics is not self.statics:
             baked = self.baked_numbers
             key = [*key, *[(v.__class__, v) if v in baked else v.__class__ for v in statics.values()]]
-            entries = self.entries_configured
+        if into is not None:
+            key = [*key, into]
         key = key[0] if len(key) == 1 else tuple(key)
-        entry = entries.find(key)
+        entry = self.entries.find(key)
         if entry is None and any(own.__class__ is Layout for own in given):
-            entry = entries.add(key, self._for(given, into is given[0]).prepare(given, statics, into))
+            entry = self.entries.add(key, self._for(given, into is given[0]).prepare(given, statics, into))
         return entry
 
     def prepared(self, operands: Sequence[Any]) -> list[Any]:

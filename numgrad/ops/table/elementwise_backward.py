@@ -16,7 +16,7 @@ from ..batching.batches import is_batched, zeros_beside
 from ..memory.copying import convert, filled_of
 from .op import Rule, parameters
 from .operands import given_of, kinds_passed, new_layout, operand
-from .recording import OUTPUT, Recipe, RecordedNode
+from .recording import OUTPUT, OpNode, Recipe
 
 if TYPE_CHECKING:
     from .elementwise import Pointwise
@@ -111,7 +111,7 @@ class PointwiseRecipe(Recipe):
         return found
 
 
-class PointwiseNode(RecordedNode):
+class PointwiseNode(OpNode):
     """The node of a pointwise operation."""
 
     __slots__ = ()

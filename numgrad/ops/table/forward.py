@@ -66,8 +66,7 @@ def pointwise(call: PointwiseCall, level: Level) -> Tensor:
             raise outgrown(layout.shape, shape)
         args, tangents = _unchanged(call.args, tangents, target)
         before = PointwiseCall(call.op, args, call.statics)
-        needs_result = any("out" in parameters(rule) for rule in call.op.rules.values())
-        result = before.run() if needs_result else None
+        result = before.run() if "out" in call.op.saveable() else None
         tangent = _pointwise_tangent(before, tangents, layout.shape, layout.type, result)
         with_duals(call.run)
         _overwrite_tangent(target, level, tangent)
@@ -255,8 +254,7 @@ def change(call: ChangeCall, level: Level) -> Tensor:
     tangents = _tangents(call.args, level)
     with outside(level):
         args, tangents = _unchanged(call.args, tangents, target)
-        needs_result = any("out" in parameters(rule) for rule in op.rules.values())
-        result = op(*args) if needs_result else None
+        result = op(*args) if "out" in op.saveable() else None
         (tangent,) = _transposed_general(op, args, tangents, [(target._layout.shape, target._layout.type, result)])
         with_duals(call.run)
         _overwrite_tangent(target, level, tangent)

@@ -80,6 +80,7 @@ class Planned(Op):
     """
 
     node_base = RuleNode
+    public: Callable[..., Any]  # the function that users call, where that follows from the declaration
 
     def __init__(
         self,
@@ -188,7 +189,7 @@ class Planned(Op):
             RuntimeError: it may not be written to.
         """
         if state.mode & TRANSFORMED:
-            return transformed(ChangeCall(self, args))
+            return transformed(ChangeCall(self, args, args[0]))
         key, operands = self.keyed(args)
         check_in_place(*operands)
         return change(self.recent_in_place.get(key) or self.entry(args, True)[0], operands, operands[0])
@@ -212,6 +213,8 @@ class Planned(Op):
 
     def prepared(self, args: Sequence[Any], in_place: bool = False) -> Entry:
         """What a call comes to, decided anew."""
+        if self.dims and len(args) <= max(map(self.parameters.index, self.dims)):
+            raise TypeError(f"{self.name} must be given its dimensions {self.dims}")  # which defaults do not count so
         given: list[Any] = [value._layout if isinstance(value, Tensor) else value for value in args]
         if self.sequence:
             given[0] = tuple([tensor._layout for tensor in args[0]])

@@ -1,6 +1,6 @@
 """How a call is recorded: the node of its result, what that saves for the rules, and how these are called.
 
-An ``OpNode`` keeps by name what the rules of its operation need.  Which names these are, and where the values come
+An ``OpNode`` keeps what the rules of its operation need.  Which names they have for that, and where the values come
 from, says a ``Recipe``, once for all calls with one entry and one choice of gradients.  ``begin`` finds before a call
 which of its operands have gradients, and ``finish`` gives the result a node after it.  ``record`` is the short way to
 the same, for one result in no mode that is out of the ordinary.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...autograd.grad_mode import GRAD, ORDINARY, state
@@ -28,13 +27,22 @@ if TYPE_CHECKING:
 
 
 class OpNode(SavingNode):
-    """A node of a table entry, with what its rules need; ``names`` are the names that they use."""
+    """A node of a table entry, with what its rules need."""
 
-    __slots__ = ()
+    __slots__ = ("recipe",)
 
     op: Op
-    names: Sequence[str]
-    constants: Mapping[str, Any] = MappingProxyType({})  # numbers that the rules know without saving them
+    recipe: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the rules call that which was saved."""
+        return self.recipe.names
+
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """What they know without saving it."""
+        return self.recipe.constants
 
     def unpack(self) -> dict[str, Any]:
         """What was saved, by name.
@@ -63,10 +71,8 @@ class OpNode(SavingNode):
         return self.output_number(self.names[index])
 
     def release(self, freed_by: Location) -> None:
-        for version in self.versions:
-            if version is not None:
-                self.saved = freed_by
-                return
+        if self.recipe.frees:
+            self.saved = freed_by
 
     def value_of(self, name: str) -> Any:
         """What was saved by this name; None if it was not needed."""
@@ -140,26 +146,6 @@ class Recipe:
         self.frees = bool(self.sources)
 
 
-class RecordedNode(OpNode):
-    """A node that was recorded by a recipe."""
-
-    __slots__ = ("recipe",)
-
-    recipe: Any
-
-    @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.recipe.names
-
-    @property
-    def constants(self) -> Mapping[str, Any]:  # type: ignore[override]
-        return self.recipe.constants
-
-    def release(self, freed_by: Location) -> None:
-        if self.recipe.frees:
-            self.saved = freed_by
-
-
 class RuleRecipe(Recipe):
     """How a call is recorded whose gradients are computed by rules that call other operations.
 
@@ -204,7 +190,7 @@ class RuleRecipe(Recipe):
         return results
 
 
-class RuleNode(RecordedNode):
+class RuleNode(OpNode):
     """The node of an operation whose rules call other operations."""
 
     __slots__ = ()

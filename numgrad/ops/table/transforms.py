@@ -17,9 +17,14 @@ if TYPE_CHECKING:
 
 
 class TableCall(Call):
-    """A call of an operation ``op`` of the table."""
+    """A call of an operation ``op`` of the table, in place if there is a target, which is the first of its arguments.
+    """
 
-    op: Any
+    def __init__(self, op: Any, args: Sequence[Any], target: Tensor | None = None):
+        self.op = op
+        self.name = op.name
+        self.args = args
+        self.target = target
 
     @property
     def title(self) -> str:
@@ -27,16 +32,13 @@ class TableCall(Call):
 
 
 class PointwiseCall(TableCall):
-    """A pointwise operation on operands, in place if there is a target, which is the first of them."""
+    """A pointwise operation on operands."""
 
     def __init__(
         self, op: Pointwise, operands: Sequence[Any], statics: Mapping[str, Any], target: Tensor | None = None
     ):
-        self.op = op
-        self.name = op.name
-        self.args = operands
+        super().__init__(op, operands, target)
         self.statics = statics
-        self.target = target
 
     def run(self) -> Any:
         return self.op.run(self.args, self.statics, self.target)
@@ -45,31 +47,22 @@ class PointwiseCall(TableCall):
 class GeneralCall(TableCall):
     """Any other operation of the table."""
 
-    def __init__(self, op: Planned, args: tuple[Any, ...]):
-        self.op = op
-        self.name = op.name
-        self.args = args
-
     def run(self) -> Any:
         return self.op(*self.args)
 
 
-class ChangeCall(GeneralCall):
-    """An operation of the table done in place, on the first of its arguments."""
-
-    def __init__(self, op: Planned, args: tuple[Any, ...]):
-        super().__init__(op, args)
-        self.target = args[0]
+class ChangeCall(TableCall):
+    """The same in place."""
 
     def run(self) -> Any:
         return self.op.in_place(*self.args)
 
 
-class ShapeCall(ChangeCall):
-    """A tensor takes on the shape of a view of itself."""
+class ShapeCall(TableCall):
+    """A tensor takes the shape of a view of itself."""
 
     def __init__(self, op: Planned, change: Callable[..., Tensor], args: tuple[Any, ...]):
-        super().__init__(op, args)
+        super().__init__(op, args, args[0])
         self.name = op.name + "_"
         self.change = change
 
