@@ -14,7 +14,7 @@ from ...core.display import counted
 from ...core.tensor import Tensor, type_name
 from ...nn.modules.module import Module
 from .boxes import Describer, entries_of
-from .module_calls import Call, Fold, calls_of, folding
+from .module_calls import Call, Fold, calls_of, folded_calls
 from .names import Names, readable
 from .picture import Arrow, Box, Group, Picture, Row
 
@@ -36,17 +36,16 @@ class Assembly:
         self.nodes = nodes_behind([root.node for root in roots])
         operations = [node for node in self.nodes if not isinstance(node, AccumulateGrad)]
         self.calls: dict[int, Call] = {} if module is None else calls_of(operations, module)
-        rule = folding(fold, module, self.nodes, self.calls)
+        folded = folded_calls(fold, module, self.nodes, self.calls)
         #: By the number of a node the key of its unit; by that key what belongs to it.
         self.unit: dict[int, str] = {}
         self.members: dict[str, list[Node]] = {}
         self.folded: dict[str, Call] = {}
         for node in operations:
-            call = self.calls.get(node.sequence)
-            whole = rule(call) if call is not None else None
-            if whole is not None:
-                self.folded[whole.key] = whole
-            self._join(node, f"n{node.sequence}" if whole is None else whole.key)
+            call = folded.get(node.sequence)
+            if call is not None:
+                self.folded[call.key] = call
+            self._join(node, f"n{node.sequence}" if call is None else call.key)
         self._join_leaves()
         self.behind: dict[str, list[str]] = {}
         for node in self.nodes:

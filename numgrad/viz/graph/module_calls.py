@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...autograd.node import AccumulateGrad, Node
@@ -43,25 +44,20 @@ def calls_of(nodes: Iterable[Node], module: Module) -> dict[int, Call]:
     during a call counts as recorded by it, and of calls too long ago nothing is known.
     """
     names = {id(part): (name, part) for name, part in module.named_modules()}
-    made = sorted([(begun, -ended, part) for part, begun, ended in calls_made.copy() if part in names])
-    open_calls: list[tuple[int, Call]] = []  # with the number at which each ended
+    made = sorted([(begun, ended, part) for part, begun, ended in calls_made.copy() if part in names])
+    sequences = sorted([node.sequence for node in nodes])
+    open_calls: list[tuple[int, Call]] = []  # each with the number at which it ended
     found: dict[int, Call] = {}
-    waiting = iter([*made, None])
-    following = next(waiting)
-    for sequence in sorted([node.sequence for node in nodes]):
-        while following is not None and following[0] < sequence:
-            begun, ended, part = following
-            following = next(waiting)
-            while open_calls and open_calls[-1][0] < begun:
-                open_calls.pop()
-            name, called = names[part]
-            parent = open_calls[-1][1] if open_calls else None
-            depth = 0 if called is module else 1 if parent is None else parent.depth + 1
-            open_calls.append((-ended, Call(f"m{begun}", name, called, depth, parent)))
-        while open_calls and open_calls[-1][0] < sequence:
+    for begun, ended, part in made:
+        while open_calls and open_calls[-1][0] < begun:
             open_calls.pop()
-        if open_calls:
-            found[sequence] = open_calls[-1][1]
+        name, called = names[part]
+        parent = open_calls[-1][1] if open_calls else None
+        depth = 0 if called is module else 1 if parent is None else parent.depth + 1
+        call = Call(f"m{begun}", name, called, depth, parent)
+        open_calls.append((ended, call))
+        recorded = sequences[bisect_right(sequences, begun) : bisect_right(sequences, ended)]
+        found.update(dict.fromkeys(recorded, call))  # in place of the calls around it, which began before
     return found
 
 
@@ -71,19 +67,18 @@ COMFORTABLE = 40
 #: How to fold: "auto", the depth of calls, names of modules, or not at all.
 Fold = str | int | Sequence[str] | None
 
-#: The call that a node is shown as, of the call that recorded it: one around that or itself; None if it is not folded.
-Folding = Callable[[Call], Call | None]
 
-
-def folding(fold: Fold, module: Module | None, nodes: Sequence[Node], calls: dict[int, Call]) -> Folding:
-    """The rule by which calls are folded.
+def folded_calls(
+    fold: Fold, module: Module | None, nodes: Sequence[Node], calls: Mapping[int, Call]
+) -> dict[int, Call]:
+    """By the number of a node the folded call that it is shown as: the one that recorded it, or one around that.
 
     Raises:
         TypeError: ``fold`` is none of the forms that it can have.
         ValueError: it is a negative depth or a name that no part of the module has, or there is no module.
     """
     if fold is None or fold is False:
-        return _nothing
+        return {}
     if fold == "auto":
         return _automatic(nodes, calls)
     if module is None:
@@ -100,33 +95,31 @@ def folding(fold: Fold, module: Module | None, nodes: Sequence[Node], calls: dic
         if not fnmatch.filter(names, pattern):
             known = ", ".join(name for name in names[1:6])
             raise ValueError(f"fold: {type(module).__name__} has no module '{pattern}'; it has {known}, ...")
-    return lambda call: next((c for c in call.path() if any(fnmatch.fnmatch(c.name, p) for p in patterns)), None)
+    return _outermost(calls, lambda call: any(fnmatch.fnmatch(call.name, pattern) for pattern in patterns))
 
 
-def _nothing(call: Call) -> Call | None:
-    return None
+def _outermost(calls: Mapping[int, Call], is_folded: Callable[[Call], bool]) -> dict[int, Call]:
+    """By the number of a node the outermost call around it that is folded."""
+    return {
+        sequence: folded for sequence, call in calls.items()
+        if (folded := next(filter(is_folded, call.path()), None)) is not None
+    }
 
 
-def _to_depth(depth: int, calls: dict[int, Call]) -> Folding:
+def _to_depth(depth: int, calls: Mapping[int, Call]) -> dict[int, Call]:
     """Calls of this depth are folded, and further out those of modules that have called no other."""
     around = {each.parent.key for call in calls.values() for each in call.path() if each.parent is not None}
-    return lambda call: next(
-        (each for each in call.path() if each.depth >= depth or each.key not in around), None
-    )
+    return _outermost(calls, lambda call: call.depth >= depth or call.key not in around)
 
 
-def _automatic(nodes: Sequence[Node], calls: dict[int, Call]) -> Folding:
+def _automatic(nodes: Sequence[Node], calls: Mapping[int, Call]) -> dict[int, Call]:
     """Nothing is folded in a small graph; in a larger one as little as makes it comfortable."""
-    operations = [node for node in nodes if not isinstance(node, AccumulateGrad)]
     if not calls or len(nodes) <= COMFORTABLE:
-        return _nothing
+        return {}
+    operations = [node.sequence for node in nodes if not isinstance(node, AccumulateGrad)]
     for depth in range(max(call.depth for call in calls.values()), 0, -1):
-        rule = _to_depth(depth, calls)
-        shown: set[str | int] = set()
-        for node in operations:
-            call = calls.get(node.sequence)
-            folded = rule(call) if call is not None else None
-            shown.add(node.sequence if folded is None else folded.key)
+        folded = _to_depth(depth, calls)
+        shown = {folded[sequence].key if sequence in folded else sequence for sequence in operations}
         if len(shown) <= COMFORTABLE:
-            return rule
+            return folded
     return _to_depth(1, calls)
