@@ -370,19 +370,19 @@ def test_the_main_loop_of_x86_code_is_found():
     assert name == "work"  # what only prepares the arguments is left out
     assert loop.lines[0] == ".LBB1_2:"
     assert loop.lines[1] == "    vmovups      (%rdi,%rax,4), %ymm0"
-    assert (loop.bits, dict(loop.registers), loop.single) == (256, {256: 3}, 2)
+    assert (loop.bits, loop.registers) == (256, {256: 3, 0: 2})
     assert loop.depth == 1
     assert ".size" not in function_of(X86, name)
 
 
 def test_single_numbers_in_vector_registers_are_told_from_vectors():
     (other,) = [loop for loop in loops(functions(X86)["work"]) if loop.lines[0] == ".LBB1_3:"]
-    assert (dict(other.registers), other.single) == ({128: 1}, 2)
+    assert other.registers == {128: 1, 0: 2}
 
 
 def test_the_main_loop_of_arm_code_is_found():
     name, loop = main_loop(ARM)
-    assert (name, loop.bits, dict(loop.registers), loop.single) == ("work", 128, {128: 3}, 2)
+    assert (name, loop.bits, loop.registers) == ("work", 128, {128: 3, 0: 2})
 
 
 def test_what_the_main_loop_does_not_show_is_said():

@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 #: The vector registers: how many bits they have.
 _REGISTERS = [
@@ -41,31 +42,25 @@ class Loop:
     Attributes:
         lines: its instructions, and the labels that they jump to.
         depth: how many loops it lies in.
-        registers: by the width of vectors in bits, the instructions on such vectors.
-        single: the others.
     """
 
     lines: tuple[str, ...]
     depth: int = 0
-    registers: Counter[int] = field(init=False)
-    single: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        registers: Counter[int] = Counter()
-        single = 0
-        for line in self.lines:
-            if not _LABEL.match(line):
-                bits = _vector_bits(line)
-                registers[bits] += 1 if bits else 0
-                single += not bits
-        object.__setattr__(self, "registers", +registers)
-        object.__setattr__(self, "single", single)
+    @cached_property
+    def registers(self) -> Counter[int]:
+        """By the width of vectors in bits how many instructions are on such; by 0 how many are on none."""
+        return Counter([_vector_bits(line) for line in self.lines if not _LABEL.match(line)])
+
+    @property
+    def vectors(self) -> int:
+        """How many of its instructions are on vectors."""
+        return self.registers.total() - self.registers[0]
 
     @property
     def bits(self) -> int:
         """The width of the widest vectors that it works on, 0 if few of its instructions are about vectors."""
-        vectors = sum(self.registers.values())
-        return max(self.registers) if vectors * 4 >= vectors + self.single else 0
+        return max(self.registers) if self.vectors * 4 >= self.registers.total() else 0
 
     @property
     def calls(self) -> int:
@@ -144,8 +139,7 @@ def main_loop(assembly: str) -> tuple[str, Loop | None]:
 def _likelihood(loop: Loop) -> tuple[float, ...]:
     """The larger, the more likely that the time is spent in a loop."""
     moves = sum(bool(_vector_bits(line)) and "mov" in line.split()[0] for line in loop.lines)
-    vectors = sum(loop.registers.values())
-    return loop.bits > 0, not loop.scattered, loop.depth, loop.bits, vectors - moves, len(loop.lines)
+    return loop.bits > 0, not loop.scattered, loop.depth, loop.bits, loop.vectors - moves, len(loop.lines)
 
 
 def _is_wrapper(name: str) -> bool:

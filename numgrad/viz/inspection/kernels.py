@@ -198,10 +198,9 @@ def _counted(loop: Loop) -> str:
     x86 = any("%" in line for line in loop.lines)
     parts = [
         f"{count} on {_NAMES[bits] if x86 else f'{bits}-bit'} registers"
-        for bits, count in sorted(loop.registers.items(), reverse=True)
+        for bits, count in sorted(loop.registers.items(), reverse=True) if bits
     ]
-    count = loop.single + sum(loop.registers.values())
-    return f"{count} instructions: {', '.join(parts)}, {loop.single} on none"
+    return f"{loop.registers.total()} instructions: {', '.join(parts)}, {loop.registers[0]} on none"
 
 
 class InspectedGpuKernel(InspectedKernel):
