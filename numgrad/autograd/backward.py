@@ -253,7 +253,7 @@ def _checked(edge: GradientEdge) -> tuple[Node, int]:
         raise RuntimeError(
             f"GradientEdge's first object must be an autograd.graph.Node but got {type(edge.node).__name__}"
         )
-    count = 1 + len(edge.node.more_outputs or ())
+    count = len(edge.node.outputs)
     if not isinstance(edge.output_nr, int) or not 0 <= edge.output_nr < count:
         raise RuntimeError(
             f"GradientEdge's output_nr must be one of the {count} of {edge.node.name()}, but is {edge.output_nr!r}"
@@ -275,7 +275,7 @@ def _zeros_for(value: Any, recorded: bool) -> Any:
 
 def _unused_error(index: int, edge: tuple[Node, int]) -> RuntimeError:
     node, number = edge
-    known = number <= len(node.more_outputs or ())
+    known = number < len(node.outputs)
     shape = f" (It has the shape {list(node.output(number).shape)}.)" if known else ""
     return RuntimeError(
         f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "

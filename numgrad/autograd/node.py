@@ -136,6 +136,11 @@ class Node:
             return self.layout
         return self.more_outputs[number - 1]
 
+    @property
+    def outputs(self) -> tuple[Layout, ...]:
+        """The layouts that all outputs had."""
+        return self.layout, *(self.more_outputs or ())
+
     def attachments(self) -> Attachments:
         """The node's hooks and metadata, to add to."""
         if self.attached is None:
@@ -151,7 +156,7 @@ class Node:
         """
         if keywords:
             raise TypeError("keyword arguments are not supported")
-        count = 1 + len(self.more_outputs or ())
+        count = len(self.outputs)
         if len(gradients) != count:
             raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")
         for number, gradient in enumerate(gradients):
@@ -223,8 +228,7 @@ class Node:
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
         """Shape, dtype and device of the gradient of each output."""
-        outputs = [self.output(number) for number in range(1 + len(self.more_outputs or ()))]
-        return tuple([InputMetadata(size_of(each.shape), each.type.dtype, each.type.device) for each in outputs])
+        return tuple([InputMetadata(size_of(own.shape), own.type.dtype, own.type.device) for own in self.outputs])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"

@@ -80,7 +80,6 @@ def tensor_text(
     device_text: str | None = None,
     dtype_text: str | None = None,
     suffixes: Sequence[str] = (),
-    prefix: str = "tensor(",
 ) -> str:
     """Render ``array`` as PyTorch prints a tensor, for example ``tensor([1., 2.], dtype=torch.float64)``.
 
@@ -90,8 +89,6 @@ def tensor_text(
         default floating point dtype, its complex counterpart, int64 and bool; of a tensor without elements
         only for the default floating point dtype.
     suffixes: whatever follows the dtype, in order, such as ``["requires_grad=True"]``.
-    prefix: the text up to the data, ending in the opening parenthesis; further lines are indented by its
-        length. A line above, like "Parameter containing:", is for the caller to put before the result.
 
     The size is shown as PyTorch does where the data does not tell it: ``tensor([], size=(0, 3))``.
     """
@@ -103,6 +100,7 @@ def tensor_text(
     if dtype_text is not None:
         parts.append(f"dtype={dtype_text}")
     parts.extend(suffixes)
+    prefix = "tensor("
     indent = len(prefix)
     return _append_parts(prefix + _data_text(array, indent), parts, indent)
 

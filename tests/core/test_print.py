@@ -149,12 +149,6 @@ def test_suffixes_stay_on_the_line_or_move_to_the_next():
     assert text([1] * 8, dtype_text="torch.float64", suffixes=["grad_fn=<ExpBackward0>"]) == expected
 
 
-def test_prefix_sets_the_indentation():
-    assert text([[1, 2], [3, 4]], prefix="My(", suffixes=["x" * 80]) == (
-        f"My([[1., 2.],\n    [3., 4.]],\n   {'x' * 80})"
-    )
-
-
 def test_large_tensors_are_summarised():
     assert text(np.arange(1001)) == "tensor([   0.,    1.,    2.,  ...,  998.,  999., 1000.])"
     assert "..." not in text(np.arange(1000))

@@ -52,6 +52,16 @@ def test_static_numbers_are_parts_of_the_key():
         np.testing.assert_array_equal(numgrad.add(x, y, alpha=alpha).numpy(), x.numpy() + alpha * 3)
 
 
+def test_a_call_in_place_with_numbers_is_decided_once(monkeypatch):
+    x, y = numgrad.ones(5, 1), numgrad.ones(5, 1)
+    for _ in range(2):
+        x.add_(y, alpha=0.5)
+    with monkeypatch.context() as unable:
+        unable.delattr(Entries, "find")
+        x.add_(y, alpha=0.5)
+    assert x.flatten().tolist() == [2.5] * 5
+
+
 def test_the_gradients_needed_may_change_from_call_to_call():
     for needed in ((True, True), (True, False), (False, True), (False, False)):
         x, y = numgrad.full((2, 1), 2.0), numgrad.full((3,), 5.0)

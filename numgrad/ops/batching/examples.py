@@ -11,12 +11,7 @@ from ...autograd.calls import transformed
 from ...autograd.grad_mode import LEVELS, WATCHED, state
 from ...autograd.levels import tensors_in
 from ..table.transforms import FreeCall
-from .batches import (
-    DYNAMIC,
-    Batched,
-    batch_level,
-    is_batched,
-)
+from .batches import DYNAMIC, Batched, batch_level, is_batched
 
 Function = Callable[..., Any]
 

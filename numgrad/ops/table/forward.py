@@ -129,21 +129,23 @@ def general(call: GeneralCall, level: Level) -> Any:
     tangents = _tangents(args, level)
     with outside(level):
         out = with_duals(call.run)
-        outs = out if isinstance(out, tuple) else (out,)
+        outs = _as_tuple(out)
         if not any(output._layout.type.dtype.differentiable for output in outs):
             return out
         if op.view:
-            found = op(tangents[0], *args[1:])
-            results: Sequence[Any] = found if isinstance(found, tuple) else (found,)
+            results: Sequence[Any] = _as_tuple(op(tangents[0], *args[1:]))
         elif op.linear:
-            found = _by_linearity(op, args, tangents)
-            results = found if isinstance(found, tuple) else (found,)
+            results = _as_tuple(_by_linearity(op, args, tangents))
         else:
             results = _transposed_general(op, args, tangents, [(o._layout.shape, o._layout.type, o) for o in outs])
         for output, tangent in zip(outs[: op.graded], results, strict=True):
             if tangent is not None:
                 set_tangent(output, level, tangent if op.view else laid_out_as(output, tangent))
     return out
+
+
+def _as_tuple(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
 
 
 def _by_linearity(op: Any, args: Sequence[Any], tangents: list[Any]) -> Any:

@@ -232,11 +232,10 @@ class Planned(Op):
         several = layout.__class__ is tuple
         outputs = layout if several else (layout or given[0],)
         recorded = self.has_gradient and any(own.type.dtype.differentiable for own in outputs)
-        moved = self.view and not callable(launch)
-        entry = Entry(self, None if moved else launch, layout, recorded, tuple(given))
-        if moved:
-            entry.delta = launch
+        entry = Entry(self, launch, layout, recorded, tuple(given))
         if self.view:
+            if not callable(launch):
+                entry.launch, entry.delta = None, launch
             entry.step = self.step(entry.details[1:], len(layout) if several else None)
         return entry
 

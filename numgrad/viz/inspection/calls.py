@@ -148,7 +148,7 @@ def node_inspection(node: Node) -> Inspection:
             "call backward with retain_graph=True"
         )
     launches, notes = _forward(node)
-    ones = [_ones(node.output(number)) for number in range(1 + len(node.more_outputs or ()))]
+    ones = [_ones(layout) for layout in node.outputs]
 
     def run() -> list[tuple[str, Launch]]:
         return launches_of("backward", lambda: _run_rule(node, ones))

@@ -90,8 +90,7 @@ class StepRecording(Watcher):
         self.run.count += 1
         step = Step(self.run, self.run.count, node, outer)
         self.steps.append(step)
-        count = 1 + len(node.more_outputs or ())
-        origins = [sent.pop((node, number), []) for number in range(count)]
+        origins = [sent.pop((node, number), []) for number in range(len(node.outputs))]
         step.sources = tuple([tuple([None if r is None else r.source for r in results]) for results in origins])
         for results in origins:
             for result in results:
@@ -102,7 +101,7 @@ class StepRecording(Watcher):
         if node.__class__ is AccumulateGrad:
             arrived = [_sum(origins[0])] if step.hooks else [None]
         else:
-            arrived = _listed(current.buffers.get(node), count)
+            arrived = _listed(current.buffers.get(node), len(origins))
         visit = _Visit(step, current, arrived)
         if step.hooks:
             step.arrived = tuple([self._kept(gradient) for gradient in arrived])

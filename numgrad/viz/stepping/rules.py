@@ -120,7 +120,7 @@ def attribute(node: Node, name: str) -> str:
 
 def gradient_names(node: Node) -> list[str]:
     """What the rules call the gradients of the node's outputs."""
-    count = 1 + len(node.more_outputs or ())
+    count = len(node.outputs)
     if isinstance(node, BackwardCFunction) and not node.function.boxed_grads_call:
         return _named(_backward_of(node.function), count)
     return ["grad"] if count == 1 else [f"grad[{number}]" for number in range(count)]

@@ -115,7 +115,7 @@ class Step:
         self.run = run
         self.number = number
         self.node = node
-        self.gradients: tuple[Any, ...] = (None,) * (1 + len(node.more_outputs or ()))
+        self.gradients: tuple[Any, ...] = (None,) * len(node.outputs)
         self.arrived = self.gradients
         self.sources: tuple[tuple[int | None, ...], ...] = ()
         self.hooks: tuple[str, ...] = ()
