@@ -161,10 +161,7 @@ def graph_text(subject: Subject) -> str:
     """What backward would find on its way from this tensor."""
     if subject.trouble is not None:
         return subject.trouble
-    node = subject.node
-    if node is None:
-        return "nothing lies behind it."
-    return text_of_node(node)
+    return "nothing lies behind it." if subject.node is None else text_of_node(subject.node)
 
 
 def text_of_node(node: Node) -> str:

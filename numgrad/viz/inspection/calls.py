@@ -158,7 +158,7 @@ def node_inspection(node: Node) -> Inspection:
         rule = run_again(run, rule)
     if not rule:
         notes.append(GRADIENT_PASSED_ON)
-    output = _described(node.layout.shape, node.layout.type)
+    output = f"{list(node.layout.shape)} {node.layout.type.dtype.name}"
     return Inspection(f"{node.name()}, output {output}", inspected(launches + rule), notes)
 
 
@@ -229,7 +229,3 @@ def _operands(node: Any, missing: list[str]) -> dict[str, Any]:
 
 def _ones(layout: Layout) -> Tensor:
     return filled_of(layout.shape, 1, layout.type)
-
-
-def _described(shape: tuple[int, ...], type: Any) -> str:
-    return f"{list(shape)} {type.dtype.name}"

@@ -66,24 +66,28 @@ class Layout(NamedTuple):
     curves: list[Curve]
 
 
-def pygraphviz() -> Any:
-    """The package that has Graphviz.
+#: Graphviz keeps things in variables of its own: one thread at a time.
+_one_at_a_time = threading.Lock()
+
+
+def _drawn(text: str, form: str) -> bytes:
+    """What Graphviz makes of a graph in its language.
 
     Raises:
-        ImportError: it is not installed; the message says how to install it.
+        ImportError: pygraphviz, the package that has Graphviz, is not installed; the message says how to install it.
     """
     try:
-        import pygraphviz
+        import pygraphviz  # not needed by the other forms
     except ImportError as error:
         raise ImportError(
             "drawing SVG, PNG and PDF needs pygraphviz, which brings Graphviz along: pip install -e \".[notebooks]\" "
             "or pip install pygraphviz; the Mermaid and text forms do without"
         ) from error
-    return pygraphviz
-
-
-#: Graphviz keeps things in variables of its own: one thread at a time.
-one_at_a_time = threading.Lock()
+    with _one_at_a_time:
+        graph = pygraphviz.AGraph(string=text)
+        data: bytes = graph.draw(format=form, prog="dot")
+        graph.close()
+    return data
 
 
 def lay_out(picture: Picture) -> Layout:
@@ -92,13 +96,7 @@ def lay_out(picture: Picture) -> Layout:
     Raises:
         ImportError: pygraphviz is not installed.
     """
-    graphviz = pygraphviz()
-    text = "\n".join(_lines(picture))
-    with one_at_a_time:
-        graph = graphviz.AGraph(string=text)
-        found = json.loads(graph.draw(format="json0", prog="dot"))
-        graph.close()
-    return _read(picture, found)
+    return _read(picture, json.loads(_drawn("\n".join(_lines(picture)), "json0")))
 
 
 def _lines(picture: Picture) -> Iterator[str]:
@@ -166,19 +164,13 @@ def _curve(arrow: Arrow, item: dict[str, Any], point: Any) -> Curve:
     return Curve(points, end, forward, point(item["lp"]) if arrow.label else None)
 
 
-
 def rendered(picture: Picture, form: str) -> bytes:
     """The picture as a "png" or "pdf" file.
 
     Raises:
         ImportError: pygraphviz is not installed.
     """
-    graphviz = pygraphviz()
-    with one_at_a_time:
-        graph = graphviz.AGraph(string=dot_text(picture))
-        data: bytes = graph.draw(format=form, prog="dot")
-        graph.close()
-    return data
+    return _drawn(dot_text(picture), form)
 
 
 def dot_text(picture: Picture) -> str:
