@@ -6,7 +6,6 @@ other when ``create_graph`` asks for it.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import closing
 from operator import attrgetter, itemgetter
@@ -389,25 +388,15 @@ NESTING = 30
 
 def in_thread(function: Callable[[], list[Any]]) -> list[Any]:
     """Call ``function`` in another thread, with the modes and streams of this one."""
-    outcome: list[Any] = []
+    from concurrent.futures import ThreadPoolExecutor  # takes time to import, and is seldom needed
+
     modes = state.__dict__.copy()
     if operations.streams is not None:
         function = operations.streams.carried(function)
 
-    def target() -> None:
+    def target() -> list[Any]:
         state.__dict__.update(modes)
-        try:
-            outcome.append((function(), None))
-        except BaseException as error:  # handed to the waiting thread
-            outcome.append((None, error))
+        return function()
 
-    thread = threading.Thread(target=target)
-    thread.start()
-    thread.join()
-    result, error = outcome.pop()
-    if error is None:
-        return result
-    try:
-        raise error
-    finally:
-        del error  # which holds this frame
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(target).result()

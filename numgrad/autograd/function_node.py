@@ -265,7 +265,7 @@ class BackwardCFunction(SavingNode):
             RuntimeError: backward has run and freed them.
         """
         self.kept()
-        return tuple([SavedTensor.of(self, None if v is None else n) for n, v in enumerate(self.versions)])
+        return tuple([self.raw(index) for index in range(len(self.versions))])
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         context = self.context

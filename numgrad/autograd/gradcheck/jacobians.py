@@ -187,11 +187,11 @@ def vector_jacobian_products(
     The gradient for the weight 1 at an element of the output is that of its real part, for 1j that of its imaginary
     part.  The dtypes of inputs and of gradients that differ are put into ``differing``.
     """
-    rows: list[list[np.ndarray]] = [[] for _ in inputs]
-    for weight in weights.tensors(output, unit):
-        gradients = grad([output], inputs, [weight], retain_graph=True, allow_unused=True)
-        _append(rows, gradients, inputs, differing)
-    return [_matrix(row, x) for row, x in zip(rows, inputs, strict=True)]
+    rows = [
+        _rows(grad([output], inputs, [weight], retain_graph=True, allow_unused=True), inputs, differing)
+        for weight in weights.tensors(output, unit)
+    ]
+    return _matrices(rows, inputs)
 
 
 def jacobian_vector_products(
@@ -209,12 +209,8 @@ def jacobian_vector_products(
     still = {number: zeros_like(other) for number, other in enumerate(inputs) if number != key}
     for tangent in directions.tensors(inputs[key], unit):
         primals, tangents = zip(*tangents_of(evaluate, inputs, {**still, key: tangent}), strict=True)
-        rows = rows or [[] for _ in primals]
-        _append(rows, tangents, primals, differing)
-    if not rows:  # the input has no elements
-        primals = evaluate({})
-        rows = [[] for _ in primals]
-    return [_matrix(row, y) for row, y in zip(rows, primals, strict=True)]
+        rows.append(_rows(tangents, primals, differing))
+    return _matrices(rows, primals or evaluate({}))  # the input may have no elements
 
 
 def tangents_of(
@@ -226,21 +222,22 @@ def tangents_of(
         return [forward_ad.unpack_dual(y) for y in evaluate(duals)]
 
 
-def _append(
-    rows: list[list[np.ndarray]], derivatives: Sequence[Any], like: Sequence[Any], differing: DtypePairs
-) -> None:
-    """Add to each list of rows a derivative of a tensor; None counts as zeros."""
-    for row, value, tensor in zip(rows, derivatives, like, strict=True):
-        if value is None:
-            row.append(np.zeros(tensor.numel(), tensor.dtype.numpy))
-            continue
-        if value.dtype is not tensor.dtype:
+def _rows(derivatives: Sequence[Any], like: Sequence[Any], differing: DtypePairs) -> list[np.ndarray]:
+    """A row for each tensor, with the elements of its derivative; None counts as zeros."""
+    rows = []
+    for value, tensor in zip(derivatives, like, strict=True):
+        if value is not None and value.dtype is not tensor.dtype:
             differing.add((tensor.dtype, value.dtype))
-        row.append(np.array(array_of(value)).reshape(-1))
+        rows.append(np.array(array_of(zeros_like(tensor) if value is None else value)).reshape(-1))
+    return rows
 
 
-def _matrix(rows: list[np.ndarray], like: Any) -> np.ndarray:
-    return np.vstack(rows) if rows else np.zeros((0, like.numel()), like.dtype.numpy)
+def _matrices(rows: list[list[np.ndarray]], like: Sequence[Any]) -> list[np.ndarray]:
+    """A matrix for each tensor, of the rows that there are for it."""
+    return [
+        np.vstack([row[number] for row in rows]) if rows else np.zeros((0, tensor.numel()), tensor.dtype.numpy)
+        for number, tensor in enumerate(like)
+    ]
 
 
 def largest_difference(a: np.ndarray, b: np.ndarray) -> float:

@@ -164,11 +164,7 @@ def gradient_of(
 
 def _random_gradient(y: Any, with_gaps: bool) -> Any:
     """A random gradient for an output, in [-1, 1), that requires a gradient itself."""
-
-    def uniform(size: int, dtype: np.dtype) -> np.ndarray:
-        return random.default_generator.uniform(size, dtype, -1.0, 1.0)
-
-    values = random_like(y, uniform)
+    values = random_like(y, lambda size, dtype: random.default_generator.uniform(size, dtype, -1.0, 1.0))
     if with_gaps and values.ndim:
         return tensor_of(np.repeat(values, 2, axis=-1), y)[..., ::2].requires_grad_()
     return tensor_of(values, y).requires_grad_()
