@@ -164,7 +164,13 @@ class ModeDecorator:
     def __call__(self, orig_func: F) -> F:
         """Decorate a function: it runs in the mode."""
         if isinstance(orig_func, type):
-            _warn_of_class()
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+                "the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
             return self._wrap(orig_func, updated=())
         if inspect.isgeneratorfunction(orig_func):
             return self._wrap_generator(orig_func)
@@ -205,16 +211,6 @@ class ModeDecorator:
                     error = thrown
 
         return wrapped
-
-
-def _warn_of_class() -> None:
-    warnings.warn(
-        "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
-        "or methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` "
-        "method and nothing else.",
-        FutureWarning,
-        stacklevel=3,
-    )
 
 
 class _GradModeDecorator(ModeDecorator):

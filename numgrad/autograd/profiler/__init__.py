@@ -89,7 +89,9 @@ class profile:  # noqa: N801 - PyTorch's name
         if self.use_device is not None and not (self.use_device == "cuda" and operations.devices.gpu_count()):
             warnings.warn(f"{self.use_device} is not available, only the CPU is profiled", stacklevel=3)
             self.use_device = None
-        self._events = EventList(profile_memory=self.profile_memory, use_device=self.use_device)
+        self._events = EventList(
+            profile_memory=self.profile_memory, process=os.getpid(), use_device=self.use_device
+        )
 
     def __enter__(self) -> profile:
         if not self.enabled:
@@ -111,16 +113,9 @@ class profile:  # noqa: N801 - PyTorch's name
     @property
     def function_events(self) -> EventList:
         """The events in the order in which they began; empty until the block has ended."""
-        if not self._finished:
-            return self._events
-        if self._recording is not None:
-            self._events = EventList(
-                events_of(self._recording),
-                profile_memory=self.profile_memory,
-                process=os.getpid(),
-                since=self._recording.since / 1e3,
-                use_device=self.use_device,
-            )
+        if self._finished and self._recording is not None:
+            self._events.since = self._recording.since / 1e3
+            self._events += events_of(self._recording)
             self._events._build_tree()
             self._recording = None
         return self._events
