@@ -111,8 +111,11 @@ class View:
         return tensor
 
     def hides_tangent(self) -> bool:
-        """Whether the base's tangent is not its own: it is the primal part of a dual tensor, or is to be made one."""
-        return any(step is not None and getattr(step[0], "hides_tangents", False) for step in self._path())
+        """Whether the base's tangent is not its own.
+
+        It is the primal part of a dual tensor or is to be made one, or a Function has made it or what it is a view of.
+        """
+        return any(step is None or getattr(step[0], "hides_tangents", False) for step in self._path())
 
     def _path(self) -> list[Step | None]:
         """The steps from the base to the view, the last one first."""
@@ -177,9 +180,6 @@ class FunctionView(View):
     def __init__(self, parent: Any):
         super().__init__(parent, None, GRAD)
         self.made = FUNCTION  # in any mode
-
-    def hides_tangent(self) -> bool:
-        return True
 
 
 def version_of(tensor: Any) -> int:

@@ -115,3 +115,16 @@ def test_the_tangent_of_a_view_is_a_view_of_the_tangent(x, view, returned, messa
 def test_a_view_of_what_has_no_tangent_may_have_any(x, returned):
     function = made(lambda ctx, own, other: own[:1], lambda ctx, own, other: returned(own, other))
     assert tangents(function, tensor([5.0, 6.0]), x) == [[1.0]]
+
+
+@pytest.mark.parametrize("view", [lambda y: y, lambda y: y[:1]], ids=["itself", "part"])
+def test_a_view_that_a_function_made_does_not_take_the_tangent_that_its_base_is_given_later(x, view):
+    function = made(lambda ctx, x: x.view_as(x), lambda ctx, t: t.view_as(t))
+
+    def later(dual):
+        base = tensor([5.0, 6.0])
+        seen = view(function(base))
+        base.copy_(dual)
+        return base, seen
+
+    assert tangents(later, x) == [[1.0, 2.0], None]

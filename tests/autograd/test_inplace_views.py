@@ -284,3 +284,11 @@ def test_a_graph_with_written_views_is_freed(x):
     with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
         total.backward()
     assert x.grad.tolist() == [[6.0] * 3, [3.0] * 3]
+
+
+def test_a_view_whose_elements_share_memory_follows_its_base(w):
+    base = w * 1
+    rows = base.expand(2, 3)
+    base.mul_(2)
+    (rows * tensor([[1.0], [10.0]], dtype=numgrad.float64)).sum().backward()
+    assert w.grad.tolist() == [22.0] * 3
