@@ -169,6 +169,13 @@ def test_writing_into_part_of_a_tensor_gives_the_whole_a_tangent(level):
     assert tangent(other) == [0.0, 1.0]  # though it was made before
 
 
+def test_parts_that_one_operation_made_see_the_tangent_that_their_base_is_given(level):
+    base = numgrad.zeros(4)
+    first, second = base.split(2)
+    base.copy_(make_dual(numgrad.ones(4), numgrad.arange(4.0)))
+    assert (tangent(first), tangent(second)) == ([0.0, 1.0], [2.0, 3.0])
+
+
 def test_the_primal_part_has_no_tangent_nor_have_its_views(level):
     d = dual(1.0, 2.0) * 1
     primal = unpack_dual(d).primal

@@ -15,7 +15,7 @@ from ...core.types import CPU, float64, tensor_type
 from ..batching.batches import is_batched
 from ..batching.examples import drawn
 from ..memory.copying import contiguous, row_of
-from ..memory.overwriting import FillBackward2, copy_
+from ..memory.overwriting import FilledNode, copy_
 from ..pointwise.arithmetic import add, mul
 from ..reductions.extremes import max as largest
 from ..reductions.extremes import min as smallest
@@ -56,7 +56,7 @@ _BernoulliBackward0 = node_class("BernoulliBackward0", DrawBackward0)
 
 
 _BernoulliBackward1, _BernoulliBackward2 = [
-    node_class(name, FillBackward2) for name in ("BernoulliBackward1", "BernoulliBackward2")
+    node_class(name, FilledNode) for name in ("BernoulliBackward1", "BernoulliBackward2")
 ]
 
 

@@ -18,7 +18,7 @@ from ...core.types import CPU, bool_, dtype, float32, float64, int64, real_of, t
 from ..batching.examples import drawn
 from ..batching.physical import like_examples
 from ..memory.copying import convert, empty_of, write
-from ..memory.overwriting import FillBackward2, OverwriteCall
+from ..memory.overwriting import FilledNode, OverwriteCall
 from ..table.op import attach, named, public
 from ..table.operands import not_implemented
 from ..table.out import is_plain
@@ -178,13 +178,13 @@ def randperm(
 
 
 _UniformBackward0, _NormalBackward0, _RandomBackward0, _ExponentialBackward0 = [
-    node_class(name, FillBackward2)
+    node_class(name, FilledNode)
     for name in ("UniformBackward0", "NormalBackward0", "RandomBackward0", "ExponentialBackward0")
 ]
 
 
 def overwrite_drawn(
-    input: Tensor, draw: Callable[..., Any], node: type[FillBackward2], in_row: bool = False
+    input: Tensor, draw: Callable[..., Any], node: type[FilledNode], in_row: bool = False
 ) -> Tensor:
     """Fill the tensor with the row that ``draw`` returns, in the order in which its elements lie in memory.
 

@@ -24,6 +24,7 @@ from ..table.op import public
 from ..table.operands import check_overlap, overlaps
 from ..table.out import is_plain
 from ..table.promotion import check_fits, plain_number
+from ..table.recording import node_class
 from .copying import clone_op, filling, write, writers
 from .moving import placed
 
@@ -51,31 +52,21 @@ class CopyBackwards(_Overwritten):
         return "torch::autograd::CopyBackwards"
 
 
-class FillBackward3(_Overwritten):
-    """The node of a tensor filled with the value of a 0-d tensor."""
+class FilledNode(Node):
+    """The node of a tensor overwritten with numbers that have no derivative."""
 
     __slots__ = ()
 
-    op_name, overload = "Fill", "3"
-
-
-class FillBackward2(Node):
-    """The node of a tensor overwritten with a number."""
-
-    __slots__ = ()
-
-    op_name, overload = "Fill", "2"
+    op_name: str
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         return (operations.zeros(self.layout.shape, self.layout.type),)
 
 
-class ZeroBackward0(FillBackward2):
-    """The node of a tensor overwritten with zeros."""
-
-    __slots__ = ()
-
-    op_name, overload = "Zero", "0"
+#: The nodes of tensors filled with a number, with that of a 0-d tensor, and with zeros.
+FillBackward2 = node_class("FillBackward2", FilledNode)
+FillBackward3 = node_class("FillBackward3", _Overwritten)
+ZeroBackward0 = node_class("ZeroBackward0", FilledNode)
 
 
 class OverwriteCall(Call):

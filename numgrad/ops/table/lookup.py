@@ -207,11 +207,7 @@ class _Unseen:
             result = self.call(*args, **keywords)
             return result if out is None else write_out(self.name, out, result)
         keywords = self.renamed(keywords)
-        try:
-            bound = bind(self.resolve, args, keywords)
-        except TypeError:
-            self.check(args, keywords)
-            raise
+        bound = bind(self.resolve, args, keywords)
         for keyword, value in bound.kwargs.items():
             if isinstance(value, Tensor) and keyword not in _for_tensors(self.resolve)[1]:
                 raise TypeError(f"{self.name}(): argument '{keyword}' must not be a Tensor")
