@@ -142,13 +142,7 @@ class _EveryModule(Hooks):
     """The hooks that are called for all modules, before a module's own."""
 
     def __init__(self) -> None:
-        self._backward_hooks = OrderedDict()
-        self._backward_pre_hooks = OrderedDict()
-        self._forward_hooks = OrderedDict()
-        self._forward_pre_hooks = OrderedDict()
-        self._forward_hooks_always_called = OrderedDict()
-        self._forward_hooks_with_kwargs = OrderedDict()
-        self._forward_pre_hooks_with_kwargs = OrderedDict()
+        self.__dict__.update({name: OrderedDict() for name in Hooks.__annotations__})
 
     @property
     def has_hooks(self) -> bool:
@@ -244,15 +238,7 @@ class _BackwardHooks:
     def _saw_grad_outputs(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         seen = _spread(gradients, self.tensor_outputs, self.output_count)
         for hook in self.pre_hooks:
-            new = _as_tuple(hook(self.module, seen))
-            if new is None:
-                continue
-            if len(new) != len(seen):
-                raise RuntimeError(
-                    "Backward pre hook returned an invalid number of grad_output, "
-                    f"got {len(new)}, but expected {len(seen)}"
-                )
-            seen = new
+            seen = _replaced_gradients(hook(self.module, seen), seen, "pre hook", "grad_output")
         if self.tensor_inputs:
             self.grad_outputs = seen
         else:
@@ -281,21 +267,22 @@ class _BackwardHooks:
             return gradients
         seen = _spread(gradients, self.tensor_inputs, self.input_count)
         for hook in self.hooks:
-            new = _as_tuple(hook(self.module, seen, self.grad_outputs))
-            if new is None:
-                continue
-            if len(new) != len(seen):
-                raise RuntimeError(
-                    "Backward hook returned an invalid number of grad_input, "
-                    f"got {len(new)}, but expected {len(seen)}"
-                )
-            seen = new
+            seen = _replaced_gradients(hook(self.module, seen, self.grad_outputs), seen, "hook", "grad_input")
         self.grad_outputs = None
         return tuple([seen[position] for position in self.tensor_inputs])
 
 
-def _as_tuple(gradients: Any) -> tuple[Any, ...] | None:
-    return gradients if gradients is None or isinstance(gradients, tuple) else (gradients,)
+def _replaced_gradients(new: Any, seen: tuple[Any, ...], hook: str, argument: str) -> tuple[Any, ...]:
+    """The gradients after a hook that was given ``seen`` and returned ``new``."""
+    if new is None:
+        return seen
+    if not isinstance(new, tuple):
+        new = (new,)
+    if len(new) != len(seen):
+        raise RuntimeError(
+            f"Backward {hook} returned an invalid number of {argument}, got {len(new)}, but expected {len(seen)}"
+        )
+    return new
 
 
 def _watched(values: tuple[Any, ...], seen: Callable[..., Any], zeros: bool) -> tuple[tuple[Any, ...], list[int]]:

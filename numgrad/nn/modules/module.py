@@ -211,25 +211,14 @@ class CallsFunction(Module):
             cls._function = staticmethod(function)
 
 
+#: The attributes that hold a module's hooks: what the parts that register them declare.
+_HOOKS = [*Hooks.__annotations__, *State.__annotations__]
+
+
 def _nothing_registered() -> dict[str, Any]:
     """What a module has from the beginning."""
-    return {
-        "_parameters": {},
-        "_buffers": {},
-        "_modules": {},
-        "_non_persistent_buffers_set": set(),
-        "_backward_hooks": OrderedDict(),
-        "_backward_pre_hooks": OrderedDict(),
-        "_forward_hooks": OrderedDict(),
-        "_forward_hooks_always_called": OrderedDict(),
-        "_forward_hooks_with_kwargs": OrderedDict(),
-        "_forward_pre_hooks": OrderedDict(),
-        "_forward_pre_hooks_with_kwargs": OrderedDict(),
-        "_load_state_dict_post_hooks": OrderedDict(),
-        "_load_state_dict_pre_hooks": OrderedDict(),
-        "_state_dict_hooks": OrderedDict(),
-        "_state_dict_pre_hooks": OrderedDict(),
-    }
+    hooks: dict[str, Any] = {name: OrderedDict() for name in _HOOKS}
+    return {"_parameters": {}, "_buffers": {}, "_modules": {}, "_non_persistent_buffers_set": set(), **hooks}
 
 
 def indented(text: str) -> str:
