@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.grad_mode import GRAD, state
 from ..devices.rows import DeviceRow
 from .differentiable import Differentiable
-from .layout import numel
+from .layout import numel, span
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -32,7 +32,7 @@ class Conversions(Differentiable):
         shape, strides = self._layout.shape, self._layout.strides
         if 0 in shape:
             return np.empty(shape, self._layout.type.numpy)
-        reach = sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]) + 1
+        reach = span(shape, strides)
         if reach > max(4 * numel(shape), 1 << 16):  # the elements alone are worth a kernel
             return self.detach().clone()._host_array()
         part = self._storage[self._offset : self._offset + reach].host()

@@ -181,6 +181,11 @@ def broadcast_strides(shape: Ints, strides: Ints, target: Ints) -> Ints:
     ])
 
 
+def span(shape: Ints, strides: Ints) -> int:
+    """How many elements of memory there are from the first of a tensor to its last, these included."""
+    return 0 if 0 in shape else 1 + sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)])
+
+
 def overlaps_itself(shape: Ints, strides: Ints) -> bool:
     """Whether two index tuples may name one element.
 

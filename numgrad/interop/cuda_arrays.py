@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import devices
-from ..core.layout import contiguous_strides
+from ..core.layout import contiguous_strides, span
 from ..core.tensor import Tensor, strided
 from ..core.types import device as Device  # noqa: N812 - the name is a parameter of PyTorch's
 from ..core.types import tensor_type, to_dtype
@@ -124,8 +124,7 @@ def _on_memory(
             "At least one stride in the given array is negative, and tensors with negative strides are not supported. "
             "(You can probably work around this by making a copy of your array.)"
         )
-    reach = 0 if 0 in shape else 1 + sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)])
-    row = devices.DeviceRow(address, reach, dtype, device, owner)
+    row = devices.DeviceRow(address, span(shape, strides), dtype, device, owner)
     return strided(row, shape, strides, 0, tensor_type(to_dtype(dtype), Device("cuda", device)))
 
 

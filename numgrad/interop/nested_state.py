@@ -13,7 +13,7 @@ import json
 import math
 import zlib
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy as np
 from .. import devices
 from ..core.device import numbered
 from ..core.display import class_name
-from ..core.layout import contiguous_strides, is_contiguous, numel, overlaps_itself
+from ..core.layout import contiguous_strides, is_contiguous, numel, overlaps_itself, span
 from ..core.tensor import Tensor, strided
 from ..core.types import Size, TensorType, device, dtype, tensor_type
 from ..nn.parameter import Parameter
@@ -226,12 +226,13 @@ class _Writer:
 
     def _groups(self) -> Iterator[tuple[list[int], int, int]]:
         """The tensors, by number, that overlap in memory, and the part of their storage that they span."""
-        spans = sorted(
-            (id(tensor._storage), tensor.storage_offset(), tensor.storage_offset() + _reach(tensor), number)
+        starts = sorted(
+            (id(tensor._storage), tensor.storage_offset(), span(tensor._layout.shape, tensor.stride()), number)
             for number, tensor in enumerate(self._tensors)
         )
         groups: list[list[Any]] = []  # storage, start, end, members
-        for storage, start, end, number in spans:
+        for storage, start, extent, number in starts:
+            end = start + extent
             if groups and groups[-1][0] == storage and start < groups[-1][2]:
                 groups[-1][2] = max(groups[-1][2], end)
                 groups[-1][3].append(number)
@@ -252,17 +253,6 @@ def _advice(value: Any) -> str:
 def _host(row: Any) -> np.ndarray:
     """A row of elements in the CPU's memory."""
     return row if isinstance(row, np.ndarray) else row.host()
-
-
-def _reach(tensor: Tensor) -> int:
-    """How many elements of its storage a tensor spans."""
-    return _span(tensor._layout.shape, tensor.stride())
-
-
-def _span(shape: Sequence[int], strides: Sequence[int]) -> int:
-    if 0 in shape:
-        return 0
-    return 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
 
 
 def _covers(tensor: Tensor, start: int, end: int) -> bool:
@@ -344,11 +334,11 @@ class _Reader:
         own = "offset" not in record
         offset = 0 if own else record["offset"]
         sound = len(shape) == len(strides) and min(*shape, *strides, offset, 0) >= 0
-        if not sound or (numel(shape) if own else offset + _span(shape, strides)) > row.size:
+        if not sound or (numel(shape) if own else offset + span(shape, strides)) > row.size:
             raise ValueError(f"a tensor of shape {shape} and strides {strides} reaches beyond what is stored")
         if not own or is_contiguous(shape, strides):
             return strided(row, shape, strides, offset, type)
-        placed = strided(type.backend.empty((_span(shape, strides),), type), shape, strides, 0, type)
+        placed = strided(type.backend.empty((span(shape, strides),), type), shape, strides, 0, type)
         return placed.copy_(strided(row, shape, contiguous_strides(shape), 0, type))
 
     def _row(self, name: str, type: TensorType) -> Any:

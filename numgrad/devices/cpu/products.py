@@ -10,7 +10,7 @@ import numpy as np
 
 from numgrad_kernels.cpu.products import dots, products, vector_products
 
-from ...core.layout import Layout
+from ...core.layout import Layout, span
 from .. import launches
 from ..common import factor, product_sizes
 from ..memory import LARGE, no_row
@@ -161,7 +161,7 @@ def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., np.nda
     if address is None or copied or not step or not 0 < rows * count <= MANY_FOR_VECTORS:
         return lambda x, y: _vectors_by_numpy(x, y, shape)
     kernel_of = kernel_for(function, dtype, (int, _INT64, dtype, dtype, dtype), 0)
-    plan, first, second = np.array(numbers, np.int64), _span(left), _span(right)
+    plan, first, second = np.array(numbers, np.int64), span(left.shape, left.strides), span(right.shape, right.strides)
     new, kernel = np.empty, None
 
     def launch(x: Any, y: Any) -> np.ndarray:
@@ -177,11 +177,6 @@ def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., np.nda
         return out
 
     return launch
-
-
-def _span(layout: Layout) -> int:
-    """The elements of the memory from the first of a tensor to its last."""
-    return 1 + sum([(extent - 1) * step for extent, step in zip(layout.shape, layout.strides, strict=True)])
 
 
 def _vectors_by_numpy(left: Any, right: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 from ...autograd.grad_mode import DUAL, LEVELS, state
 from ...autograd.levels import Level, enter, outside, share_tangents
 from ...autograd.node import MAYBE, edge_of
-from ...core.layout import contiguous_strides, layout_of, numel
+from ...core.layout import contiguous_strides, layout_of, span
 from ...core.tensor import Tensor, fresh, strided
 from ...core.types import TensorType
 
@@ -294,8 +294,7 @@ def zeros_beside(
 ) -> Tensor:
     """Zeros that may be overwritten with values computed from ``others``: batched if one of these is."""
     steps = contiguous_strides(shape) if strides is None else strides
-    extent = 1 + sum([(size - 1) * step for size, step in zip(shape, steps, strict=True)]) if numel(shape) else 0
-    return _zeros(others, shape, steps, extent, type, state.level)
+    return _zeros(others, shape, steps, span(shape, steps), type, state.level)
 
 
 def _zeros(

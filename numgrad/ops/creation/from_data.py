@@ -12,6 +12,7 @@ import numpy as np
 from ... import devices
 from ...autograd.locations import FOREIGN
 from ...core.device import CPU, to_device
+from ...core.layout import span
 from ...core.tensor import Tensor, fresh, strided
 from ...core.types import Size, dtype, float32, get_default_dtype, int64, tensor_type, to_dtype
 from ...interop.cuda_arrays import from_interface, is_cuda_array
@@ -40,8 +41,7 @@ def from_array(array: np.ndarray) -> Tensor:
     if any(step % array.itemsize for step in array.strides):
         raise ValueError("given numpy array strides not a multiple of the element byte size")
     steps = tuple(step // array.itemsize for step in array.strides)
-    reach = sum((extent - 1) * step for extent, step in zip(array.shape, steps, strict=True)) if array.size else -1
-    row = np.lib.stride_tricks.as_strided(array, (reach + 1,), (array.itemsize,))
+    row = np.lib.stride_tricks.as_strided(array, (span(array.shape, steps),), (array.itemsize,))
     made = strided(row, array.shape, steps, 0, type)
     made._origin = FOREIGN
     return made

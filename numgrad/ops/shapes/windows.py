@@ -15,7 +15,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ...core.layout import Layout, layout_of, numel, overlaps_itself
+from ...core.layout import Layout, layout_of, numel, overlaps_itself, span
 from ...core.tensor import Tensor, tensor_of
 from ..batching.batches import physical, size_of
 from ..memory.copying import filling, row_reader
@@ -124,9 +124,7 @@ def _(grad, source, target, counted):
 
 def _end(geometry: Geometry) -> int:
     shape, strides, offset = geometry
-    if numel(shape) == 0:
-        return offset
-    return offset + 1 + sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)])
+    return offset + span(shape, strides)
 
 
 @lookup

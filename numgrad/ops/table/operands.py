@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import devices
 from ...core.device import CPU
-from ...core.layout import Layout, broadcast_shapes, layout_of, output_strides
+from ...core.layout import Layout, broadcast_shapes, layout_of, output_strides, span
 from ...core.tensor import Tensor, check_in_place, check_one_device
 from ...core.types import device, dtype
 from ...devices import NUMBERS
@@ -196,8 +196,7 @@ def _share(target: Tensor, source: Tensor) -> bool:
 
 def _extent(tensor: Tensor) -> tuple[int, int]:
     """The stretch of storage that a tensor's elements lie in."""
-    reach = sum((extent - 1) * step for extent, step in zip(tensor._layout.shape, tensor._layout.strides, strict=True))
-    return tensor._offset, tensor._offset + reach + 1
+    return tensor._offset, tensor._offset + span(tensor._layout.shape, tensor._layout.strides)
 
 
 def _error(target: Tensor, source: Tensor) -> RuntimeError:
