@@ -11,7 +11,7 @@ from ...core.tensor import Tensor
 from ...ops.creation.from_data import tensor
 from ...random import Generator
 from .collate import default_collate, default_convert, pinned
-from .dataset import Dataset, IterableDataset, Subset, TensorDataset
+from .dataset import Dataset, IterableDataset, Subset, TensorDataset, samples_at
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 
 __all__ = ["DataLoader", "get_worker_info"]
@@ -189,7 +189,7 @@ class _BatchIterator(Iterator[Any]):
         if not self._batched:
             return collate(dataset[index])
         batch = _rows(dataset, index) if collate is default_collate else None
-        return collate(_samples(dataset, index)) if batch is None else batch
+        return collate(samples_at(dataset, index)) if batch is None else batch
 
     def _following(self, samples: Iterator[Any], index: Any) -> Any:
         """The next batch, or sample, where samples follow one another; of the indices only the number matters."""
@@ -206,12 +206,6 @@ class _Endless(Sampler[None]):
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)
-
-
-def _samples(dataset: Any, indices: list[Any]) -> list[Any]:
-    """The samples at the indices of a batch."""
-    several = getattr(dataset, "__getitems__", None)
-    return several(indices) if callable(several) else [dataset[index] for index in indices]
 
 
 def _rows(dataset: Any, indices: list[Any]) -> list[Tensor] | None:

@@ -35,6 +35,12 @@ class Dataset(Generic[T]):
         return ConcatDataset([self, other])
 
 
+def samples_at(dataset: Any, indices: list[Any]) -> list[Any]:
+    """The samples of a data set at some indices."""
+    several = getattr(dataset, "__getitems__", None)
+    return several(indices) if callable(several) else [dataset[index] for index in indices]
+
+
 class IterableDataset(Dataset[T]):
     """Samples one after another: a subclass defines ``__iter__``."""
 
@@ -162,9 +168,7 @@ class Subset(Dataset[T]):
         return self.dataset[self.indices[index]]
 
     def __getitems__(self, indices: list[int]) -> list[T]:
-        chosen = [self.indices[i] for i in indices]
-        several = getattr(self.dataset, "__getitems__", None)
-        return several(chosen) if callable(several) else [self.dataset[i] for i in chosen]
+        return samples_at(self.dataset, [self.indices[i] for i in indices])
 
     def __len__(self) -> int:
         return len(self.indices)
