@@ -27,7 +27,7 @@ from ...core.layout import (
     output_strides,
 )
 from ...core.tensor import Tensor, tensor_of
-from ...core.types import TensorType, dtype, int32, int64, tensor_type
+from ...core.types import TensorType, dtype, int64, tensor_type
 from ..batching.batches import is_mapped
 from ..memory.copying import copier, empty_of, filled_of, kept_layout, row_reader
 from ..memory.overwriting import fill_
@@ -135,13 +135,7 @@ def expanded_layout(input: Layout, shape: Ints) -> Layout:
 
 
 def index_reader(index: Layout) -> Callable[[Tensor], Any]:
-    """What gives the elements of an index as a row of int64.
-
-    Raises:
-        IndexError: it has another dtype than int64 and int32.
-    """
-    if index.type.dtype not in (int32, int64):
-        raise IndexError(f"indices must be int64, not {index.type.dtype.name}")
+    """What gives the elements of an index, of int64 or int32, as a row of int64."""
     return row_reader(index, int64)
 
 
@@ -159,8 +153,6 @@ def nonzero_finder(mask: Layout) -> Callable[[Tensor], Tensor]:
 def _located(walk: _Walk, flat_index: Layout, negative: bool) -> tuple[Callable[[Tensor], Any], devices.Steps, int]:
     """What gives the flat index as a row for a device's function, the steps that go with it, and its size."""
     read, step, size, count = index_reader(flat_index), walk.step, numel(walk.sizes), flat_index.size
-    if count != numel(walk.flat_index):
-        raise RuntimeError(f"shape mismatch: {count} indices for a part of shape {list(walk.shape)}")
     if step is None:
         row, extent, step, size = read, size, 1, walk.reach
         backend = flat_index.type.backend

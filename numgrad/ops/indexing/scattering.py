@@ -53,14 +53,11 @@ def _(grad, index, dim):
     return scatter_value(grad, index, dim, 0)
 
 
-@updating("ScatterAddBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"])
+@updating(
+    "ScatterAddBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"], passed=["input"]
+)
 def scatter_add_op(input: Layout, index: Layout, src: Layout, dim: int) -> Any:
     return _writer(input, index, src, dim, "add")
-
-
-@scatter_add_op.gradient("input")
-def _(grad):
-    return grad
 
 
 @scatter_op.gradient("src")

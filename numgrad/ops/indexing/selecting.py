@@ -100,7 +100,7 @@ def _writer(
     return lambda input, index, source, target: put(target, index, source)
 
 
-@updating("IndexAddBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"])
+@updating("IndexAddBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], passed=["input"])
 def index_add_op(input: Layout, index: Layout, source: Layout, dim: int, alpha: Any) -> Any:
     if alpha == 1:
         return _writer(input, index, source, dim, True)
@@ -113,11 +113,6 @@ def index_add_op(input: Layout, index: Layout, source: Layout, dim: int, alpha: 
 @index_add_op.decomposed
 def _(input, index, source, dim, alpha):
     return _written(input, index, times(source, alpha), dim, True)
-
-
-@index_add_op.gradient("input")
-def _(grad):
-    return grad
 
 
 @index_add_op.gradient("source")

@@ -63,26 +63,19 @@ def kept_layout(layout: Layout) -> Layout:
     return layout_of(layout.type, layout.shape, output_strides(layout.shape, ((layout.shape, layout.strides),)))
 
 
-@planned("CloneBackward0", linear=True, dims=())
+@planned("CloneBackward0", linear=True, dims=(), passed=["input"])
 def clone_op(input):
     return _copy(input, input.type)
 
 
-@planned("CloneBackward0", linear=True, dims=())
+@planned("CloneBackward0", linear=True, dims=(), passed=["input"])
 def contiguous_op(input):
     return _copy(input, input.type, row_major=True)
 
 
-@planned("ToCopyBackward0", aten="to", linear=True, dims=())
+@planned("ToCopyBackward0", aten="to", linear=True, dims=(), passed=["input"])
 def to_type(input, type):
     return _copy(input, type)
-
-
-@clone_op.gradient("input")
-@contiguous_op.gradient("input")
-@to_type.gradient("input")
-def _(grad):
-    return grad  # the engine gives it the input's dtype
 
 
 @public(direct=True)

@@ -66,7 +66,7 @@ def _dense(input: Layout, type: TensorType) -> tuple[Layout, Callable[[Tensor], 
     return dense, lambda tensor: tensor._storage[tensor._offset : tensor._offset + dense.size]
 
 
-@planned("PinMemoryBackward0", aten="pin_memory", linear=True, dims=())
+@planned("PinMemoryBackward0", aten="pin_memory", linear=True, dims=(), passed=["input"])
 def pin_op(input: Layout) -> Any:
     dense, read = _dense(input, input.type)
 
@@ -76,11 +76,6 @@ def pin_op(input: Layout) -> Any:
         return pinned
 
     return dense, launch
-
-
-@pin_op.gradient("input")
-def _(grad):
-    return grad
 
 
 @public(function=False, direct=True)

@@ -340,8 +340,6 @@ def _operations(name: str, node: str, aten: str) -> tuple[Planned, Planned]:
         ignored: int, reduction: str,
     ) -> Prepared:
         """Zeros of ``shape`` with ``-weight[t] * grad_output`` at each target ``t``, by ``total_weight`` for a mean."""
-        if target.shape != shape[:1] * (len(shape) > 1) + shape[2:]:
-            raise RuntimeError(f"shape mismatch: targets of shape {list(target.shape)} for an input of {list(shape)}")
         divisor = total_weight if reduction == "mean" else None
         read, read_target, read_weight, read_total = [
             row_reader(one) for one in (grad_output, target, weight, divisor)

@@ -61,7 +61,7 @@ def hardtanh_op(input, *, min_val=-1, max_val=1):
     return scalar.minimum(scalar.maximum(input, min_val), max_val)
 
 
-@pointwise("HardtanhBackwardBackward0", dtypes="f", export=False, inplace=False)
+@pointwise("HardtanhBackwardBackward0", dtypes="f", export=False, inplace=False, constant=["input"])
 def hardtanh_backward(grad_output, input, *, min_val=-1, max_val=1):
     """The gradient of :func:`hardtanh`; its own derivative for the input is 0, and not nothing."""
     return where((input <= min_val) | (input >= max_val), 0, grad_output)
@@ -130,7 +130,7 @@ def hardshrink_op(input, *, lambd=0.5):
     return where((input >= -lambd) & (input <= lambd), 0, input)
 
 
-@pointwise("HardshrinkBackwardBackward0", dtypes="f", export=False, inplace=False)
+@pointwise("HardshrinkBackwardBackward0", dtypes="f", export=False, inplace=False, constant=["input"])
 def hardshrink_backward(grad_output, input, *, lambd=0.5):
     """The gradient of :func:`hardshrink`; its own derivative for the input is 0, and not nothing."""
     return where((input >= -lambd) & (input <= lambd), 0, grad_output)
@@ -183,7 +183,7 @@ def leaky_relu_op(input, *, negative_slope=0.01):
     return where(input > 0, input, input * negative_slope)
 
 
-@pointwise("LeakyReluBackwardBackward0", dtypes="f", export=False, inplace=False)
+@pointwise("LeakyReluBackwardBackward0", dtypes="f", export=False, inplace=False, constant=["input"])
 def leaky_relu_backward(grad_output, input, *, negative_slope=0.01):
     """The gradient of :func:`leaky_relu`; its own derivative for the input is 0, and not nothing."""
     return where(input > 0, grad_output, grad_output * negative_slope)
@@ -227,7 +227,10 @@ def prelu_op(input, weight):
     return where(input > 0, input, input * weight)
 
 
-@pointwise("PreluKernelBackwardBackward0", aten="_prelu_kernel_backward", dtypes="f", export=False, inplace=False)
+@pointwise(
+    "PreluKernelBackwardBackward0", aten="_prelu_kernel_backward", dtypes="f", export=False, inplace=False,
+    constant=["input"],
+)
 def prelu_backward(grad_output, input, weight):
     """The gradient of :func:`prelu` for its input; its own derivative for the input is 0, and not nothing."""
     return where(input > 0, grad_output, grad_output * weight)
@@ -237,14 +240,6 @@ def prelu_backward(grad_output, input, weight):
 @prelu_backward.gradient("grad_output")
 def _(grad, input, weight):
     return prelu_backward(grad, input, weight)
-
-
-@hardtanh_backward.gradient("input")
-@hardshrink_backward.gradient("input")
-@leaky_relu_backward.gradient("input")
-@prelu_backward.gradient("input")
-def _(grad):
-    return 0
 
 
 @prelu_backward.gradient("weight")

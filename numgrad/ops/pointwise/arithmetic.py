@@ -74,15 +74,10 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-@pointwise("AddBackward0", dtypes="bifc")
+@pointwise("AddBackward0", dtypes="bifc", passed=["input"])
 def add(input, other, *, alpha=1):
     """``input + alpha * other``."""
     return input + alpha * other
-
-
-@add.gradient("input")
-def _(grad):
-    return grad
 
 
 @add.gradient("other")
@@ -90,15 +85,12 @@ def _(grad, alpha):
     return grad * conj(alpha)
 
 
-@pointwise("SubBackward0", dtypes="bifc", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL)
+@pointwise(
+    "SubBackward0", dtypes="bifc", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL, passed=["input"]
+)
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``."""
     return input - alpha * other
-
-
-@sub.gradient("input")
-def _(grad):
-    return grad
 
 
 @sub.gradient("other")
@@ -108,7 +100,7 @@ def _(grad, alpha):
 
 @pointwise(
     "RsubBackward0", dtypes="bifc", refused=_ARITHMETIC_ON_BOOL, refused_operands=_ARITHMETIC_WITH_BOOL, inplace=False,
-    numbers={"other": "RsubBackward1"},
+    numbers={"other": "RsubBackward1"}, passed=["other"],
 )
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``."""
@@ -118,11 +110,6 @@ def rsub(input, other, *, alpha=1):
 @rsub.gradient("input")
 def _(grad, alpha):
     return -grad * conj(alpha)
-
-
-@rsub.gradient("other")
-def _(grad):
-    return grad
 
 
 @pointwise("MulBackward0", dtypes="bifc")
@@ -192,15 +179,10 @@ def _(grad, input, out):
     return where(input == 0, 0, grad - out * out * conj(grad)) / where(input == 0, 1, 2 * abs_complex(input))
 
 
-@pointwise("SgnBackward0", dtypes="bifc", complex=sgn_complex)
+@pointwise("SgnBackward0", dtypes="bifc", complex=sgn_complex, constant=["input"])
 def sgn(input):
     """The sign of a real number: -1, 0 or 1; a complex number divided by its magnitude."""
     return scalar.sign(input)
-
-
-@sgn.gradient("input")
-def _(grad):
-    return 0
 
 
 @pointwise("AbsBackward0", real=True, dtypes="c", export=False, inplace=False)
@@ -228,15 +210,10 @@ def _(grad, input):
     return grad * sign(input)
 
 
-@pointwise("SignBackward0")
+@pointwise("SignBackward0", constant=["input"])
 def sign(input):
     """-1, 0 or 1: the sign of the number."""
     return scalar.sign(input)
-
-
-@sign.gradient("input")
-def _(grad):
-    return 0
 
 
 # -- linear interpolation, and sums with a product or a quotient -------------------------------------------------
@@ -303,15 +280,10 @@ def lerp_(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     return lerp_op.inplace(input, end, weight)
 
 
-@pointwise("AddcmulBackward0", dtypes="ifc", export=False)
+@pointwise("AddcmulBackward0", dtypes="ifc", export=False, passed=["input"])
 def addcmul_op(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
     return input + value * tensor1 * tensor2
-
-
-@addcmul_op.gradient("input")
-def _(grad):
-    return grad
 
 
 @addcmul_op.gradient("tensor1")
@@ -324,15 +296,10 @@ def _(grad, tensor1, value):
     return grad * conj(tensor1 * value)
 
 
-@pointwise("AddcdivBackward0", dtypes="fc", export=False)
+@pointwise("AddcdivBackward0", dtypes="fc", export=False, passed=["input"])
 def addcdiv_op(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 / tensor2``."""
     return input + value * (tensor1 / tensor2)
-
-
-@addcdiv_op.gradient("input")
-def _(grad):
-    return grad
 
 
 @addcdiv_op.gradient("tensor1")

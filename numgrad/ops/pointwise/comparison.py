@@ -27,7 +27,7 @@ def _(grad, out):
     return threshold_backward(grad, out)
 
 
-@pointwise("ThresholdBackwardBackward0", export=False, inplace=False)
+@pointwise("ThresholdBackwardBackward0", export=False, inplace=False, constant=["output"])
 def threshold_backward(grad_output, output, *, threshold=0):
     """The gradient of :func:`relu` and ``threshold``; its own derivative for the output is 0, and not nothing."""
     return scalar.where(output <= threshold, 0, grad_output)
@@ -36,11 +36,6 @@ def threshold_backward(grad_output, output, *, threshold=0):
 @threshold_backward.gradient("grad_output")
 def _(grad, output, threshold):
     return threshold_backward(grad, output, threshold=threshold)
-
-
-@threshold_backward.gradient("output")
-def _(grad):
-    return 0
 
 
 @pointwise(

@@ -230,15 +230,12 @@ def _(grad, input):
     return where(input == 0, 0, grad * 1j) / where(input == 0, 1, conj(input))
 
 
-@pointwise("AngleBackward0", result="float", real=True, dtypes="bifc", inplace=False, complex=angle_complex)
+@pointwise(
+    "AngleBackward0", result="float", real=True, dtypes="bifc", inplace=False, complex=angle_complex, constant=["input"]
+)
 def angle(input):
     """The angle of a complex number in the plane, from -pi to pi; of a real one 0, or pi if it is negative."""
     return scalar.angle(input)
-
-
-@angle.gradient("input")
-def _(grad):
-    return 0
 
 
 @public

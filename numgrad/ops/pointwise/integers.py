@@ -32,16 +32,11 @@ def _any_zero(tensor: Tensor) -> bool:
 @pointwise(
     "DivBackward2", aten="div",
     refused={bool_: "\"div_floor_cpu\" not implemented for 'Bool'"}, check_integers=check_divisor,
-    export=False,
+    export=False, constant=["input", "other"],
 )
 def floor_quotient(input, other):
     """``input / other`` rounded towards minus infinity."""
     return input // other
-
-
-@floor_quotient.gradient("input", "other")
-def _(grad):
-    return 0
 
 
 def floor_divide(input: Any, other: Any) -> Tensor:
@@ -60,16 +55,11 @@ attach("floor_divide_", floor_quotient.inplace)
 
 @pointwise(
     "RemainderBackward1", dtypes="if", check_integers=check_divisor, numbers={"other": "RemainderBackward0"},
-    export=False,
+    export=False, passed=["input"],
 )
 def remainder_op(input, other):
     """What is left of a division, with the sign of the divisor, as Python's ``%``."""
     return scalar.remainder(input, other)
-
-
-@remainder_op.gradient("input")
-def _(grad):
-    return grad
 
 
 @remainder_op.gradient("other")

@@ -22,43 +22,34 @@ from .integers import check_divisor, floor_quotient
 # -- to whole numbers -------------------------------------------------------------------------------------------
 
 
-@pointwise("FloorBackward0", dtypes="if")
+@pointwise("FloorBackward0", dtypes="if", constant=["input"])
 def floor(input):
     """The largest whole number not above the number."""
     return scalar.floor(input)
 
 
-@pointwise("CeilBackward0", dtypes="if")
+@pointwise("CeilBackward0", dtypes="if", constant=["input"])
 def ceil(input):
     """The smallest whole number not below the number."""
     return scalar.ceil(input)
 
 
-@pointwise("TruncBackward0", dtypes="if")
+@pointwise("TruncBackward0", dtypes="if", constant=["input"])
 def trunc(input):
     """The number without its fraction."""
     return scalar.trunc(input)
 
 
-@pointwise("RoundBackward0", dtypes="if", export=False)
+@pointwise("RoundBackward0", dtypes="if", export=False, constant=["input"])
 def round_op(input):
     """The nearest whole number; of two equally near ones the even one."""
     return scalar.round(input)
 
 
-@pointwise("RoundBackward1", aten="round", dtypes="f", export=False)
+@pointwise("RoundBackward1", aten="round", dtypes="f", export=False, constant=["input"])
 def round_decimals(input, *, before=1, after=1):
     """The nearest multiple of ``after / before``."""
     return scalar.round(input * before / after) * after / before
-
-
-@floor.gradient("input")
-@ceil.gradient("input")
-@trunc.gradient("input")
-@round_op.gradient("input")
-@round_decimals.gradient("input")
-def _(grad):
-    return 0
 
 
 def _decimals(decimals: int) -> tuple[float, float]:
@@ -81,15 +72,10 @@ def round_(input: Tensor, *, decimals: int = 0) -> Tensor:
     return round_decimals.inplace(input, before=before, after=after)
 
 
-@pointwise("FracBackward0", dtypes="f")
+@pointwise("FracBackward0", dtypes="f", passed=["input"])
 def frac(input):
     """The fraction of the number, with its sign."""
     return input - scalar.trunc(input)
-
-
-@frac.gradient("input")
-def _(grad):
-    return grad
 
 
 @pointwise("NanToNumBackward0", export=False)
@@ -151,7 +137,7 @@ def signbit(input):
     return scalar.copysign(1, input) < 0
 
 
-@pointwise("CopysignBackward0", result="float", numbers={"other": "CopysignBackward1"})
+@pointwise("CopysignBackward0", result="float", numbers={"other": "CopysignBackward1"}, constant=["other"])
 def copysign(input, other):
     """The magnitude of ``input`` with the sign of ``other``, a tensor or a number."""
     return scalar.copysign(input, other)
@@ -162,20 +148,10 @@ def _(grad, input, out):
     return grad * where(input == 0, 0, out / input)
 
 
-@copysign.gradient("other")
-def _(grad):
-    return 0
-
-
-@pointwise("HeavisideBackward0", export=False)
+@pointwise("HeavisideBackward0", export=False, constant=["input", "values"])
 def heaviside_op(input, values):
     """0 below 0, 1 above, ``values`` at 0."""
     return where(input == 0, values, where(input > 0, 1, 0))
-
-
-@heaviside_op.gradient("input", "values")
-def _(grad):
-    return 0
 
 
 def _check_heaviside(input: Any, values: Any) -> None:
@@ -210,16 +186,11 @@ def heaviside_(input: Tensor, values: Tensor) -> Tensor:
 @pointwise(
     "DivBackward2", aten="div",
     refused={bool_: "\"div_trunc_cpu\" not implemented for 'Bool'"}, check_integers=check_divisor,
-    export=False,
+    export=False, constant=["input", "other"],
 )
 def truncated_quotient(input, other):
     """``input / other`` without its fraction."""
     return scalar.truncated_quotient(input, other)
-
-
-@truncated_quotient.gradient("input", "other")
-def _(grad):
-    return 0
 
 
 def _quotient(rounding_mode: str | None) -> Any:
@@ -259,16 +230,11 @@ attach("true_divide_", p.div.inplace)
 
 
 @pointwise(
-    "FmodBackward1", dtypes="if", check_integers=check_divisor, numbers={"other": "FmodBackward0"},
+    "FmodBackward1", dtypes="if", check_integers=check_divisor, numbers={"other": "FmodBackward0"}, passed=["input"],
 )
 def fmod(input, other):
     """What is left of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
     return scalar.fmod(input, other)
-
-
-@fmod.gradient("input")
-def _(grad):
-    return grad
 
 
 @fmod.gradient("other")

@@ -20,21 +20,21 @@ from ..shapes.views import passed_on, reshape
 Prepared = tuple[Any, Callable[..., Any]]
 
 
-def axis_view(input: Tensor, dims: tuple[int, ...]) -> tuple[Any, int, int, int]:
-    """The elements as one row seen as (outer, length, inner), ``length`` running over ``dims``.
+def axis_view(input: Tensor, dim: int) -> tuple[Any, int, int, int]:
+    """The elements as one row seen as (outer, length, inner), ``length`` running over ``dim``.
 
-    Copies the tensor if it is not contiguous, or if ``dims`` are not neighbours.
+    Copies the tensor if it is not contiguous.
     """
-    if dims and dims[-1] - dims[0] + 1 != len(dims):
-        rest = tuple(d for d in range(len(input._layout.shape)) if d not in dims)
-        return axis_view(permute_op(input, rest + dims), tuple(range(len(rest), len(input._layout.shape))))
-    return row_of(input), *_sizes(input._layout.shape, dims)
+    return row_of(input), *_sizes(input._layout.shape, (dim,))
 
 
 def axis_reader(
     input: Layout, dims: tuple[int, ...], dtype: dtype | None = None
 ) -> tuple[Callable[[Tensor], Any], int, int, int]:
-    """The same for a layout: instead of the row what gives it of a tensor, converted to ``dtype`` if that is given."""
+    """The same of several dimensions, for a layout: instead of the row what gives it, converted to any ``dtype`` given.
+
+    Copies tensors also where ``dims`` are not neighbours.
+    """
     if dims and dims[-1] - dims[0] + 1 != len(dims):
         order = tuple([d for d in range(len(input.shape)) if d not in dims]) + dims
         view, _ = permute_op.prepare(input, order)

@@ -40,7 +40,7 @@ def _different(
                 f"There are 0 sized dimensions, and they aren't selected, so {name} cannot be applied "
                 f"(dim {dim}, shape {list(shape)})"
             )
-        values, inverse, counts = of_slices(*axis_view(input, (dim,)))
+        values, inverse, counts = of_slices(*axis_view(input, dim))
         left, inverse_shape = (*shape[:dim], counts.size, *shape[dim + 1 :]), (length,)
     results = [fresh(values, left, layout.type)]
     if return_inverse:

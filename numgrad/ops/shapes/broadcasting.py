@@ -19,7 +19,7 @@ from .dimensions import unsqueeze_op
 from .views import reshape, sizes_of
 
 
-@planned("ExpandBackward0", view=True)
+@planned("ExpandBackward0", view=True, passed=["input"])
 def expand_op(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
     missing = len(shape) - len(input.shape)
     strides = list(broadcast_strides(input.shape, input.strides, shape))
@@ -33,11 +33,6 @@ def expand_op(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
 def _(input, shape):
     size, own = size_of(input), input._layout.shape
     return expand_op(reshape(physical(input), (size, *(1,) * (len(shape) - len(own)), *own)), (size, *shape))
-
-
-@expand_op.gradient("input")
-def _(grad):
-    return grad  # the engine sums over what was repeated
 
 
 @lookup(function=False)

@@ -15,13 +15,13 @@ from ..table.op import attach, composite
 from ..table.planned import planned
 
 
-@planned("AliasBackward0", view=True, dims=())
+@planned("AliasBackward0", view=True, dims=(), passed=["input"])
 def alias(input: Layout) -> tuple[Layout, int]:
     """The whole tensor as a view of itself."""
     return input, 0
 
 
-@planned("ViewBackward0", aten="view", view=True, dims=())
+@planned("ViewBackward0", aten="view", view=True, dims=(), passed=["input"])
 def primal_of(input: Layout) -> tuple[Layout, int]:
     """The same without its tangents, for forward mode."""
     return input, 0
@@ -29,12 +29,6 @@ def primal_of(input: Layout) -> tuple[Layout, int]:
 
 primal_of.hides_tangents = True
 attach("_primal", lambda self: primal_of(self))
-
-
-@alias.gradient("input")
-@primal_of.gradient("input")
-def _(grad):
-    return grad
 
 
 def view_of(input: Tensor, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> Tensor:

@@ -65,6 +65,7 @@ class Pointwise(Op):
         real: whether the result of complex numbers is real, of the dtype of their parts.
         dtypes: the categories of dtype that it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
         nondifferentiable: operands that have no gradient.
+        passed, constant: those whose gradient is that of the result, and those whose gradient is 0.
         conditions: operands that are read as they are and take no part in type promotion.
         baked: for a static number, the values that get a kernel of their own, with the value written into it.
         refused: dtypes that the operation is not defined for, and the message that says so; one with "not implemented"
@@ -91,6 +92,8 @@ class Pointwise(Op):
         real: bool = False,
         dtypes: str = "bif",
         nondifferentiable: Sequence[str] = (),
+        passed: Sequence[str] = (),
+        constant: Sequence[str] = (),
         conditions: Sequence[str] = (),
         baked: Mapping[str, frozenset[float]] = MappingProxyType({}),
         refused: Mapping[dtype, str] = MappingProxyType({}),
@@ -114,7 +117,8 @@ class Pointwise(Op):
         default_dtype_changed.append(self.types.clear)
         self.programs: dict[Any, devices.Program] = {}
         self.rules_of: dict[Any, Rules] = {}
-        super().__init__(function, node, operands, operands if result == "bool" else nondifferentiable, aten)
+        fixed = operands if result == "bool" else nondifferentiable
+        super().__init__(function, node, operands, fixed, aten, passed, constant)
         self.numbers = {operands.index(i): self.make_node_class(node, i) for i, node in numbers.items()}
         #: For each edge of a node the position of the operand that it belongs to; None for one without a gradient.
         self.edge_positions = tuple([

@@ -8,9 +8,10 @@ A rule's parameter names say what the node keeps for it: ``grad`` is the gradien
 the input, ``out`` the output (or an output's name, if there are several), another parameter's name its value,
 ``input_shape`` an input's shape alone and, where the operation is planned, ``input_layout`` its layout.  A joint rule
 may ask which gradients are ``needed``.  Rules call operations of this table, so a second derivative is recorded like
-any other computation.  An input has a rule or is declared non-differentiable.  That of a pointwise operation may
-return the number 0 where the operation is constant in the input: then the gradient is 0 for an infinite ``grad``, too,
-of which ``grad * 0`` would make NaN.  No rule undoes broadcasting: the engine does, once for all.
+any other computation.  An input has a rule or is declared non-differentiable, or to have the output's gradient
+(``passed``) or 0 (``constant``).  The rule of a pointwise operation may return the number 0 where it is constant in the
+input: then the gradient is 0 for an infinite ``grad``, too, of which ``grad * 0`` would make NaN.  No rule undoes
+broadcasting: the engine does, once for all.
 """
 
 from __future__ import annotations
@@ -52,6 +53,14 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
+def _passed(grad: Any) -> Any:
+    return grad
+
+
+def _zero(grad: Any) -> int:
+    return 0
+
+
 class Op:
     """An entry of the table.
 
@@ -76,7 +85,8 @@ class Op:
     host: HostFunction | None = None
 
     def __init__(
-        self, function: Callable[..., Any], node: str, inputs: Sequence[str], fixed: Sequence[str], aten: str = ""
+        self, function: Callable[..., Any], node: str, inputs: Sequence[str], fixed: Sequence[str], aten: str = "",
+        passed: Sequence[str] = (), constant: Sequence[str] = (),
     ):
         self.name = function.__name__
         self.aten = aten
@@ -84,7 +94,7 @@ class Op:
         self.parameters = parameters(function)
         self.inputs = tuple(inputs)
         self.nondifferentiable = frozenset(fixed)
-        self.rules: dict[str, Rule] = {}
+        self.rules: dict[str, Rule] = {**dict.fromkeys(passed, _passed), **dict.fromkeys(constant, _zero)}
         self.node_class: type[Node] = self.make_node_class(node)
 
     @property

@@ -47,6 +47,7 @@ class Planned(Op):
         node: name of the node class.
         inputs: parameters that are tensors (or None).
         nondifferentiable: those of them that have no gradient.
+        passed: those whose gradient is that of the output.
         numbers: parameters whose values are no part of what is decided, numbers that ``launch`` is given.
         key: a function of the arguments: what is decided by, where that is not the layouts and all that is no number.
         outputs: names of the outputs, where there are several.
@@ -89,6 +90,7 @@ class Planned(Op):
         *,
         inputs: Sequence[str] = ("input",),
         nondifferentiable: Sequence[str] = (),
+        passed: Sequence[str] = (),
         numbers: Sequence[str] = (),
         key: Callable[..., Any] | None = None,
         outputs: Sequence[str] = ("out",),
@@ -120,7 +122,7 @@ class Planned(Op):
         self.decomposition: Callable[..., Any] | None = None
         self.hides_tangents = False  # the view has a tangent of its own, or none
         self.statics: Mapping[str, Any] = {}
-        super().__init__(prepare, node, inputs, nondifferentiable, aten)
+        super().__init__(prepare, node, inputs, nondifferentiable, aten, passed)
         self._decides = self.prepare = prepare
         self.host = host
         self.function = functools.update_wrapper(functools.partial(self.unrecorded), prepare)
