@@ -142,8 +142,7 @@ def run_post_hooks(node: Any, hooks: Hooks, results: tuple[Any, ...], gradient: 
         lend(shown)
         shown = _replaced(shown, hook(shown, arrived), hook)
     lend(shown)
-    rest = iter(shown)
-    return tuple([None if index in node.hidden else next(rest) for index in range(len(results))])
+    return node.for_edges(shown)
 
 
 def _arrived(node: Any, gradient: Any) -> tuple[Any, ...]:

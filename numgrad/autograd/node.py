@@ -189,6 +189,11 @@ class Node:
         """Those of the values, one per edge, that belong to the entries of ``next_functions``."""
         return tuple([value for index, value in enumerate(values) if index not in self.hidden])
 
+    def for_edges(self, shown: Sequence[Any]) -> tuple[Any, ...]:
+        """The values of ``shown``, one for each edge again: None for those that hooks do not see."""
+        rest = iter(shown)
+        return tuple([None if index in self.hidden else next(rest) for index in range(len(self.edges))])
+
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for anything that a program attaches to the node."""

@@ -161,7 +161,7 @@ class StepRecording(Watcher):
         if state.current_pass is not visit.current:  # another, perhaps in another thread, goes through the node, too
             return
         with _unrecorded():
-            gradients = _for_edges(visit.step.node, shown)
+            gradients = visit.step.node.for_edges(shown)
             visit.step.results = tuple(self._results(visit.step, gradients))
             visit.unhooked = [(gradient, _version(gradient)) for gradient in gradients]
 
@@ -169,7 +169,7 @@ class StepRecording(Watcher):
         if state.current_pass is not visit.current:
             return
         with _unrecorded():
-            gradients = _for_edges(visit.step.node, shown)
+            gradients = visit.step.node.for_edges(shown)
             for result in visit.step.results:
                 gradient, (before, version) = gradients[result.index], visit.unhooked[result.index]
                 if gradient is not before or _version(gradient) != version:
@@ -217,12 +217,6 @@ class _unrecorded:  # noqa: N801 - a context manager
 def _listed(given: Any, count: int) -> list[Any]:
     """The gradient of each output."""
     return list(given) if isinstance(given, list | tuple) else [given, *[None] * (count - 1)]
-
-
-def _for_edges(node: Node, shown: tuple[Any, ...]) -> list[Any]:
-    """The values that a hook sees, with None for the edges that it does not see."""
-    rest = iter(shown)
-    return [None if index in node.hidden else next(rest) for index in range(len(node.edges))]
 
 
 def _version(gradient: Any) -> int:
