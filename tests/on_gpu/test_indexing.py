@@ -9,8 +9,11 @@ import pytest
 import numgrad
 from numgrad.devices import Steps, cpu
 
-#: (start, outer step, indices, step, size, inner step, outer, inner), as ``cuda.indexing.Indexed`` has it.
-Indexed = namedtuple("Indexed", "start outer_step indices step size inner_step outer inner")
+#: Where the elements at indices lie in a storage: from which on, at which indices, and what devices' functions take.
+Elements = namedtuple("Elements", "start indices steps")
+
+#: The steps of three elements next to each other.
+ONES = Steps(0, 1, 3, 1, 1, 1)
 
 DTYPES = ["float32", "float64", "int64", "int32", "int16", "uint8", "bool", "complex64", "complex128"]
 
@@ -34,36 +37,32 @@ def numbers(generator, count, dtype):
     return (made + 1j * generator.integers(-3, 4, count) if kind.kind == "c" else made).astype(kind)
 
 
-def take_on_cpu(x, given, out):
-    start, outer_step, row, *steps = given
-    steps = Steps(outer_step, *steps)
-    out[:] = cpu.row_taker(SimpleNamespace(numpy=x.dtype), steps, row.size, -steps.size)(x, start, row)
+def type_of(row):
+    return SimpleNamespace(numpy=row.dtype, device=SimpleNamespace(index=0))
 
 
-def put_on_cpu(values, value_steps, given, x, accumulate, distinct):
-    start, outer_step, row, *steps = given
-    steps = Steps(outer_step, *steps)
-    write = cpu.row_putter(
-        SimpleNamespace(numpy=x.dtype), steps, row.size, -steps.size, value_steps, accumulate, distinct
-    )
+def take(backend, x, given):
+    start, row, steps = given
+    return backend.row_taker(type_of(x), steps, row.size, -steps.size)(x, start, row)
+
+
+def put(backend, values, value_steps, given, x, accumulate, distinct):
+    start, row, steps = given
+    write = backend.row_putter(type_of(x), steps, row.size, -steps.size, value_steps, accumulate, distinct)
     write(values, x, start, row)
 
 
-def scatter_on_cpu(values, indices, x, length, width, inner, mode):
-    type = SimpleNamespace(numpy=x.dtype)
-    cpu.axis_scatterer(type, indices.size, x.size, length, width, inner, mode, False)(values, indices, x)
+def gather(backend, x, indices, *sizes):
+    return backend.axis_gatherer(type_of(x), indices.size, *sizes)(x, indices)
+
+
+def scatter(backend, values, indices, x, length, width, inner, mode):
+    sizes = indices.size, x.size, length, width, inner
+    backend.axis_scatterer(type_of(x), *sizes, mode, False)(values, indices, x)
 
 
 def elements_on(memory, given):
     return given._replace(indices=memory.row_from(given.indices))
-
-
-def read(function, memory, x, given, out):
-    """What the CPU's and the GPU's function make of the same rows."""
-    mine = memory.row_from(out)
-    function[0](x, given, out)
-    function[1](memory.row_from(x), elements_on(memory, given), mine)
-    return out, mine.host()
 
 
 # -- rows ----------------------------------------------------------------------------------------------------------
@@ -83,7 +82,7 @@ WALKS = {
 def elements_of(walk, generator, count, distinct=False):
     start, outer_step, step, size, inner_step, outer, inner = walk
     row = generator.permutation(size)[:count] if distinct else generator.integers(-size, size, count)
-    return Indexed(start, outer_step, row.astype(np.int64), step, size, inner_step, outer, inner)
+    return Elements(start, row.astype(np.int64), Steps(outer_step, step, size, inner_step, outer, inner))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -91,24 +90,22 @@ def elements_of(walk, generator, count, distinct=False):
 def test_take_rows(cuda, generator, dtype, walk):
     given = elements_of(WALKS[walk], generator, 7)
     x = numbers(generator, 240, dtype)
-    out = np.empty(given.outer * 7 * given.inner, dtype)
-    expected, found = read((take_on_cpu, cuda.take_rows), cuda.memory, x, given, out)
-    np.testing.assert_array_equal(found, expected)
+    found = take(cuda, cuda.memory.row_from(x), elements_on(cuda.memory, given))
+    np.testing.assert_array_equal(found.host(), take(cpu, x, given))
 
 
 @pytest.mark.parametrize("walk", WALKS)
 def test_take_rows_of_all_layouts(cuda, generator, walk):
     given = elements_of(WALKS[walk], generator, 5)
     x = generator.random(240, np.float32)
-    out = np.empty(given.outer * 5 * given.inner, np.float32)
-    expected, found = read((take_on_cpu, cuda.take_rows), cuda.memory, x, given, out)
-    np.testing.assert_array_equal(found, expected)
+    found = take(cuda, cuda.memory.row_from(x), elements_on(cuda.memory, given))
+    np.testing.assert_array_equal(found.host(), take(cpu, x, given))
 
 
-def put(cuda, function, values, steps, given, x, *rest):
+def put_on_both(cuda, values, steps, given, x, *rest):
     mine = cuda.memory.row_from(x)
-    put_on_cpu(values, steps, given, x, *rest)
-    cuda.put_rows(cuda.memory.row_from(values), steps, elements_on(cuda.memory, given), mine, *rest)
+    put(cpu, values, steps, given, x, *rest)
+    put(cuda, cuda.memory.row_from(values), steps, elements_on(cuda.memory, given), mine, *rest)
     return x, mine.host()
 
 
@@ -116,9 +113,9 @@ def put(cuda, function, values, steps, given, x, *rest):
 @pytest.mark.parametrize("walk", ["rows", "columns"])
 def test_put_rows_adds_what_has_the_same_place(cuda, generator, deterministic, dtype, walk):
     given = elements_of(WALKS[walk], generator, 9)
-    values = numbers(generator, given.outer * 9 * given.inner, dtype)
-    steps = 9 * given.inner, given.inner, 1
-    expected, found = put(cuda, None, values, steps, given, numbers(generator, 240, dtype), True, False)
+    values = numbers(generator, given.steps.outer * 9 * given.steps.inner, dtype)
+    steps = 9 * given.steps.inner, given.steps.inner, 1
+    expected, found = put_on_both(cuda, values, steps, given, numbers(generator, 240, dtype), True, False)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -126,9 +123,9 @@ def test_put_rows_adds_what_has_the_same_place(cuda, generator, deterministic, d
 @pytest.mark.parametrize("accumulate", [False, True])
 def test_put_rows_at_distinct_indices(cuda, generator, walk, accumulate):
     given = elements_of(WALKS[walk], generator, 6, distinct=True)
-    values = generator.random(given.outer * 6 * given.inner, np.float32)
-    steps = 6 * given.inner, given.inner, 1
-    expected, found = put(cuda, None, values, steps, given, generator.random(240, np.float32), accumulate, True)
+    values = generator.random(given.steps.outer * 6 * given.steps.inner, np.float32)
+    steps = 6 * given.steps.inner, given.steps.inner, 1
+    expected, found = put_on_both(cuda, values, steps, given, generator.random(240, np.float32), accumulate, True)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -136,15 +133,15 @@ def test_put_rows_at_distinct_indices(cuda, generator, walk, accumulate):
 def test_put_rows_repeats_values(cuda, generator, steps):
     given = elements_of(WALKS["middle"], generator, 6)
     values = generator.random(6, np.float32)
-    expected, found = put(cuda, None, values, steps, given, np.zeros(240, np.float32), False, False)
+    expected, found = put_on_both(cuda, values, steps, given, np.zeros(240, np.float32), False, False)
     np.testing.assert_array_equal(found, expected)
 
 
 def test_sums_of_many_values_in_one_row(cuda, generator, size, deterministic):
     count = size(200, 200_000)
-    given = Indexed(0, 0, generator.integers(0, 3, count), 2, 3, 1, 1, 2)
+    given = Elements(0, generator.integers(0, 3, count), Steps(0, 2, 3, 1, 1, 2))
     values = numbers(generator, 2 * count, "float32")
-    expected, found = put(cuda, None, values, (0, 2, 1), given, np.zeros(6, np.float32), True, False)
+    expected, found = put_on_both(cuda, values, (0, 2, 1), given, np.zeros(6, np.float32), True, False)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -155,9 +152,8 @@ def test_sums_of_many_values_in_one_row(cuda, generator, size, deterministic):
 @pytest.mark.parametrize("inner", [1, 3])
 def test_gather_axis(cuda, generator, dtype, inner):
     x, indices = numbers(generator, 2 * 5 * inner, dtype), generator.integers(0, 5, 2 * 4 * inner)
-    gather = cpu.axis_gatherer(SimpleNamespace(numpy=x.dtype), indices.size, 5, 4, inner)
-    found = cuda.gather_axis(cuda.memory.row_from(x), cuda.memory.row_from(indices), 5, 4, inner)
-    np.testing.assert_array_equal(found.host(), gather(x, indices))
+    found = gather(cuda, cuda.memory.row_from(x), cuda.memory.row_from(indices), 5, 4, inner)
+    np.testing.assert_array_equal(found.host(), gather(cpu, x, indices, 5, 4, inner))
 
 
 @pytest.mark.parametrize(
@@ -175,8 +171,8 @@ def test_scatter_axis(cuda, generator, deterministic, mode, dtype):
     indices = generator.integers(0, 5, 2 * 6 * inner)
     mine = cuda.memory.row_from(x)
     rows = cuda.memory.row_from(values), cuda.memory.row_from(indices), mine
-    scatter_on_cpu(values, indices, x, 5, 6, inner, mode)
-    cuda.scatter_axis(*rows, 5, 6, inner, mode)
+    scatter(cpu, values, indices, x, 5, 6, inner, mode)
+    scatter(cuda, *rows, 5, 6, inner, mode)
     np.testing.assert_array_equal(mine.host(), x)
 
 
@@ -185,8 +181,8 @@ def test_nan_is_an_extreme(cuda, deterministic, mode):
     x, values = np.array([1, np.nan, -3, 4], np.float32), np.array([np.nan, 1, -np.inf, -2, 5, 2], np.float32)
     indices = np.array([0, 1, 2, 3, 2, 3])
     mine = cuda.memory.row_from(x)
-    scatter_on_cpu(values, indices, x, 4, 6, 1, mode)
-    cuda.scatter_axis(cuda.memory.row_from(values), cuda.memory.row_from(indices), mine, 4, 6, 1, mode)
+    scatter(cpu, values, indices, x, 4, 6, 1, mode)
+    scatter(cuda, cuda.memory.row_from(values), cuda.memory.row_from(indices), mine, 4, 6, 1, mode)
     np.testing.assert_array_equal(mine.host(), x)
 
 
@@ -196,25 +192,25 @@ def test_runs_of_all_lengths(cuda, generator, deterministic, count):
     indices = generator.permutation(np.repeat([0, 1, 3], [count, 4, 1]))
     x, values = np.zeros(5, np.float32), generator.random(indices.size, np.float32)
     mine = cuda.memory.row_from(x)
-    scatter_on_cpu(values, indices, x, 5, indices.size, 1, "add")
-    cuda.scatter_axis(cuda.memory.row_from(values), cuda.memory.row_from(indices), mine, 5, indices.size, 1, "add")
+    scatter(cpu, values, indices, x, 5, indices.size, 1, "add")
+    scatter(cuda, cuda.memory.row_from(values), cuda.memory.row_from(indices), mine, 5, indices.size, 1, "add")
     np.testing.assert_array_equal(mine.host(), x)  # to the last bit: in the same order
 
 
 @pytest.mark.parametrize("deterministic", [True], indirect=True)
 def test_the_last_of_several_values_counts(cuda, deterministic):
     out, row = cuda.memory.row_from(np.zeros(3)), cuda.memory.row_from
-    cuda.scatter_axis(row(np.arange(1.0, 6)), row(np.array([1, 0, 1, 1, 0])), out, 3, 5, 1, "set")
+    scatter(cuda, row(np.arange(1.0, 6)), row(np.array([1, 0, 1, 1, 0])), out, 3, 5, 1, "set")
     assert out.host().tolist() == [5, 4, 0]
-    elements = Indexed(0, 0, row(np.array([2, -1, 2])), 1, 3, 1, 1, 1)
-    cuda.put_rows(row(np.arange(1.0, 4)), (0, 1, 0), elements, out, False, False)
+    elements = Elements(0, row(np.array([2, -1, 2])), ONES)
+    put(cuda, row(np.arange(1.0, 4)), (0, 1, 0), elements, out, False, False)
     assert out.host().tolist() == [5, 4, 3]
 
 
 def test_scatter_axis_writes_one_value(cuda):
     out = cuda.memory.row_from(np.zeros(6, np.int16))
     one, indices = cuda.memory.row_from(np.array([7], np.int16)), cuda.memory.row_from(np.array([2, 0, 2, 1]))
-    cuda.scatter_axis(one, indices, out, 3, 2, 1, "set")
+    scatter(cuda, one, indices, out, 3, 2, 1, "set")
     assert out.host().tolist() == [7, 0, 7, 0, 7, 7]
 
 
@@ -235,17 +231,17 @@ def test_a_bad_index_is_raised_at_the_next_wait(cuda):
 
 
 BAD = {
-    "take_rows": lambda cuda, row, x, elements: cuda.take_rows(x, elements, row(np.ones(2))),
-    "put_rows": lambda cuda, row, x, elements: cuda.put_rows(row(np.ones(2)), (0, 1, 0), elements, x, False, True),
-    "put_rows adding": lambda cuda, row, x, elements: cuda.put_rows(
-        row(np.ones(2)), (0, 1, 0), elements, x, True, False
+    "take_rows": lambda cuda, row, x, elements: take(cuda, x, elements),
+    "put_rows": lambda cuda, row, x, elements: put(cuda, row(np.ones(2)), (0, 1, 0), elements, x, False, True),
+    "put_rows adding": lambda cuda, row, x, elements: put(
+        cuda, row(np.ones(2)), (0, 1, 0), elements, x, True, False
     ),
-    "gather_axis": lambda cuda, row, x, elements: cuda.gather_axis(x, elements.indices, 3, 2, 1),
-    "scatter_axis": lambda cuda, row, x, elements: cuda.scatter_axis(
-        row(np.ones(2)), elements.indices, x, 3, 2, 1, "add"
+    "gather_axis": lambda cuda, row, x, elements: gather(cuda, x, elements.indices, 3, 2, 1),
+    "scatter_axis": lambda cuda, row, x, elements: scatter(
+        cuda, row(np.ones(2)), elements.indices, x, 3, 2, 1, "add"
     ),
-    "scatter_axis multiplying": lambda cuda, row, x, elements: cuda.scatter_axis(
-        row(np.ones(2)), elements.indices, x, 3, 2, 1, "multiply"
+    "scatter_axis multiplying": lambda cuda, row, x, elements: scatter(
+        cuda, row(np.ones(2)), elements.indices, x, 3, 2, 1, "multiply"
     ),
     "counts": lambda cuda, row, x, elements: cuda.counts(elements.indices, 3),
     "offsets": lambda cuda, row, x, elements: cuda.offsets(elements.indices, (2,), (3,), (1,), (0,)),
@@ -256,7 +252,7 @@ BAD = {
 def test_an_index_that_leads_outside_is_not_followed(cuda, name):
     row = cuda.memory.row_from
     x = row(np.full(3, 5.0))
-    elements = Indexed(0, 0, row(np.array([1, 9])), 1, 3, 1, 1, 1)
+    elements = Elements(0, row(np.array([1, 9])), ONES)
     with pytest.raises(IndexError, match="index 9 is out of bounds for dimension with size 3"):  # noqa: PT012
         BAD[name](cuda, row, x, elements)
         wait(cuda)
@@ -265,8 +261,7 @@ def test_an_index_that_leads_outside_is_not_followed(cuda, name):
 
 def test_what_is_read_outside_is_zero(cuda):
     row = cuda.memory.row_from
-    out = row(np.ones(2))
-    cuda.take_rows(row(np.full(3, 5.0)), Indexed(0, 0, row(np.array([9, 1])), 1, 3, 1, 1, 1), out)
+    out = take(cuda, row(np.full(3, 5.0)), Elements(0, row(np.array([9, 1])), ONES))
     with pytest.raises(IndexError):
         wait(cuda)
     assert out.host().tolist() == [0, 5]
@@ -275,4 +270,4 @@ def test_what_is_read_outside_is_zero(cuda):
 def test_nothing_can_be_read_from_a_dimension_of_size_0(cuda):
     row = cuda.memory.row_from
     with pytest.raises(IndexError, match="index 4 is out of bounds for dimension with size 0"):
-        cuda.take_rows(row(np.ones(0)), Indexed(0, 0, row(np.array([4])), 1, 0, 1, 1, 1), row(np.ones(1)))
+        take(cuda, row(np.ones(0)), Elements(0, row(np.array([4])), ONES._replace(size=0)))

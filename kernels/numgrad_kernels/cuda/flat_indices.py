@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..cpu.reductions import term
 from ..facts import InOut, Out
 from .adapter import cuda
 from .indexing import floor_divide, note
 from .language import atomic_add
 
 #: Placeholder: the dtype that the kernel computes in.
-T = np.float32
+T = np.int64
 
 #: Threads of a block.
 THREADS = 256
@@ -81,33 +82,14 @@ def at_least(numbers: InOut, count, low):
 # -- where something is --------------------------------------------------------------------------------------------
 
 
-def total_weights(x, count, totals: Out):
-    """The sum of the weights of each ``THREADS * ITEMS`` elements, which are one block's."""
-    part = cuda.shared.array(THREADS, np.int64)
-    thread = cuda.threadIdx.x
-    block = np.int64(cuda.blockIdx.x)
-    first = (block * THREADS + thread) * ITEMS
-    total = np.int64(0)
-    for i in range(first, min(first + ITEMS, count)):
-        total += weight(x[i])
-    part[thread] = total
-    _sums_before(part, thread, total)
-    if thread == THREADS - 1:
-        totals[block] = part[thread]
-
-
-def weight(value):
-    """How often the index of an element is wanted: once if it is not zero."""
-    return np.int64(1) if value != T(0) else np.int64(0)
-
-
-def own_number(value):
-    """As often as the element says."""
-    return max(np.int64(value), np.int64(0))
+def own_number(value, parameter):
+    """In place of ``term``: how often the index of an element is wanted is what it says."""
+    return max(T(value), T(0))
 
 
 def _sums_before(part, thread, own):
-    """The sum of what the threads before this one have in ``part``, which then has the sums up to each."""
+    """The sum of what the threads before this one have; ``part`` becomes the sums up to each."""
+    part[thread] = own
     cuda.syncthreads()
     step = 1
     while step < THREADS:
@@ -121,28 +103,11 @@ def _sums_before(part, thread, own):
     return part[thread] - own
 
 
-def scan_totals(totals: InOut, count):
-    """Each total becomes the sum of those before it, and the one after the last that of all; by one block."""
-    part = cuda.shared.array(THREADS, np.int64)
-    thread = cuda.threadIdx.x
-    length = (count + THREADS - 1) // THREADS
-    first = min(thread * length, count)
-    last = min(first + length, count)
-    total = np.int64(0)
-    for i in range(first, last):
-        total += totals[i]
-    part[thread] = total
-    before = _sums_before(part, thread, total)
-    for i in range(first, last):
-        own = totals[i]
-        totals[i] = before
-        before += own
-    if thread == THREADS - 1:
-        totals[count] = before
+def weighted_indices(x, count, ends, out: Out):
+    """The index of each element as often as its weight, the ``term``; those of a block's elements end at its ``ends``.
 
-
-def weighted_indices(x, count, starts, out: Out):
-    """The index of each element as often as its weight; those of a block's elements begin at its ``starts``."""
+    A block has ``THREADS * ITEMS`` elements.
+    """
     part = cuda.shared.array(THREADS, np.int64)
     thread = cuda.threadIdx.x
     block = np.int64(cuda.blockIdx.x)
@@ -150,11 +115,11 @@ def weighted_indices(x, count, starts, out: Out):
     last = min(first + ITEMS, count)
     total = np.int64(0)
     for i in range(first, last):
-        total += weight(x[i])
-    part[thread] = total
-    target = starts[block] + _sums_before(part, thread, total)
+        total += term(x[i], T(0))
+    before = _sums_before(part, thread, total)
+    target = ends[block] - part[THREADS - 1] + before
     for i in range(first, last):
-        times = weight(x[i])
+        times = term(x[i], T(0))
         for t in range(times):
             out[target + t] = i
         target += times

@@ -172,15 +172,7 @@ def take_median(values, origins, lines, length, past_nan, out: Out, indices: Out
     """
     for line in range(cuda.grid(1), lines, cuda.gridsize(1)):
         start = line * length
-        low, high = start, start + length
-        while low < high:  # the numbers come before the NaN
-            probe = (low + high) >> 1
-            element = values[probe]
-            if element == element:
-                low = probe + 1
-            else:
-                high = probe
-        numbers = low - start
+        numbers = _preceding(values, start, start + length, T(np.nan), False) - start
         middle = max((numbers - 1) >> 1, 0)
         if numbers < length and not past_nan:
             middle = length - 1
@@ -228,8 +220,7 @@ def take_mode(values, origins, lines, length, parts, runs, ends, out: Out, indic
     for line in range(cuda.grid(1), lines, cuda.gridsize(1)):
         run, end = runs[line * parts], ends[line * parts]
         for part in range(line * parts + 1, (line + 1) * parts):
-            if runs[part] > run or (runs[part] == run and ends[part] < end):
-                run, end = runs[part], ends[part]
+            run, end = _longer(run, end, runs[part], ends[part])
         out[line] = values[line * length + end]
         indices[line] = origins[line * length + end]
 

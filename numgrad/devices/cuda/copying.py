@@ -14,7 +14,7 @@ from ...core.layout import Layout, matrix_steps, numel
 from ..common import evenly_spaced
 from ..rows import DeviceRow
 from .indexing import WORDS, narrow
-from .launching import blocks_for, launch
+from .launching import INT64, blocks_for, launch
 from .memory import empty_row, no_row, row_from
 
 __all__ = ["counted", "joiner", "spread", "triangle_writer"]
@@ -48,7 +48,7 @@ def _joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int)
         most = outer * max(taken)
         launch(
             copying.join_rows, dtype, *itertools.chain.from_iterable(pairs), outer, stride // word, start, out_words,
-            blocks=blocks_for(most) if most else 0, **narrow(most),
+            blocks=blocks_for(most), **narrow(most),
         )
         start += sum(taken)
     return out
@@ -82,16 +82,15 @@ def joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., An
     return lambda *given: _joined(given, dim, out.shape, out.size)
 
 
-_INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
+_FLOAT64 = np.dtype(np.float64)
 
 
 def counted(start: float, step: float, count: int, type: Any) -> DeviceRow:
     """A row of ``count`` numbers from ``start``, ``step`` apart."""
     out = empty_row(count, type.numpy, type.device.index)
-    if count:
-        compute = _INT64 if isinstance(start, int) and isinstance(step, int) else _FLOAT64
-        number = int if compute is _INT64 else float
-        launch(copying.count, compute, number(start), number(step), count, out, blocks=blocks_for(count))
+    compute = INT64 if isinstance(start, int) and isinstance(step, int) else _FLOAT64
+    number = int if compute is INT64 else float
+    launch(copying.count, compute, number(start), number(step), count, out, blocks=blocks_for(count))
     return out
 
 

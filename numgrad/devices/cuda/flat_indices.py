@@ -6,14 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from numgrad_kernels.cpu import reductions as terms
 from numgrad_kernels.cuda import flat_indices as kernels
 
 from ...core.layout import numel
 from ..rows import DeviceRow
-from .indexing import INT64, check_inside, find_outside, narrow
-from .launching import THREADS, blocks_for, launch
+from .indexing import check_inside, check_size, find_outside, narrow
+from .launching import INT64, THREADS, blocks_for, launch
 from .memory import empty_row, zero_row
+from .reductions import as_numbers
 from .reports import LENGTH, report_row
+from .scans import fold_pieces, scan_axis
 
 __all__ = [
     "coordinates", "counts", "flatnonzero", "index_folder", "nonzero_rows", "offsets", "repeated_indices",
@@ -23,7 +26,7 @@ __all__ = [
 
 def _each(function: Any, count: int, *arguments: Any) -> None:
     """Run a kernel over ``count`` indices."""
-    launch(function, INT64, *arguments, blocks=blocks_for(count) if count else 0, **narrow(count))
+    launch(function, INT64, *arguments, blocks=blocks_for(count), **narrow(count))
 
 
 def index_folder(count: int, sizes: tuple[int, ...], dims: tuple[int, ...], type: Any) -> Callable[..., DeviceRow]:
@@ -36,7 +39,7 @@ def index_folder(count: int, sizes: tuple[int, ...], dims: tuple[int, ...], type
         flat = zero_row(count, INT64, rows[0].device)
         for row, size in zip(rows, sizes, strict=True):
             check_inside(row, -size, size)
-            launch(kernels.fold_indices, INT64, row, count, size, flat, blocks=blocks_for(count) if count else 0)
+            launch(kernels.fold_indices, INT64, row, count, size, flat, blocks=blocks_for(count))
         return flat
 
     return fold
@@ -63,32 +66,30 @@ def _taken_apart(flat: DeviceRow, shape: tuple[int, ...]) -> DeviceRow:
     return rows
 
 
-def _weighted_indices(x: DeviceRow, parts: dict[str, Any]) -> DeviceRow:
+def _weighted_indices(x: DeviceRow, weight: Callable[..., Any]) -> DeviceRow:
     """The index of each element as often as its weight."""
     tile = THREADS * kernels.ITEMS
     blocks = -(-x.size // tile)
     if not blocks:
         return empty_row(0, INT64, x.device)
-    totals = empty_row(blocks + 1, INT64, x.device)
-    launch(kernels.total_weights, x.dtype, x, x.size, totals, blocks=blocks, **parts)
-    launch(kernels.scan_totals, INT64, totals, blocks, blocks=1, threads=4 * THREADS)
-    out = empty_row(totals.item(blocks), INT64, x.device)
-    if out.size:
-        launch(kernels.weighted_indices, x.dtype, x, x.size, totals, out, blocks=blocks, **parts)
+    totals = empty_row(blocks, INT64, x.device)
+    fold_pieces(x, 1, x.size, 1, blocks, tile, 0, terms.fold, totals, weight)
+    ends = scan_axis(totals, 1, blocks, 1, "sum", INT64)
+    out = empty_row(ends.item(blocks - 1), INT64, x.device)
+    launch(kernels.weighted_indices, INT64, x, x.size, ends, out, blocks=blocks if out.size else 0, term=weight)
     return out
 
 
 def flatnonzero(array: DeviceRow) -> DeviceRow:
     """The flat indices of the elements that are not zero, in order; waits for the GPU to count them."""
-    return _weighted_indices(array, {})
+    return _weighted_indices(as_numbers(array), terms.nonzero)
 
 
 def repeated_indices(counts: DeviceRow) -> DeviceRow | None:
     """The index of each count as often as that, or None if one is negative; waits for the GPU to add them."""
     report = zero_row(LENGTH, INT64, counts.device)
-    if counts.size:
-        find_outside(counts, 0, 1 << 62, report)
-    return None if report.item(0) else _weighted_indices(counts, {"weight": kernels.own_number})
+    find_outside(counts, 0, 1 << 62, report)
+    return None if report.item(0) else _weighted_indices(counts, kernels.own_number)
 
 
 def nonzero_rows(row: DeviceRow, shape: tuple[int, ...]) -> tuple[DeviceRow, int]:
@@ -126,15 +127,14 @@ def offsets(
     An index that is out of bounds is reported, and counts as 0.
     """
     total = numel(sizes)
-    if flat.size and not total:
-        raise IndexError(f"index {flat.item(0)} is out of bounds for dimension with size 0")
+    check_size(flat, total)
     own = zero_row(flat.size, INT64, flat.device)
     below, report = total, report_row(flat.device)
     for size, step in zip(sizes, steps, strict=True):
         below //= max(size, 1)
         launch(
             kernels.add_offsets, INT64, flat, flat.size, total, below, size, step, own, report,
-            blocks=blocks_for(flat.size) if flat.size else 0, **narrow(total),
+            blocks=blocks_for(flat.size), **narrow(total),
         )
     if dims == tuple(range(len(shape))):
         return own

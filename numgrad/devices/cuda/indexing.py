@@ -12,26 +12,23 @@ instead, and one thread takes all values for an element in the order of the indi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from numgrad_kernels.cuda import indexing
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
-from ..common import Steps, check_sizes, check_values
+from ..common import Steps
 from ..rows import DeviceRow
-from .launching import THREADS, blocks_for, launch
+from .launching import INT64, THREADS, blocks_for, launch
 from .memory import empty_row
 from .reports import report_row
 from .sorting import sort_axis
 
 __all__ = [
-    "axis_gatherer", "axis_scatterer", "check_inside", "gather_axis", "outside", "put_rows", "row_putter",
-    "row_taker", "scatter_axis", "take_rows",
+    "axis_gatherer", "axis_scatterer", "check_inside", "outside", "row_putter", "row_taker",
 ]
-
-INT64 = np.dtype(np.int64)
 
 #: The dtypes that there are atomic instructions for.
 _ATOMIC = {np.dtype(name) for name in ("int32", "int64", "float32", "float64")}
@@ -47,19 +44,6 @@ _TOGETHER = {
 }
 
 
-class Indexed(NamedTuple):
-    """The elements of a storage at given indices, as (outer, indices, inner)."""
-
-    start: int
-    outer_step: int
-    indices: DeviceRow
-    step: int
-    size: int
-    inner_step: int
-    outer: int
-    inner: int
-
-
 def narrow(count: int) -> dict[str, Any]:
     """The kernel's part that divides numbers up to ``count``."""
     return {"floor_divide": indexing.floor_divide32} if count < 1 << 32 else {}
@@ -70,7 +54,7 @@ def outside(indices: DeviceRow, low: int, high: int, again: bool = False) -> Non
 
     Nothing is done if what uses the indices looks at them ``again``.
     """
-    if indices.size and not again:
+    if not again:
         find_outside(indices, low, high, report_row(indices.device))
 
 
@@ -83,68 +67,15 @@ def find_outside(indices: DeviceRow, low: int, high: int, report: DeviceRow) -> 
     launch(indexing.find_outside, INT64, indices, count, low, high, report, blocks=blocks_for(count))
 
 
-def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., DeviceRow]:
-    """What reads a storage at ``count`` indices, with these steps from ``start`` on, into a new row.
-
-    Called as ``take(storage, start, indices)``, it has indices that are not in [low, size) reported.
-    """
-
-    def take(storage: DeviceRow, start: int, indices: DeviceRow) -> DeviceRow:
-        out = empty_row(steps.outer * count * steps.inner, type.numpy, type.device.index)
-        if not low or not out.size:
-            check_inside(indices, low, steps.size)
-        take_rows(storage, Indexed(start, steps.outer_step, indices, *steps[1:]), out)
-        return out
-
-    return take
-
-
-def row_putter(
-    type: Any, steps: Steps, count: int, low: int, value_steps: tuple[int, int, int], accumulate: bool, distinct: bool
-) -> Callable[..., None]:
-    """What writes values, a row read in ``value_steps``, into a storage at ``count`` indices, or adds them.
-
-    Called as ``put(values, storage, start, indices)``; indices that are not in [low, size) are reported.  See Note
-    [Several values for one element] for indices that are not ``distinct``.
-    """
-
-    def put(values: DeviceRow, storage: DeviceRow, start: int, indices: DeviceRow) -> None:
-        if not low:
-            check_inside(indices, low, steps.size)
-        put_rows(
-            values, value_steps, Indexed(start, steps.outer_step, indices, *steps[1:]), storage, accumulate, distinct
-        )
-
-    return put
-
-
-def axis_gatherer(type: Any, count: int, length: int, width: int, inner: int) -> Callable[..., DeviceRow]:
-    """``gather_axis`` for rows of these sizes: called as ``gather(row, indices)``."""
-    return lambda row, indices: gather_axis(row, indices, length, width, inner)
-
-
-def axis_scatterer(
-    type: Any, count: int, size: int, length: int, width: int, inner: int, mode: str, single: bool
-) -> Callable[..., None]:
-    """``scatter_axis`` for rows of these sizes: called as ``scatter(values, indices, out)``."""
-    return lambda values, indices, out: scatter_axis(values, indices, out, length, width, inner, mode)
-
-
-def _check_indices(indices: DeviceRow, size: int) -> None:
-    if indices.dtype != INT64:
-        raise IndexError(f"indices must be int64, not {indices.dtype}")
-    if not size:
+def check_size(indices: DeviceRow, size: int) -> None:
+    """Raise IndexError for indices of a dimension that has no element."""
+    if indices.size and not size:
         raise IndexError(f"index {indices.item(0)} is out of bounds for dimension with size 0")
 
 
-def _shift(inner: int) -> int:
-    """How many threads are given to ``inner`` elements: the binary logarithm."""
-    return min(inner, THREADS).bit_length() - 1
-
-
 def _work(rows: int, inner: int) -> tuple[int, dict[str, Any]]:
-    """The ``shift`` of a kernel over rows, with its blocks and how it divides."""
-    shift = _shift(inner)
+    """The ``shift`` of a kernel over rows of ``inner`` elements, with its blocks and how it divides."""
+    shift = min(inner, THREADS).bit_length() - 1
     return shift, {"blocks": blocks_for(rows << shift), **narrow(rows)}
 
 
@@ -168,54 +99,76 @@ class _Words:
         """A number of elements as one of words."""
         return elements * self.parts // self.times
 
-
-def take_rows(x: DeviceRow, elements: Indexed, out: DeviceRow) -> None:
-    """Read elements of a storage into the row ``out``; 0 where an index is not in [-size, size), which is reported."""
-    if not out.size:
-        return
-    _check_indices(elements.indices, elements.size)
-    inner_step = elements.inner_step if elements.inner > 1 else 1
-    words = _Words(
-        (x, out), (elements.start, elements.outer_step, elements.step, elements.inner), (inner_step,)
-    )
-    rows, inner = elements.outer * elements.indices.size, words.count(elements.inner)
-    shift, how = _work(rows, inner)
-    launch(
-        indexing.take_rows, words.dtype, x.view(words.dtype), words.count(elements.start),
-        words.count(elements.outer_step), elements.indices, words.count(elements.step), elements.size, inner_step, rows,
-        elements.indices.size, inner, shift, out.view(words.dtype), report_row(out.device), **how,
-    )
+    def steps(self, steps: Steps, inner_step: int) -> Steps:
+        """Steps in words, whose neighbours in a row are so far apart."""
+        return steps._replace(
+            outer_step=self.count(steps.outer_step), step=self.count(steps.step), inner_step=inner_step,
+            inner=self.count(steps.inner),
+        )
 
 
-def put_rows(
-    values: DeviceRow, value_steps: tuple[int, int, int], elements: Indexed, out: DeviceRow, accumulate: bool,
-    distinct: bool,
-) -> None:  # fmt: skip
-    """Write ``values``, which are read in ``value_steps``, to ``elements`` of a storage, or add them.
+# -- rows -------------------------------------------------------------------------------------------------------------
 
-    Indices that are not in [-size, size) are reported.  See Note [Several values for one element] for indices that are
-    not ``distinct``.
 
-    Raises:
-        RuntimeError: there are too few values.
+def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., DeviceRow]:
+    """What reads a storage at ``count`` indices, with these steps from ``start`` on, into a new row.
+
+    Called as ``take(storage, start, indices)``, it has indices that are not in [low, size) reported; what they would
+    read is 0.
     """
-    if not elements.outer * elements.indices.size * elements.inner:
-        return
-    _check_indices(elements.indices, elements.size)
-    check_values(values.size, value_steps, elements, elements.indices.size)
-    if accumulate and not distinct:
-        in_order = are_deterministic_algorithms_enabled()
-        target, parts = (None, {}) if in_order else _shared(out, indexing.together)
-        if target is None:
-            _put_in_order(values, value_steps, elements, out, indexing.together)
+    rows = steps.outer * count
+    inner_step = steps.inner_step if steps.inner > 1 else 1
+
+    def take(storage: DeviceRow, start: int, indices: DeviceRow) -> DeviceRow:
+        out = empty_row(rows * steps.inner, type.numpy, type.device.index)
+        if not low or not out.size:
+            check_inside(indices, low, steps.size)
+        if out.size:
+            check_size(indices, steps.size)
+            words = _Words((storage, out), (start, steps.outer_step, steps.step, steps.inner), (inner_step,))
+            outer_step, step, size, _, _, inner = words.steps(steps, inner_step)
+            shift, how = _work(rows, inner)
+            launch(
+                indexing.take_rows, words.dtype, storage.view(words.dtype), words.count(start), outer_step, indices,
+                step, size, inner_step, rows, count, inner, shift, out.view(words.dtype), report_row(out.device), **how,
+            )
+        return out
+
+    return take
+
+
+def row_putter(
+    type: Any, steps: Steps, count: int, low: int, value_steps: tuple[int, int, int], accumulate: bool, distinct: bool
+) -> Callable[..., None]:
+    """What writes values, a row read in ``value_steps``, into a storage at ``count`` indices, or adds them.
+
+    Called as ``put(values, storage, start, indices)``; indices that are not in [low, size) are reported.  See Note
+    [Several values for one element] for indices that are not ``distinct``.
+    """
+
+    def put(values: DeviceRow, storage: DeviceRow, start: int, indices: DeviceRow) -> None:
+        if not low:
+            check_inside(indices, low, steps.size)
+        if not steps.outer * count * steps.inner:
+            return
+        check_size(indices, steps.size)
+        given = values, value_steps, start, indices, steps
+        in_order = not distinct and are_deterministic_algorithms_enabled()
+        if not accumulate:
+            if in_order and value_steps != (0, 0, 0):
+                _put_in_order(*given, storage, indexing.later)
+            else:
+                _overwrite(*given, storage)
+        elif distinct:
+            _put(*given, storage, storage.dtype, put=indexing.add)
         else:
-            _put(values, value_steps, elements, target, out.dtype, **parts)
-    elif accumulate:
-        _put(values, value_steps, elements, out, out.dtype, put=indexing.add)
-    elif not distinct and value_steps != (0, 0, 0) and are_deterministic_algorithms_enabled():
-        _put_in_order(values, value_steps, elements, out, indexing.later)
-    else:
-        _overwrite(values, value_steps, elements, out)
+            target, parts = (None, {}) if in_order else _shared(storage, indexing.together)
+            if target is None:
+                _put_in_order(*given, storage, indexing.together)
+            else:
+                _put(*given, target, storage.dtype, **parts)
+
+    return put
 
 
 def _shared(out: DeviceRow, together: Any) -> tuple[DeviceRow | None, dict[str, Any]]:
@@ -230,115 +183,116 @@ def _shared(out: DeviceRow, together: Any) -> tuple[DeviceRow | None, dict[str, 
     return out.view(WORDS[out.itemsize]), {"put": indexing.fold_together, "together": together}
 
 
-def _overwrite(values: DeviceRow, value_steps: tuple[int, int, int], elements: Indexed, out: DeviceRow) -> None:
+def _overwrite(
+    values: DeviceRow, value_steps: tuple[int, int, int], start: int, indices: DeviceRow, steps: Steps, out: DeviceRow
+) -> None:
     """Write values to elements, as long words if they are of the storage's dtype."""
     if values.dtype != out.dtype:
-        _put(values, value_steps, elements, out, out.dtype, put=indexing.put)
+        _put(values, value_steps, start, indices, steps, out, out.dtype, put=indexing.put)
         return
-    inner_steps = (elements.inner_step, value_steps[2]) if elements.inner > 1 else (1, 1)
+    inner_steps = (steps.inner_step, value_steps[2]) if steps.inner > 1 else (1, 1)
     words = _Words(
-        (values, out),
-        (elements.start, elements.outer_step, elements.step, elements.inner, *value_steps[:2]), inner_steps,
+        (values, out), (start, steps.outer_step, steps.step, steps.inner, *value_steps[:2]), inner_steps
     )
-    changed = elements._replace(
-        start=words.count(elements.start), outer_step=words.count(elements.outer_step), step=words.count(elements.step),
-        inner_step=inner_steps[0], inner=words.count(elements.inner),
+    dtype = words.dtype
+    in_words = words.count(value_steps[0]), words.count(value_steps[1]), inner_steps[1]
+    _put(
+        values.view(dtype), in_words, words.count(start), indices, words.steps(steps, inner_steps[0]), out.view(dtype),
+        dtype, put=indexing.put,
     )
-    steps = words.count(value_steps[0]), words.count(value_steps[1]), inner_steps[1]
-    _put(values.view(words.dtype), steps, changed, out.view(words.dtype), words.dtype, put=indexing.put)
 
 
 def _put(
-    values: DeviceRow, value_steps: tuple[int, int, int], elements: Indexed, out: DeviceRow, compute: np.dtype,
-    **parts: Any,
+    values: DeviceRow, value_steps: tuple[int, int, int], start: int, indices: DeviceRow, steps: Steps, out: DeviceRow,
+    compute: np.dtype, **parts: Any,
 ) -> None:  # fmt: skip
-    rows = elements.outer * elements.indices.size
-    shift, how = _work(rows, elements.inner)
+    outer_step, step, size, inner_step, outer, inner = steps
+    rows = outer * indices.size
+    shift, how = _work(rows, inner)
     launch(
-        indexing.put_rows, compute, values, *value_steps, elements.start, elements.outer_step, elements.indices,
-        elements.step, elements.size, elements.inner_step, rows, elements.indices.size, elements.inner, shift, out,
-        report_row(out.device), **how, **parts,
+        indexing.put_rows, compute, values, *value_steps, start, outer_step, indices, step, size, inner_step, rows,
+        indices.size, inner, shift, out, report_row(out.device), **how, **parts,
     )
 
 
 def _put_in_order(
-    values: DeviceRow, value_steps: tuple[int, int, int], elements: Indexed, out: DeviceRow, together: Any
-) -> None:
+    values: DeviceRow, value_steps: tuple[int, int, int], start: int, indices: DeviceRow, steps: Steps, out: DeviceRow,
+    together: Any,
+) -> None:  # fmt: skip
     """Write values to elements at indices that may be the same in the order of the indices."""
-    count = elements.indices.size
+    count = indices.size
     row = empty_row(count, INT64, out.device)
     launch(
-        indexing.wrap_indices, INT64, elements.indices, count, elements.size, row, report_row(out.device),
-        blocks=blocks_for(count),
+        indexing.wrap_indices, INT64, indices, count, steps.size, row, report_row(out.device), blocks=blocks_for(count)
     )
-    _in_order(values, value_steps, elements._replace(indices=row), out, together)
+    _in_order(values, value_steps, start, row, steps, out, together)
 
 
 def _in_order(
-    values: DeviceRow, value_steps: tuple[int, int, int], elements: Indexed, out: DeviceRow, together: Any
-) -> None:
-    count = elements.indices.size
-    rows = elements.outer * count
-    found, order = sort_axis(elements.indices, 1, count, 1, False)
-    shift, how = _work(rows, elements.inner)
+    values: DeviceRow, value_steps: tuple[int, int, int], start: int, indices: DeviceRow, steps: Steps, out: DeviceRow,
+    together: Any,
+) -> None:  # fmt: skip
+    outer_step, step, size, inner_step, outer, inner = steps
+    count = indices.size
+    rows = outer * count
+    found, order = sort_axis(indices, 1, count, 1, False)
+    shift, how = _work(rows, inner)
     launch(
-        indexing.put_in_order, out.dtype, values, *value_steps, elements.start, elements.outer_step, found, order,
-        elements.step, elements.size, elements.inner_step, rows, count, elements.inner, shift, out, **how,
-        together=together,
+        indexing.put_in_order, out.dtype, values, *value_steps, start, outer_step, found, order, step, size, inner_step,
+        rows, count, inner, shift, out, **how, together=together,
     )
 
 
-def gather_axis(flat: DeviceRow, indices: DeviceRow, length: int, width: int, inner: int) -> DeviceRow:
-    """The elements of (outer, length, inner) at indices of (outer, width, inner) on the middle axis.
+# -- an index for each element ----------------------------------------------------------------------------------------
 
-    Where an index is not in [0, length), which is reported, the element is 0.
 
-    Raises:
-        RuntimeError: the sizes do not fit.
+def axis_gatherer(type: Any, count: int, length: int, width: int, inner: int) -> Callable[..., DeviceRow]:
+    """What takes elements of (outer, length, inner) at ``count`` indices of (outer, width, inner) on the middle axis.
+
+    ``gather(row, indices)`` returns a row.  Where an index is not in [0, length), which is reported, the element is 0.
     """
-    count = indices.size
-    out = empty_row(count, flat.dtype, flat.device)
-    if count:
-        _check_indices(indices, length)
-        check_sizes(count, count, flat.size, length, width)
-        word = WORDS.get(flat.dtype.itemsize, flat.dtype)
+    dtype = type.numpy
+    word = WORDS.get(dtype.itemsize, dtype)
+
+    def gather(flat: DeviceRow, indices: DeviceRow) -> DeviceRow:
+        check_size(indices, length)
+        out = empty_row(count, dtype, flat.device)
         launch(
             indexing.gather_axis, word, flat.view(word), indices, count, length, width, inner, out.view(word),
             report_row(flat.device), blocks=blocks_for(count), **narrow(count),
         )
-    return out
+        return out
+
+    return gather
 
 
-def scatter_axis(
-    values: DeviceRow, indices: DeviceRow, out: DeviceRow, length: int, width: int, inner: int, mode: str
-) -> None:
-    """Write ``values`` (one for each index, or one for all) to ``out`` at the indices of (outer, width, inner).
+def axis_scatterer(
+    type: Any, count: int, size: int, length: int, width: int, inner: int, mode: str, single: bool
+) -> Callable[..., None]:
+    """What writes to (outer, length, inner) at ``count`` indices of (outer, width, inner) on the middle axis.
 
-    ``out`` is seen as (outer, length, inner); ``mode`` is "set", "add", "multiply", "amax" or "amin".  Indices that are
-    not in [0, length) are reported.  See Note [Several values for one element].
-
-    Raises:
-        RuntimeError: the sizes do not fit.
+    ``scatter(values, indices, out)`` has a value for each index, or one for all; ``mode`` is "set", "add", "multiply",
+    "amax" or "amin".  Indices that are not in [0, length) are reported.  See Note [Several values for one element].
     """
     sizes, together, overwrites = (length, width, inner), _TOGETHER[mode], mode == "set"
-    count, step = indices.size, 0 if values.size == 1 else 1
-    if not count:
-        return
-    _check_indices(indices, sizes[0])
-    check_sizes(values.size, count, out.size, *sizes[:2])
-    target: DeviceRow | None = out
-    parts: dict[str, Any] = {"put": indexing.put}
-    if are_deterministic_algorithms_enabled() and (step or not overwrites):
-        target = None
-    elif not overwrites:
-        target, parts = _shared(out, together)
     how = {"blocks": blocks_for(count), **narrow(count)}
-    report = report_row(out.device)
-    if target is not None:
-        launch(
-            indexing.scatter_axis, out.dtype, values, step, indices, count, *sizes, target, report, **how, **parts
-        )
-        return
-    offsets = empty_row(count, INT64, out.device)
-    launch(indexing.scatter_offsets, INT64, indices, count, *sizes, out.size, offsets, report, **how)
-    _in_order(values, (0, step, 0), Indexed(0, 0, offsets, 1, out.size, 1, 1, 1), out, together)
+
+    def scatter(values: DeviceRow, indices: DeviceRow, out: DeviceRow) -> None:
+        check_size(indices, length)
+        step, report = 0 if values.size == 1 else 1, report_row(out.device)
+        target: DeviceRow | None = out
+        parts: dict[str, Any] = {"put": indexing.put}
+        if are_deterministic_algorithms_enabled() and (step or not overwrites):
+            target = None
+        elif not overwrites:
+            target, parts = _shared(out, together)
+        if target is not None:
+            launch(
+                indexing.scatter_axis, out.dtype, values, step, indices, count, *sizes, target, report, **how, **parts
+            )
+        elif count:
+            offsets = empty_row(count, INT64, out.device)
+            launch(indexing.scatter_offsets, INT64, indices, count, *sizes, size, offsets, report, **how)
+            _in_order(values, (0, step, 0), 0, offsets, Steps(0, 1, size, 1, 1, 1), out, together)
+
+    return scatter

@@ -23,12 +23,13 @@ from .runtime import StreamHandle
 
 __all__ = ["THREADS", "Kernel", "argument_type", "blocks_for", "compile_kernel", "launch", "told"]
 
+INT64 = np.dtype(np.int64)
+
 #: Threads in a block: few in the simulator, where each is a thread of Python's.
 THREADS = adapter.simulated_threads if adapter.is_simulated() else 256
 
 #: Blocks that loops over any number of elements are given at most.
 MOST_BLOCKS = 2 if adapter.is_simulated() else 4096
-
 
 #: How many times as many blocks as run at the same time such loops get, so that no multiprocessor is idle at the end.
 ROUNDS = 1 if adapter.is_simulated() else 4
@@ -127,9 +128,9 @@ def argument_type(given: Any) -> Any:
     return {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}[given]
 
 
-def blocks_for(size: int, threads: int = THREADS) -> int:
-    """How many blocks of threads to give a loop over ``size`` elements."""
-    return max(1, min(-(-size // threads), MOST_BLOCKS))
+def blocks_for(size: int) -> int:
+    """How many blocks of threads to give a loop over ``size`` elements: none where there are none."""
+    return min(-(-size // THREADS), MOST_BLOCKS)
 
 
 _hand_written: dict[Any, Kernel] = {}

@@ -28,9 +28,8 @@ def improbable(flat: DeviceRow, message: str) -> bool:
     Returns:
         False, for nothing has been found yet.
     """
-    if flat.size:
-        number, report = message_number(message), report_row(flat.device)
-        launch(likelihood.find_improbable, flat.dtype, flat, flat.size, number, report, blocks=blocks_for(flat.size))
+    number, report = message_number(message), report_row(flat.device)
+    launch(likelihood.find_improbable, flat.dtype, flat, flat.size, number, report, blocks=blocks_for(flat.size))
     return False
 
 
@@ -91,12 +90,11 @@ def likelihood_gradient_launcher(
         grad: DeviceRow, target: DeviceRow, weight: DeviceRow | None, divisor: DeviceRow | None
     ) -> DeviceRow:
         out = zero_row(count * classes, dtype, grad.device)
-        if count:
-            launch(
-                likelihood.put_negative, dtype, grad, int(size == count), count, classes, inner, target,
-                *optional(weight, dtype), ignored, *optional(divisor, dtype), out, report_row(grad.device),
-                blocks=blocks_for(count),
-            )
+        launch(
+            likelihood.put_negative, dtype, grad, int(size == count), count, classes, inner, target,
+            *optional(weight, dtype), ignored, *optional(divisor, dtype), out, report_row(grad.device),
+            blocks=blocks_for(count),
+        )
         return out
 
     return launched

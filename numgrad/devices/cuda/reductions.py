@@ -11,9 +11,9 @@ import numpy as np
 from numgrad_kernels.cpu import reductions as terms
 from numgrad_kernels.cuda import adapter, extremes, reductions
 
-from ..cpu.reductions import FOLDS, nothing
+from ..common import FOLDS, nothing
 from ..rows import DeviceRow
-from .launching import THREADS, blocks_for, launch
+from .launching import INT64, THREADS, blocks_for, launch
 from .lines import power_of_two
 from .memory import empty_row, no_row
 
@@ -32,7 +32,6 @@ _WARP = min(32, THREADS)
 #: Blocks of threads that work on columns shared among blocks: some for each multiprocessor of a large GPU.
 _BLOCKS = 8 if adapter.is_simulated() else 2048
 
-_INDICES = np.dtype(np.int64)
 _TRUTHS = np.dtype(np.uint8)
 
 
@@ -181,16 +180,16 @@ def extreme_axis(
     """The largest (or smallest) elements over the middle axis, and their indices."""
     columns = outer * inner
     out = empty_row(columns, flat.dtype, flat.device)
-    indices = empty_row(columns, _INDICES, flat.device)
+    indices = empty_row(columns, INT64, flat.device)
     if columns == 0:
         return out, indices
     x, values = as_numbers(flat), as_numbers(out)
     fold = terms.larger if largest else terms.smaller
     blocks, *shares = shared_out(columns, length, inner)
     pieces = shares[2]
-    found = no_row(_INDICES)
+    found = no_row(INT64)
     if pieces > 1:
-        bests, candidates = [empty_row(columns * pieces, dtype, flat.device) for dtype in (x.dtype, _INDICES)]
+        bests, candidates = [empty_row(columns * pieces, dtype, flat.device) for dtype in (x.dtype, INT64)]
         launch(
             extremes.extreme_axis, x.dtype, x, found, columns, length, inner, *shares, bests, candidates, blocks=blocks,
             fold=fold, index_of=extremes.index_of, **packed(x, columns, length, inner),
@@ -216,12 +215,10 @@ def max_pool_launcher(
     dtype = type.numpy
 
     def run(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
-        out, indices = [empty_row(count, own, flat.device) for own in (dtype, np.dtype(np.int64))]
-        if count:
-            launch(
-                extremes.max_pool, dtype, flat, *sizes, nothing("max", dtype), count, out, indices,
-                blocks=blocks_for(count),
-            )
+        out, indices = [empty_row(count, own, flat.device) for own in (dtype, INT64)]
+        launch(
+            extremes.max_pool, dtype, flat, *sizes, nothing("max", dtype), count, out, indices, blocks=blocks_for(count)
+        )
         return out, indices
 
     return run

@@ -13,7 +13,7 @@ from numgrad_kernels.cpu.scans import later_larger, later_smaller
 from numgrad_kernels.cuda import adapter, reductions, running, scans
 
 from ..rows import DeviceRow
-from .launching import THREADS, blocks_for, launch
+from .launching import INT64, THREADS, blocks_for, launch
 from .lines import power_of_two
 from .memory import empty_row, no_row
 from .reductions import as_numbers, packed, shared_out
@@ -28,8 +28,6 @@ _LEAST = 32
 
 #: Columns next to each other that keep enough threads busy; fewer are shared among fewer threads.
 _NARROW = min(16, THREADS)
-
-_INDICES = np.dtype(np.int64)
 
 #: For each name how two are put together, and what changes nothing.
 _FOLDS: dict[str, tuple[Callable[..., Any], float]] = {
@@ -72,7 +70,7 @@ def _scan(
     starts = no_row(compute)
     if pieces > 1:
         totals, starts = [empty_row(columns * pieces, compute, flat.device) for _ in range(2)]
-        _fold_pieces(flat, columns, length, inner, pieces, piece_size, initial, fold, totals)
+        fold_pieces(flat, columns, length, inner, pieces, piece_size, initial, fold, totals)
         _scan(totals, columns, pieces, 1, backwards, starts, initial, fold)
     if inner > 1:
         launch(
@@ -87,17 +85,17 @@ def _scan(
     )
 
 
-def _fold_pieces(
+def fold_pieces(
     flat: DeviceRow, columns: int, length: int, inner: int, pieces: int, piece_size: int, initial: float,
-    fold: Callable[..., Any], totals: DeviceRow,
+    fold: Callable[..., Any], totals: DeviceRow, term: Callable[..., Any] = terms.term,
 ) -> None:
-    """What each piece folds to."""
+    """What the ``term`` of the elements of each piece folds to."""
     compute = totals.dtype
     blocks, shift, depth, few, _ = shared_out(columns, piece_size, inner)
     nothing = initial.__class__(0)
     launch(
         reductions.fold_axis, compute, flat, columns, length, inner, shift, depth, pieces, piece_size, no_row(compute),
-        nothing, initial, nothing, totals, blocks=blocks // few * pieces, term=terms.term, fold=fold,
+        nothing, initial, nothing, totals, blocks=blocks // few * pieces, term=term, fold=fold,
         given=reductions.given, finish=reductions.finish, **packed(flat, columns, length, inner),
     )
 
@@ -119,7 +117,7 @@ def extremes_so_far(
 ) -> tuple[DeviceRow, DeviceRow]:
     """The largest (or smallest) elements so far, and the indices of the last of them."""
     out = empty_row(flat.size, flat.dtype, flat.device)
-    indices = empty_row(flat.size, _INDICES, flat.device)
+    indices = empty_row(flat.size, INT64, flat.device)
     if flat.size == 0:
         return out, indices
     x, values, columns = as_numbers(flat), as_numbers(out), flat.size // length
@@ -154,7 +152,6 @@ def recurrence_axis(
         )
     else:
         lanes = min(_lanes(length, running.ITEMS), max(16, power_of_two(_BLOCKS * THREADS // columns)))
-        lanes = min(lanes, THREADS)
         launch(
             running.recurrence_rows, dtype, flat, factors, columns, length, lanes.bit_length() - 1, backwards, out,
             blocks=-(-columns * lanes // THREADS), TILE=running.ITEMS * THREADS,

@@ -14,7 +14,7 @@ from numgrad_kernels.cuda import sorting, unique
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
 from ..rows import DeviceRow
-from .launching import THREADS, blocks_for, launch
+from .launching import INT64, THREADS, blocks_for, launch
 from .memory import empty_row, no_row, zero_row
 from .reductions import as_numbers, fold_axis
 from .scans import scan_axis
@@ -25,8 +25,6 @@ __all__ = [
 ]
 
 
-_INT64 = np.dtype(np.int64)
-
 #: Elements that one block sorts.
 TILE = 4 * THREADS
 
@@ -36,7 +34,7 @@ PARTS = 256
 
 def _empty_pair(size: int, flat: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
     """Rows for elements like those of another row, and for where they stood."""
-    return empty_row(size, flat.dtype, flat.device), empty_row(size, _INT64, flat.device)
+    return empty_row(size, flat.dtype, flat.device), empty_row(size, INT64, flat.device)
 
 
 def _sorted_lines(
@@ -49,7 +47,7 @@ def _sorted_lines(
     """
     lines = outer * inner
     order: dict[str, Any] = {"before": sorting.descending if descending else sorting.before}
-    values, origins, own = flat, no_row(_INT64), sorting.own_origin
+    values, origins, own = flat, no_row(INT64), sorting.own_origin
     while True:
         chunk = min(length, TILE)
         chunks = -(-length // chunk)
@@ -97,17 +95,24 @@ def sort_axis(
     return values.view(flat.dtype), origins
 
 
-def kth_axis(flat: DeviceRow, outer: int, length: int, inner: int, k: int) -> tuple[DeviceRow, DeviceRow]:
-    """The elements that ``k`` others come before, and where they first stand."""
+def _picked(
+    kernel: Any, flat: DeviceRow, outer: int, length: int, inner: int, number: int, count: int | None = None
+) -> tuple[DeviceRow, DeviceRow]:
+    """What a kernel, given a number, picks from the sorted lines, of which it needs the first ``count`` elements."""
     lines = outer * inner
     out, indices = _empty_pair(lines, flat)
     if lines:
-        values, origins, kept = _sorted_lines(as_numbers(flat), outer, length, inner, count=int(k) + 1)
+        values, origins, kept = _sorted_lines(as_numbers(flat), outer, length, inner, count=count)
         launch(
-            sorting.take_kth, values.dtype, values, origins, lines, kept, int(k), as_numbers(out), indices,
+            kernel, values.dtype, values, origins, lines, kept, number, as_numbers(out), indices,
             blocks=blocks_for(lines),
         )
     return out, indices
+
+
+def kth_axis(flat: DeviceRow, outer: int, length: int, inner: int, k: int) -> tuple[DeviceRow, DeviceRow]:
+    """The elements that ``k`` others come before, and where they first stand."""
+    return _picked(sorting.take_kth, flat, outer, length, inner, int(k), int(k) + 1)
 
 
 def median_axis(
@@ -119,15 +124,7 @@ def median_axis(
     """
     if flat.dtype.kind != "f":
         return kth_axis(flat, outer, length, inner, (length - 1) // 2)
-    lines = outer * inner
-    out, indices = _empty_pair(lines, flat)
-    if lines:
-        values, origins, _ = _sorted_lines(flat, outer, length, inner)
-        launch(
-            sorting.take_median, flat.dtype, values, origins, lines, length, past_nan, out, indices,
-            blocks=blocks_for(lines),
-        )
-    return out, indices
+    return _picked(sorting.take_median, flat, outer, length, inner, past_nan)
 
 
 def mode_axis(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[DeviceRow, DeviceRow]:
@@ -137,7 +134,7 @@ def mode_axis(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[Dev
     if lines:
         values, origins, _ = _sorted_lines(as_numbers(flat), outer, length, inner)
         parts = min(-(-length // TILE), PARTS)
-        runs, ends = (empty_row(lines * parts, _INT64, flat.device) for _ in range(2))
+        runs, ends = (empty_row(lines * parts, INT64, flat.device) for _ in range(2))
         launch(sorting.longest_runs, values.dtype, values, length, parts, runs, ends, blocks=lines * parts)
         launch(
             sorting.take_mode, values.dtype, values, origins, lines, length, parts, runs, ends, as_numbers(out),
@@ -151,76 +148,56 @@ def mode_axis(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[Dev
 
 def unique_elements(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
     """The different elements, sorted; for each element which it is; how many there are.  No NaN equals another."""
-    size = flat.size
-    if not size:
-        return _no_runs(flat)
-    values, origins, _ = _sorted_lines(as_numbers(flat), 1, size, 1)
-    found, inverse, counts = _runs(values, 1, size, 1, _numbers(size, flat.device), origins)
-    return found.view(flat.dtype), inverse, counts
+    values, origins = sort_axis(flat, 1, flat.size, 1, False)
+    return _runs(values, 1, flat.size, 1, _numbers(flat.size, flat.device), origins)
 
 
 def unique_rows(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
     """The same for the slices along the middle axis, sorted by their elements in turn."""
-    if not length:
-        return _no_runs(flat)
     x, order, width = as_numbers(flat), _numbers(length, flat.device), 1
     while width < length:
-        merged = empty_row(length, _INT64, flat.device)
+        merged = empty_row(length, INT64, flat.device)
         launch(
             unique.merge_slices, x.dtype, x, order, outer, length, inner, width, merged, blocks=blocks_for(length)
         )
         order, width = merged, 2 * width
-    found, inverse, counts = _runs(x, outer, length, inner, order, order)
-    return found.view(flat.dtype), inverse, counts
+    return _runs(flat, outer, length, inner, order, order)
 
 
 def consecutive_rows(
     flat: DeviceRow, outer: int, length: int, inner: int
 ) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
     """The slices along the middle axis that differ from the one before; for each slice which; how many in a row."""
-    if not length:
-        return _no_runs(flat)
     order = _numbers(length, flat.device)
-    found, inverse, counts = _runs(as_numbers(flat), outer, length, inner, order, order)
-    return found.view(flat.dtype), inverse, counts
-
-
-def _no_runs(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
-    return empty_row(0, flat.dtype, flat.device), *_empty_pair(0, empty_row(0, _INT64, flat.device))
+    return _runs(flat, outer, length, inner, order, order)
 
 
 def _numbers(count: int, device: int) -> DeviceRow:
     """The numbers from 0."""
-    out = empty_row(count, _INT64, device)
-    launch(unique.count_up, _INT64, out, count, blocks=blocks_for(count))
+    out = empty_row(count, INT64, device)
+    launch(unique.count_up, INT64, out, count, blocks=blocks_for(count))
     return out
 
 
 def _runs(
-    x: DeviceRow, outer: int, length: int, inner: int, order: DeviceRow, origin: DeviceRow
+    flat: DeviceRow, outer: int, length: int, inner: int, order: DeviceRow, origin: DeviceRow
 ) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
     """The slices that differ from the one before in the order; for each slice, by its origin, which; their runs.
 
     Reads back how many there are.
     """
-    blocks, device = blocks_for(length), x.device
-    changes, inverse, first, begins = (empty_row(length, _INT64, device) for _ in range(4))
+    x, blocks, device = as_numbers(flat), blocks_for(length), flat.device
+    changes, inverse, first, begins = (empty_row(length, INT64, device) for _ in range(4))
     launch(unique.mark_changes, x.dtype, x, order, outer, length, inner, changes, blocks=blocks)
-    numbers = scan_axis(changes, 1, length, 1, "sum", _INT64)
-    launch(unique.list_runs, _INT64, numbers, order, origin, length, first, begins, inverse, blocks=blocks)
-    runs = numbers.item(length - 1) + 1
-    counts = empty_row(runs, _INT64, device)
-    launch(unique.count_runs, _INT64, begins, runs, length, counts, blocks=blocks_for(runs))
+    numbers = scan_axis(changes, 1, length, 1, "sum", INT64)
+    launch(unique.list_runs, INT64, numbers, order, origin, length, first, begins, inverse, blocks=blocks)
+    runs = numbers.item(length - 1) + 1 if length else 0
+    counts = empty_row(runs, INT64, device)
+    launch(unique.count_runs, INT64, begins, runs, length, counts, blocks=blocks_for(runs))
     size = outer * runs * inner
     out = empty_row(size, x.dtype, device)
-    if size:
-        launch(
-            unique.take_slices, x.dtype, x, first, size, length, runs, inner, out, blocks=blocks_for(size)
-        )
-    return out, inverse, counts
-
-
-_INT64 = np.dtype(np.int64)
+    launch(unique.take_slices, x.dtype, x, first, size, length, runs, inner, out, blocks=blocks_for(size))
+    return out.view(flat.dtype), inverse, counts
 
 
 def row_searcher(
@@ -229,10 +206,9 @@ def row_searcher(
     """What says where ``size`` values, ``count`` to a sorted row of ``length``, belong, after equals if ``right``."""
 
     def search(rows: DeviceRow, values: DeviceRow) -> DeviceRow:
-        out = empty_row(size, _INT64, values.device)
-        if size:
-            blocks = blocks_for(size)
-            launch(sorting.search_rows, compute, rows, length, values, size, count, right, out, blocks=blocks)
+        out = empty_row(size, INT64, values.device)
+        blocks = blocks_for(size)
+        launch(sorting.search_rows, compute, rows, length, values, size, count, right, out, blocks=blocks)
         return out
 
     return search
@@ -251,7 +227,7 @@ def bincount(flat: DeviceRow, weights: DeviceRow | None, minlength: int) -> Devi
     if low < 0:
         return None
     bins = max(high + 1, int(minlength))
-    out = zero_row(bins, _INT64 if weights is None else weights.dtype, flat.device)
+    out = zero_row(bins, INT64 if weights is None else weights.dtype, flat.device)
     if weights is None:
         _count(flat, bins, (0.0, 0.0), out)
     elif size and are_deterministic_algorithms_enabled():
@@ -274,7 +250,7 @@ def _count(flat: DeviceRow, bins: int, ends: tuple[float, float], counts: Device
 def histogram(flat: DeviceRow, bins: int, low: float, high: float) -> DeviceRow:
     """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
     bins = int(bins)
-    counts = zero_row(bins, _INT64, flat.device)
+    counts = zero_row(bins, INT64, flat.device)
     _count(flat, bins, (low, high), counts, bin_of=sorting.bin_between)
     out = empty_row(bins, flat.dtype, flat.device)
     launch(sorting.convert_counts, flat.dtype, counts, bins, out, blocks=blocks_for(bins))
