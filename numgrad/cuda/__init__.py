@@ -9,64 +9,18 @@ from typing import TYPE_CHECKING
 
 from ..core.missing import found_later as _found_later
 from ..devices.needs import OutOfMemoryError
+from . import gpus as _gpus
 from . import memory, random, streams
-from .gpus import (
-    current_device,
-    device,
-    device_count,
-    device_of,
-    get_device_capability,
-    get_device_name,
-    get_device_properties,
-    init,
-    is_available,
-    is_initialized,
-    set_device,
-    synchronize,
-)
-from .memory import (
-    empty_cache,
-    max_memory_allocated,
-    max_memory_reserved,
-    mem_get_info,
-    memory_allocated,
-    memory_reserved,
-    memory_stats,
-    memory_summary,
-    reset_accumulated_memory_stats,
-    reset_peak_memory_stats,
-)
-from .random import (
-    get_rng_state,
-    get_rng_state_all,
-    initial_seed,
-    manual_seed,
-    manual_seed_all,
-    seed,
-    seed_all,
-    set_rng_state,
-    set_rng_state_all,
-)
-from .streams import (
-    Event,
-    ExternalStream,
-    Stream,
-    StreamContext,
-    current_stream,
-    default_stream,
-    set_stream,
-    stream,
-)
+from .gpus import *  # noqa: F403
+from .memory import *  # noqa: F403
+from .random import *  # noqa: F403
+from .streams import *  # noqa: F403
 
-__all__ = [
-    "Event", "ExternalStream", "OutOfMemoryError", "Stream", "StreamContext", "current_device", "current_stream",
-    "default_stream", "device", "device_count", "device_of", "empty_cache", "get_device_capability", "get_device_name",
-    "get_device_properties", "get_rng_state", "get_rng_state_all", "init", "initial_seed", "is_available",
-    "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info",
-    "memory", "memory_allocated", "memory_reserved", "memory_stats", "memory_summary", "random",
-    "reset_accumulated_memory_stats", "reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_rng_state",
-    "set_rng_state_all", "set_stream", "stream", "streams", "synchronize",
-]
+__all__ = ["OutOfMemoryError", "memory", "random", "streams"]
+__all__ += _gpus.__all__
+__all__ += memory.__all__
+__all__ += random.__all__
+__all__ += streams.__all__
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = _found_later(globals(), "cuda")

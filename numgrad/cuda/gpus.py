@@ -10,7 +10,7 @@ from ..devices import begin_cuda, cuda_in_use, rows
 
 __all__ = [
     "current_device", "device", "device_count", "device_of", "get_device_capability", "get_device_name",
-    "get_device_properties", "index_of", "init", "is_available", "is_initialized", "set_device", "synchronize",
+    "get_device_properties", "init", "is_available", "is_initialized", "set_device", "synchronize",
 ]
 
 

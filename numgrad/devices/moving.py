@@ -50,7 +50,7 @@ def pinned(count: int, dtype: np.dtype) -> np.ndarray:
 
 def is_pinned(row: Any) -> bool:
     """Whether a row lies in pinned memory."""
-    return cuda_in_use() and row.__class__ is not DeviceRow and begin_cuda().pinned.is_pinned(row)
+    return cuda_in_use() and row.__class__ is not DeviceRow and begin_cuda().pinned.block_of(row) is not None
 
 
 def _on_gpu(array: np.ndarray, device: int, wait: bool) -> DeviceRow:

@@ -138,17 +138,11 @@ def simulated_kernel(name: str, text: str) -> Callable[..., None]:
 
     function = _function(name, text)
 
-    def launch(blocks: Any, threads: Any, *arguments: Any) -> None:
+    def launch(blocks: int, threads: int, *arguments: Any) -> None:
         with _lock:  # the kernel's module knows one launch at a time
-            simulator.run(function, _three(blocks), _three(threads), arguments)
+            simulator.run(function, blocks, threads, arguments)
 
     return launch
-
-
-def _three(extents: Any) -> tuple[int, ...]:
-    """The extents of a grid or a block in three dimensions."""
-    given = extents if isinstance(extents, tuple) else (extents,)
-    return (*given, 1, 1)[:3]
 
 
 def _function(name: str, text: str) -> Any:

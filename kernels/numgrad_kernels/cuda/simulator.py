@@ -35,12 +35,12 @@ _order = random.Random(0)
 _barriers = frozenset({"syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or", "syncwarp"})
 
 
-def run(function: Callable[..., None], blocks: Sequence[int], threads: Sequence[int], arguments: Sequence[Any]) -> None:
-    """Run a kernel of numgrad's in ``blocks`` blocks of ``threads`` threads, three numbers each.
+def run(function: Callable[..., None], blocks: int, threads: int, arguments: Sequence[Any]) -> None:
+    """Run a kernel of numgrad's in ``blocks`` blocks of ``threads`` threads.
 
     Its rows are given as arrays, which are changed in place.
     """
-    module = Module(blocks, threads, watch_races)
+    module = Module((blocks, 1, 1), (threads, 1, 1), watch_races)
     function.__globals__["cuda"] = module
     accesses = module.accesses
     rows = [

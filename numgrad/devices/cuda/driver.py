@@ -6,6 +6,7 @@ numba-cuda: an address of one is an address of the others.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
@@ -115,15 +116,11 @@ def _activate(device: int) -> None:
         _active.device = device
 
 
+@functools.cache
 def device_count() -> int:
     """The number of GPUs."""
-    if not _counted:
-        _value(cu.cuInit(0))
-        _counted.append(_value(cu.cuDeviceGetCount()))
-    return _counted[0]
-
-
-_counted: list[int] = []
+    _value(cu.cuInit(0))
+    return _value(cu.cuDeviceGetCount())
 
 
 def device_properties(device: int) -> Properties:
@@ -252,9 +249,7 @@ def _is_done(answer: tuple[Any]) -> bool:
 def synchronize(stream: StreamHandle) -> None:
     """Wait until all that was put on a stream has run."""
     use(stream.device)
-    (error,) = cu.cuStreamSynchronize(stream.own)
-    if error:
-        raise _failure(error)
+    _value(cu.cuStreamSynchronize(stream.own))
 
 
 def synchronize_device(device: int) -> None:
@@ -315,9 +310,9 @@ def elapsed_time(start: Any, end: Any) -> float:
 def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
     """A kernel as ``launch(blocks, threads, stream, *arguments)``, which takes rows and numbers.
 
-    ``blocks`` and ``threads`` are numbers, or up to three for as many dimensions.  The kernel is loaded on a GPU when
-    it is first launched there.  ``launch.occupancy(device)`` is the number of threads in a block that keeps the GPU
-    busiest, and how many of these blocks run at the same time.  ``launch.prepare(device)`` loads it on a GPU.
+    The kernel is loaded on a GPU when it is first launched there.  ``launch.occupancy(device)`` is the number of
+    threads in a block that keeps the GPU busiest, and how many of these blocks run at the same time.
+    ``launch.prepare(device)`` loads it on a GPU.
     """
     functions: dict[int, Any] = {}
 

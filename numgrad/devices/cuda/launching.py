@@ -108,7 +108,7 @@ def told(
 
 
 def _around_run(kernel: Kernel, bare: Any) -> Callable[..., None]:
-    def run(blocks: Any, threads: Any, stream: StreamHandle, *arguments: Any) -> None:
+    def run(blocks: int, threads: int, stream: StreamHandle, *arguments: Any) -> None:
         bare.prepare(stream.device)  # which may take seconds, and is no part of the run
         told(
             stream, kernel, kernel.name, lambda: bare(blocks, threads, stream, *arguments),

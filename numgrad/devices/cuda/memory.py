@@ -73,14 +73,12 @@ def upload(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
     here = stream(row.device)
     if side_streams:
         note_uses(here, (row,))
-    if not wait and pinned.is_pinned(array):
-        runtime.driver.copy_to_device(row.address, array.ctypes.data, array.nbytes, here)
-        pinned.copied_on(array, here)
-    elif array.nbytes <= STAGED:
+    block = None if wait else pinned.block_of(array)
+    if block is None and array.nbytes <= STAGED:
         pinned.stage(array, row.address, here)
     else:
         runtime.driver.copy_to_device(row.address, array.ctypes.data, array.nbytes, here)
-        runtime.driver.synchronize(here)
+        _finish_copy(block, here)
 
 
 def download(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
@@ -92,10 +90,15 @@ def download(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
     if side_streams:
         note_uses(here, (row,))
     runtime.driver.copy_to_host(array.ctypes.data, row.address, array.nbytes, here)
-    if not wait and pinned.is_pinned(array):
-        pinned.copied_on(array, here)
-    else:
+    _finish_copy(None if wait else pinned.block_of(array), here)
+
+
+def _finish_copy(block: Any, here: StreamHandle) -> None:
+    """Have a block of pinned memory wait for the copy that was put on a stream; without one, the host waits."""
+    if block is None:
         runtime.driver.synchronize(here)
+    else:
+        block.copied_on(here)
 
 
 def note_uses(here: StreamHandle, values: Iterable[Any]) -> None:

@@ -38,10 +38,7 @@ def launch(blocks, threads, stream, {names}):
         pack(buffer, 0, {values})
     except pack_error as failed:
         raise OverflowError(f"a kernel's argument: {{failed}}") from None
-    if blocks.__class__ is int and threads.__class__ is int:
-        (error,) = call(function, blocks, 1, 1, threads, 1, 1, 0, stream.own, pointers, 0)
-    else:
-        (error,) = call(function, *three(blocks), *three(threads), 0, stream.own, pointers, 0)
+    (error,) = call(function, blocks, 1, 1, threads, 1, 1, 0, stream.own, pointers, 0)
     spare.append(slots)
     if error:
         raise failure(error)
@@ -69,7 +66,7 @@ def launcher(
     packed = struct.Struct("=" + "".join(formats))
     namespace = {
         **driver, "functions": functions, "find": find, "pack": packed.pack_into, "pack_error": struct.error,
-        "spare": [], "three": _three, "new_slots": lambda: _new_slots(len(formats)),
+        "spare": [], "new_slots": lambda: _new_slots(len(formats)),
     }
     names = [f"a{number}" for number in range(len(arguments))]
     pairs = zip(names, arguments, strict=True)
@@ -102,9 +99,3 @@ def _new_slots(count: int) -> tuple[bytearray, int, Any]:
     start = ctypes.addressof(lent)
     pointers = (ctypes.c_uint64 * count)(*range(start, start + 8 * count, 8))
     return buffer, ctypes.addressof(pointers), (lent, pointers)
-
-
-def _three(extents: Any) -> tuple[int, ...]:
-    """The extents of a grid or a block in three dimensions."""
-    given = extents if isinstance(extents, tuple) else (extents,)
-    return (*given, 1, 1)[:3]

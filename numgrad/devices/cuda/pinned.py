@@ -121,25 +121,13 @@ def _release_idle() -> None:
             runtime.driver.free_pinned(block.address)
 
 
-def _block_of(array: np.ndarray) -> _Block | None:
-    """The block that an array lies in, if it lies in one."""
+def block_of(array: np.ndarray) -> _Block | None:
+    """The block of pinned memory that an array lies in, if it lies in one."""
     address = array.ctypes.data
     with _lock:
         index = bisect_right(_starts, address)
         block = _blocks[_starts[index - 1]] if index else None
     return block if block is not None and address + array.nbytes <= block.address + block.size else None
-
-
-def is_pinned(array: np.ndarray) -> bool:
-    """Whether an array lies in pinned memory."""
-    return _block_of(array) is not None
-
-
-def copied_on(array: np.ndarray, stream: StreamHandle) -> None:
-    """Note that a copy from or to an array in pinned memory was put on a stream."""
-    block = _block_of(array)
-    if block is not None:
-        block.copied_on(stream)
 
 
 def stage(array: np.ndarray, target: int, stream: StreamHandle) -> None:

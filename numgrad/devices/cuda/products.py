@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from numgrad_kernels.cuda import adapter
 from numgrad_kernels.cuda.products import SIDE, TILE, first, products, repeat_row, row_products
@@ -29,18 +29,6 @@ _LENGTH = 8 * THREADS
 _PARTS = 2 if adapter.is_simulated() else 512
 
 
-class _Plan(NamedTuple):
-    """How to multiply matrices of given shapes and strides."""
-
-    matrices: int
-    m: int
-    n: int
-    k: int
-    left: Factor
-    right: Factor
-    steps: tuple[int, ...]  # of either factor from matrix to matrix, row to row and column to column
-
-
 def _steps(shape: tuple[int, ...], strides: tuple[int, ...], turned: bool) -> tuple[int, int, int]:
     """The steps from matrix to matrix, row to row and column to column."""
     down, right = strides[-2:]
@@ -60,10 +48,9 @@ def product_launcher(
     The bias is a row of n elements that is added to each row of the result.  A factor whose rows or columns lie in one
     piece is given to cuBLAS as it lies, another is copied.
     """
-    lies = factor(left.shape, left.strides, turned[0]), factor(right.shape, right.strides, turned[1])
+    first, second = factor(left.shape, left.strides, turned[0]), factor(right.shape, right.strides, turned[1])
     steps = *_steps(left.shape, left.strides, turned[0]), *_steps(right.shape, right.strides, turned[1])
-    matrices, m, n, k = product_sizes(left.shape, right.shape, turned)
-    plan = _Plan(matrices, m, n, k, *lies, steps)
+    sizes = matrices, m, n, k = product_sizes(left.shape, right.shape, turned)
     dtype, device, size = left.type.numpy, left.type.device.index, matrices * m * n
 
     def multiply(x: Any, y: Any, bias: DeviceRow | None = None) -> DeviceRow:
@@ -72,13 +59,12 @@ def product_launcher(
             return out
         library = cublas.routines(dtype) if k else None
         if library is None:
-            _by_kernel(plan, _first_of(x), _first_of(y), bias, out)
+            _by_kernel(sizes, steps, x, y, bias, out)
             return out
         if bias is not None:
             launch(repeat_row, dtype, bias, n, size, out, blocks=blocks_for(size))
-        x, y = _for_cublas(x, plan.left), _for_cublas(y, plan.right)
-        _listened(library.gemm)(stream(out.device), matrices, m, n, k, x, plan.left, y, plan.right,
-                     out.address, bias is not None)  # fmt: skip
+        x, y, added = _for_cublas(x, first), _for_cublas(y, second), bias is not None
+        _listened(library.gemm)(stream(out.device), *sizes, x, first, y, second, out.address, added)
         return out
 
     return multiply
@@ -89,12 +75,20 @@ def _listened(routine: Any) -> Any:
     return cublas.told_of(routine) if launches.gpu_listeners else routine
 
 
-def _by_kernel(plan: _Plan, left: DeviceRow, right: DeviceRow, bias: DeviceRow | None, out: DeviceRow) -> None:
-    tiles = [-(-size // _TILE) for size in (plan.m, plan.n)]
+def _by_kernel(
+    sizes: tuple[int, int, int, int], steps: tuple[int, ...], left: Any, right: Any, bias: DeviceRow | None,
+    out: DeviceRow,
+) -> None:  # fmt: skip
+    """The products of so many (m, k) and (k, n) matrices.
+
+    ``steps`` are those of either factor from matrix to matrix, row to row and column to column.
+    """
+    matrices, m, n, k = sizes
+    blocks = matrices * -(-m // _TILE) * -(-n // _TILE)
     launch(
-        products, out.dtype, plan.m, plan.n, plan.k, left, *plan.steps[:3], right, *plan.steps[3:],
-        no_row(out.dtype) if bias is None else bias, bias is not None, out,
-        blocks=plan.matrices * tiles[0] * tiles[1], threads=_SIDE * _SIDE, **_SMALLER,
+        products, out.dtype, m, n, k, _first_of(left), *steps[:3], _first_of(right), *steps[3:],
+        no_row(out.dtype) if bias is None else bias, bias is not None, out, blocks=blocks, threads=_SIDE * _SIDE,
+        **_SMALLER,
     )  # fmt: skip
 
 
@@ -120,7 +114,7 @@ def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., Device
     """What multiplies a matrix, or a vector, and a vector of these layouts: ``launch(left, right)``, a row."""
     dtype, device, matrix = left.type.numpy, left.type.device.index, len(left.shape) > 1
     rows, k, along, step = numel(left.shape[:-1]), right.shape[0], left.strides[-1], right.strides[0]
-    lies = factor(left.shape, left.strides, False) if matrix else _ANY
+    lies = factor(left.shape, left.strides, False) if matrix else None
 
     def multiply(x: Any, y: Any) -> DeviceRow:
         out = empty_row(rows, dtype, device)
@@ -129,7 +123,7 @@ def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., Device
         library = cublas.routines(dtype) if k and step and (matrix or along) else None
         if library is None:
             _row_by_row(x, y, step, rows, k, out)
-        elif matrix:
+        elif lies is not None:
             given = _for_cublas(x, lies)
             _listened(library.gemv)(stream(out.device), rows, k, given, lies, _first_of(y), step, out.address)
         else:
@@ -143,9 +137,7 @@ def _row_by_row(left: Any, right: Any, step: int, rows: int, k: int, out: Device
     """The sums of products of rows, in parts where they are long, by numgrad's own kernels."""
     down, along = (0, *left._layout.strides)[-2:]
     if rows > 1 and along != 1:  # rows that are not read in one piece: better many at a time
-        _by_kernel(
-            _Plan(1, rows, 1, k, _ANY, _ANY, (0, down, along, 0, step, 0)), _first_of(left), _first_of(right), None, out
-        )
+        _by_kernel((1, rows, 1, k), (0, down, along, 0, step, 0), left, right, None, out)
         return
     dtype, parts = out.dtype, min(_PARTS, max(1, -(-k // (_LENGTH * rows))))
     sums = out if parts == 1 else empty_row(rows * parts, dtype, out.device)
@@ -155,7 +147,3 @@ def _row_by_row(left: Any, right: Any, step: int, rows: int, k: int, out: Device
     )  # fmt: skip
     if parts > 1:
         launch(row_products, dtype, sums, parts, 1, sums, 0, parts, 1, parts, out, blocks=rows, multiplied=first)
-
-
-#: What cuBLAS would want to know, and the kernels do not.
-_ANY = Factor(1, 0, False, False)

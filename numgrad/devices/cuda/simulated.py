@@ -201,15 +201,14 @@ def elapsed_time(start: Any, end: Any) -> float:
 def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
     """A kernel as ``launch(blocks, threads, stream, *arguments)``, which takes rows and numbers.
 
-    ``blocks`` and ``threads`` are numbers, or up to three for as many dimensions.  ``launch.occupancy(device)``
-    is the number of threads in a block that keeps the GPU busiest, and how many of these blocks run at the same time.
-    ``launch.prepare(device)`` is nothing to be done here.
+    ``launch.occupancy(device)`` is the number of threads in a block that keeps the GPU busiest, and how many of these
+    blocks run at the same time.  ``launch.prepare(device)`` is nothing to be done here.
     """
     begun = time.perf_counter_ns()
     run = adapter.simulated_kernel(name, text)
     notify_made(name, begun)
 
-    def launch(blocks: Any, threads: Any, stream: StreamHandle, *values: Any) -> None:
+    def launch(blocks: int, threads: int, stream: StreamHandle, *values: Any) -> None:
         if side_streams:
             note_uses(stream, values)
         with np.errstate(all="ignore"):
