@@ -17,6 +17,7 @@ import numpy as np
 from ..facts import Out
 from ..scalar import exp, log
 from .adapter import cuda
+from .softmax import finite, larger
 from .tiles import add_products, adjacent4, put4, square, tile_of_products
 
 #: Placeholder: the dtype that the kernel computes in.
@@ -79,15 +80,15 @@ def attention(
             c = c * factor if column <= edge + 2 else T(-np.inf)
             d = d * factor if column <= edge + 3 else T(-np.inf)
             put4(weights, at, 1, a, b, c, d)
-            top0, top1, top2, top3 = _larger(a, top0), _larger(b, top1), _larger(c, top2), _larger(d, top3)
+            top0, top1, top2, top3 = larger(a, top0), larger(b, top1), larger(c, top2), larger(d, top3)
         put4(found, np.uint64(4 * across * (SIDE + 1) + line), SIDE + 1, top0, top1, top2, top3)
         cuda.syncthreads()
         for row in range(thread, TILE, THREADS):
             own = np.uint64(row)
             top = tops[own]
             for i in range(SIDE):
-                top = _larger(found[np.uint64(row * (SIDE + 1) + i)], top)
-            shrinks[own] = exp(tops[own] - _finite(top))
+                top = larger(found[np.uint64(row * (SIDE + 1) + i)], top)
+            shrinks[own] = exp(tops[own] - finite(top))
             tops[own] = top
         cuda.syncthreads()
         top0, top1, top2, top3 = adjacent4(tops, np.uint64(4 * across))
@@ -95,8 +96,8 @@ def attention(
         for j in range(4):
             at = np.uint64((4 * line + j) * PITCH + 4 * across)
             a, b, c, d = adjacent4(weights, at)
-            a, b = exp(a - _finite(top0)), exp(b - _finite(top1))
-            c, d = exp(c - _finite(top2)), exp(d - _finite(top3))
+            a, b = exp(a - finite(top0)), exp(b - finite(top1))
+            c, d = exp(c - finite(top2)), exp(d - finite(top3))
             put4(weights, at, 1, a, b, c, d)
             sum0, sum1, sum2, sum3 = sum0 + a, sum1 + b, sum2 + c, sum3 + d
         put4(found, np.uint64(4 * across * (SIDE + 1) + line), SIDE + 1, sum0, sum1, sum2, sum3)
@@ -270,15 +271,6 @@ def _tile(length):
 def _start(head, heads, stack_step, head_step):
     """The offset of the first element of a head."""
     return head // heads * stack_step + head % heads * head_step
-
-
-def _larger(score, top):
-    return score if score > top else top
-
-
-def _finite(top):
-    """What is taken off scores of which this is the largest."""
-    return T(0) if top == T(-np.inf) else top
 
 
 def _total(found, row):

@@ -24,18 +24,11 @@ THREADS = 256
 KEPT = 1024
 
 
-def _weights4(weight, weighted, column, step, length):
-    """What four elements of a row are multiplied with: 1 unless they are ``weighted``."""
-    if weighted:
-        return read4(weight, column, step, length - 1)
-    return T(1), T(1), T(1), T(1)
-
-
-def _terms4(bias, biased, column, step, length):
-    """What is added to four elements of a row: 0 unless they are ``biased``."""
-    if biased:
-        return read4(bias, column, step, length - 1)
-    return T(0), T(0), T(0), T(0)
+def _given4(row, given, column, step, length, instead):
+    """Four elements of a weight or a bias if it is ``given``, or what counts ``instead``."""
+    if given:
+        return read4(row, column, step, length - 1)
+    return instead, instead, instead, instead
 
 
 def layer_norm_rows(
@@ -96,8 +89,8 @@ def layer_norm_rows(
         offset = first
         while offset <= last:
             a, b, c, d = read4(x, offset, step, last)
-            e, f, g, h = _weights4(weight, weighted, offset - base, step, length)
-            i, j, k, l = _terms4(bias, biased, offset - base, step, length)  # noqa: E741
+            e, f, g, h = _given4(weight, weighted, offset - base, step, length, T(1))
+            i, j, k, l = _given4(bias, biased, offset - base, step, length, T(0))  # noqa: E741
             write4(
                 out, offset, step, last, (a - mean) * scale * e + i, (b - mean) * scale * f + j,
                 (c - mean) * scale * g + k, (d - mean) * scale * h + l,
@@ -115,7 +108,7 @@ def _projections(grad, weight, weighted, x, mean, base, first, last, step, strid
     while offset <= last:
         a, b, c, d = read4(grad, offset, step, last)
         e, f, g, h = read4(x, offset, step, last)
-        p, q, r, s = _weights4(weight, weighted, offset - base, step, length)
+        p, q, r, s = _given4(weight, weighted, offset - base, step, length, T(1))
         a, b, c, d = up_to4(last, offset, step, a * p, b * q, c * r, d * s, T(0))
         e, f, g, h = up_to4(last, offset, step, e, f, g, h, mean)
         shift += (a + b) + (c + d)
@@ -153,7 +146,7 @@ def layer_norm_backward_rows(
         while offset <= last:
             a, b, c, d = read4(grad, offset, step, last)
             e, f, g, h = read4(x, offset, step, last)
-            p, q, r, s = _weights4(weight, weighted, offset - base, step, length)
+            p, q, r, s = _given4(weight, weighted, offset - base, step, length, T(1))
             write4(
                 out, offset, step, last, _of_input(a, p, (e - mean) * scale, scale, total, slope),
                 _of_input(b, q, (f - mean) * scale, scale, total, slope),
@@ -194,7 +187,7 @@ def layer_norm_gradients(grad, x, means, scales, lines, length, weight, weighted
         while offset <= last:
             a, b, c, d = read4(grad, offset, step, last)
             e, f, g, h = read4(x, offset, step, last)
-            p, q, r, s = _weights4(weight, weighted, offset - base, step, length)
+            p, q, r, s = _given4(weight, weighted, offset - base, step, length, T(1))
             e, f, g, h = (e - mean) * scale, (f - mean) * scale, (g - mean) * scale, (h - mean) * scale
             write4(
                 out, offset, step, last,

@@ -32,19 +32,20 @@ def logarithm_of_share(value, top, shift):
     return value - top - shift
 
 
-def _larger(value, top):
+def larger(value, top):
+    """The larger of two, the second if the first is no number."""
     return value if value > top else top
 
 
-def _finite(top):
+def finite(top):
     """What is taken off elements of which this is the largest."""
     return T(0) if top == T(-np.inf) else top
 
 
 def _joined(top, total, other, more):
     """The largest element of two sets, and the sum of their exponentials once that is taken off."""
-    highest = _larger(other, top)
-    zero = _finite(highest)
+    highest = larger(other, top)
+    zero = finite(highest)
     return highest, total * exp(top - zero) + more * exp(other - zero)
 
 
@@ -69,8 +70,8 @@ def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, 
     while offset <= last:
         a, b, c, d = read4(x, offset, step, last)
         a, b, c, d = up_to4(last, offset, step, a, b, c, d, T(-np.inf))
-        highest = _larger(d, _larger(c, _larger(b, _larger(a, top))))
-        zero = _finite(highest)
+        highest = larger(d, larger(c, larger(b, larger(a, top))))
+        zero = finite(highest)
         four = (exp(a - zero) + exp(b - zero)) + (exp(c - zero) + exp(d - zero))
         total = total * exp(top - zero) + four
         top = highest

@@ -152,7 +152,7 @@ class Allocator:
         self.failures = 0
         self._given_back: deque[Piece] = deque()
         self._waiting: list[tuple[Piece, list[Any]]] = []  # for events on other streams
-        self._pools: dict[StreamHandle, tuple[Pool, Pool]] = {}
+        self._pools: dict[StreamHandle, list[Pool]] = {}  # the small and the large one
         self._lock = threading.RLock()  # memory may be allocated by what the collector of garbage runs here
 
     def allocate(self, size: int, stream: StreamHandle) -> Block:
@@ -168,19 +168,13 @@ class Allocator:
             try:
                 small, large = self._pools[stream]
             except KeyError:
-                small, large = self._new_pools(stream)
+                small, large = self._pools[stream] = [Pool(stream, which, self._given_back) for which in (True, False)]
             pool = small if rounded <= SMALL else large
             bin = pool.bins.get(rounded)
             piece = bin.pop() if bin else self._find(pool, rounded)
             piece.requested = size
             self.counts.add_block(piece.size, size)
         return Block(piece)
-
-    def _new_pools(self, stream: StreamHandle) -> tuple[Pool, Pool]:
-        pools = self._pools[stream] = (
-            Pool(stream, True, self._given_back), Pool(stream, False, self._given_back),
-        )
-        return pools
 
     def _take_back(self) -> None:
         """Keep the pieces of blocks that have ended."""

@@ -63,13 +63,13 @@ def packed(flat: DeviceRow, columns: int, length: int, inner: int) -> dict[str, 
 
 
 def _fold(
-    flat: DeviceRow, sizes: tuple[int, int, int], out: DeviceRow, compute: np.dtype, initial: float,
-    term: Callable[..., Any], fold: Callable[..., Any], *, finish: Callable[..., Any] = reductions.finish,
+    flat: DeviceRow, sizes: tuple[int, int, int], out: DeviceRow, *, term: Callable[..., Any] = terms.term,
+    fold: Callable[..., Any] = terms.fold, finish: Callable[..., Any] = reductions.finish, initial: float = 0,
     divisor: float = 1.0, number: float = 0.0, parameters: DeviceRow | None = None,
 ) -> DeviceRow:
-    """Reduce into ``out``, in the dtype ``compute``; ``parameters`` has one number for each column."""
+    """Reduce into ``out``, in its dtype; ``parameters`` has one number for each column."""
     outer, length, inner = sizes
-    columns = outer * inner
+    columns, compute = outer * inner, out.dtype
     if columns == 0:
         return out
     as_number: Any = float if compute.kind in "fc" else int
@@ -112,8 +112,8 @@ def fold_axis(
         finish = reductions.share_of_complex if out.dtype.kind == "c" else reductions.share
     term, fold = FOLDS[name]
     _fold(
-        as_numbers(flat), (outer, length, inner), values, values.dtype, nothing(name, values.dtype), term, fold,
-        finish=finish, divisor=divisor,
+        as_numbers(flat), (outer, length, inner), values, term=term, fold=fold, finish=finish,
+        initial=nothing(name, values.dtype), divisor=divisor,
     )
     return out
 
@@ -148,30 +148,28 @@ def variance_axis(
 
 def logsumexp_axis(flat: DeviceRow, outer: int, length: int, inner: int) -> DeviceRow:
     """The logarithm of the sum of the exponentials over the middle axis."""
-    dtype, sizes = flat.dtype, (outer, length, inner)
-    largest, out = [empty_row(outer * inner, dtype, flat.device) for _ in range(2)]
-    _fold(flat, sizes, largest, dtype, -np.inf, terms.term, terms.larger, finish=reductions.finite)
-    return _fold(
-        flat, sizes, out, dtype, 0, terms.exponential, terms.fold, parameters=largest, finish=reductions.logarithm
-    )
+    sizes = outer, length, inner
+    largest, out = [empty_row(outer * inner, flat.dtype, flat.device) for _ in range(2)]
+    _fold(flat, sizes, largest, fold=terms.larger, finish=reductions.finite, initial=-np.inf)
+    return _fold(flat, sizes, out, term=terms.exponential, finish=reductions.logarithm, parameters=largest)
+
+
+#: How norms differ from sums, by their order; all others are roots of sums of powers.
+_NORMS: dict[float, dict[str, Any]] = {
+    np.inf: {"term": terms.magnitude, "fold": terms.larger},
+    -np.inf: {"term": terms.magnitude, "fold": terms.smaller, "initial": np.inf},
+    0: {"term": terms.nonzero},
+    1: {"term": terms.magnitude},
+    2: {"term": terms.square, "finish": reductions.root},
+}
 
 
 def norm_axis(flat: DeviceRow, outer: int, length: int, inner: int, order: float, dtype: np.dtype) -> DeviceRow:
     """The norm of this order and dtype of the vectors along the middle axis."""
-    sizes, out = (outer, length, inner), empty_row(outer * inner, dtype, flat.device)
-    if order in (np.inf, -np.inf):
-        fold = terms.larger if order > 0 else terms.smaller
-        return _fold(flat, sizes, out, dtype, np.inf if order < 0 else 0, terms.magnitude, fold)
-    if order == 0:
-        return _fold(flat, sizes, out, dtype, 0, terms.nonzero, terms.fold)
-    if order == 1:
-        return _fold(flat, sizes, out, dtype, 0, terms.magnitude, terms.fold)
-    if order == 2:
-        return _fold(flat, sizes, out, dtype, 0, terms.square, terms.fold, finish=reductions.root)
-    return _fold(
-        flat, sizes, out, dtype, 0, terms.power, terms.fold, finish=reductions.to_the_power, number=order,
-        divisor=1 / order,
-    )
+    how = _NORMS.get(order)
+    if how is None:
+        how = {"term": terms.power, "finish": reductions.to_the_power, "number": order, "divisor": 1 / order}
+    return _fold(flat, (outer, length, inner), empty_row(outer * inner, dtype, flat.device), **how)
 
 
 def extreme_axis(
