@@ -30,13 +30,11 @@ TILE, TILE_SQUARED = 64, 4096
 HEADER, ENTRIES = 6, 4
 
 
-def _start(plan, array, head):
-    """The offset of the first element of a head."""
-    return (
-        plan[HEADER + array * ENTRIES]
-        + head // plan[1] * plan[HEADER + array * ENTRIES + 1]
-        + head % plan[1] * plan[HEADER + array * ENTRIES + 2]
-    )
+def _heads_starts(plan, arrays, head, starts):
+    """``starts`` gets the offset of the first element of a head in each of so many arrays."""
+    for array in range(arrays):
+        entry = HEADER + array * ENTRIES
+        starts[array] = plan[entry] + head // plan[1] * plan[entry + 1] + head % plan[1] * plan[entry + 2]
 
 
 def _step(plan, array):
@@ -64,8 +62,10 @@ def attention(address: Blas, plan, q, k, v, out: Out, lse: Out, scale):
         first = piece % blocks * TILE
         rows = min(TILE, queries - first)
         seen = min(keys, first + rows) if plan[5] else keys
-        q_start = _start(plan, 0, head) + first * _step(plan, 0)
-        out_start = _start(plan, 3, head) + first * _step(plan, 3)
+        starts = local_array(4, np.int64)
+        _heads_starts(plan, 4, head, starts)
+        q_start = starts[0] + first * _step(plan, 0)
+        out_start = starts[3] + first * _step(plan, 3)
         scores = local_array(TILE_SQUARED, T)
         tops = local_array(TILE, T)
         sums = local_array(TILE, T)
@@ -73,8 +73,8 @@ def attention(address: Blas, plan, q, k, v, out: Out, lse: Out, scale):
         sums[:] = T(0)
         for begin in range(0, seen, TILE):
             columns = min(TILE, seen - begin)
-            k_start = _start(plan, 1, head) + begin * _step(plan, 1)
-            v_start = _start(plan, 2, head) + begin * _step(plan, 2)
+            k_start = starts[1] + begin * _step(plan, 1)
+            v_start = starts[2] + begin * _step(plan, 2)
             gemm(
                 address, rows, columns, width, q, q_start, _step(plan, 0), 0, k, k_start, _step(plan, 1), 1,
                 0, scores, 0, TILE,
@@ -118,25 +118,27 @@ def attention_backward(address: Blas, plan, q, k, v, out, grad, grad_q: Out, gra
     """The gradients for queries, keys and values, from that of the result, ``grad``."""
     queries, keys, width = plan[2], plan[3], plan[4]
     for head in prange(plan[0] * plan[1]):
+        starts = local_array(8, np.int64)
+        _heads_starts(plan, 8, head, starts)
         weights = local_array(TILE_SQUARED, T)
         slopes = local_array(TILE_SQUARED, T)
         means = local_array(TILE, T)
         lanes = local_array(32, T)
         for row in range(keys):
-            k_offset = np.uint64(_start(plan, 6, head) + row * _step(plan, 6))
-            v_offset = np.uint64(_start(plan, 7, head) + row * _step(plan, 7))
+            k_offset = np.uint64(starts[6] + row * _step(plan, 6))
+            v_offset = np.uint64(starts[7] + row * _step(plan, 7))
             for j in range(width):
                 grad_k[k_offset + np.uint64(j)] = T(0)
                 grad_v[v_offset + np.uint64(j)] = T(0)
         for first in range(0, queries, TILE):
             rows = min(TILE, queries - first)
             seen = min(keys, first + rows) if plan[5] else keys
-            q_start = _start(plan, 0, head) + first * _step(plan, 0)
-            grad_start = _start(plan, 4, head) + first * _step(plan, 4)
-            grad_q_start = _start(plan, 5, head) + first * _step(plan, 5)
+            q_start = starts[0] + first * _step(plan, 0)
+            grad_start = starts[4] + first * _step(plan, 4)
+            grad_q_start = starts[5] + first * _step(plan, 5)
             for row in range(rows):
                 # What softmax's gradient takes off each slope: the mean of the slopes, which is grad times out.
-                offset = np.uint64(_start(plan, 3, head) + (first + row) * _step(plan, 3))
+                offset = np.uint64(starts[3] + (first + row) * _step(plan, 3))
                 grad_offset = np.uint64(grad_start + row * _step(plan, 4))
                 lanes[:] = T(0)
                 for i in range(0, width // 32 * 32, 32):
@@ -149,10 +151,10 @@ def attention_backward(address: Blas, plan, q, k, v, out, grad, grad_q: Out, gra
                 means[row] = mean
             for begin in range(0, seen, TILE):
                 columns = min(TILE, seen - begin)
-                k_start = _start(plan, 1, head) + begin * _step(plan, 1)
-                v_start = _start(plan, 2, head) + begin * _step(plan, 2)
-                grad_k_start = _start(plan, 6, head) + begin * _step(plan, 6)
-                grad_v_start = _start(plan, 7, head) + begin * _step(plan, 7)
+                k_start = starts[1] + begin * _step(plan, 1)
+                v_start = starts[2] + begin * _step(plan, 2)
+                grad_k_start = starts[6] + begin * _step(plan, 6)
+                grad_v_start = starts[7] + begin * _step(plan, 7)
                 gemm(
                     address, rows, columns, width, q, q_start, _step(plan, 0), 0, k, k_start, _step(plan, 1), 1,
                     0, weights, 0, TILE,

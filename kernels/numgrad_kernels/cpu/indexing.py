@@ -104,12 +104,6 @@ def _copy(values, out):
         out[i] = values[i]
 
 
-def _add(values, out):
-    """One row added to another."""
-    for i in range(out.size):
-        out[i] = T(out[i] + values[i])
-
-
 @reaches(lambda given: given.outer * given.indices.size * given.inner)
 def take_rows(
     x, start, outer_step, indices, index_step, low, size, inner_step, outer, inner, chunk, out: Out, wrong: Out
@@ -145,9 +139,10 @@ def take_rows(
 @reaches(lambda given: given.outer * given.indices.size * given.inner)
 def put_rows(
     values, value_outer, value_step, value_inner, start, outer_step, indices, index_step, low, size, inner_step, outer,
-    inner, chunk, columns, accumulate, out: InOut, wrong: Out
+    inner, chunk, columns, out: InOut, wrong: Out
 ):  # fmt: skip
-    """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at index number ``j``, or adds it."""
+    """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at index number ``j``, as ``put``
+    says."""
     for piece in prange((indices.size + PIECE - 1) // PIECE):
         if _any_outside(indices[piece * PIECE : (piece + 1) * PIECE], low, size):
             wrong[0] = True
@@ -163,7 +158,7 @@ def put_rows(
         last = min(count, first + chunk)
         if inner == 1:
             source = o * value_outer + first * value_step
-            if not _put(values, source, value_step, base, indices[first:last], index_step, size, accumulate, out):
+            if not _put_each(values, source, value_step, base, indices[first:last], index_step, size, out):
                 wrong[0] = True
             continue
         for j in range(first, last):
@@ -175,19 +170,29 @@ def put_rows(
             target = base + index * index_step
             source = o * value_outer + j * value_step
             if inner_step == 1 and value_inner == 1:
-                if accumulate:
-                    _add(values[source + left : source + right], out[target + left : target + right])
-                else:
-                    _copy(values[source + left : source + right], out[target + left : target + right])
-            elif accumulate:
-                for c in range(left, right):
-                    out[target + c * inner_step] = T(out[target + c * inner_step] + values[source + c * value_inner])
+                _put_row(values[source + left : source + right], out[target + left : target + right])
             else:
                 for c in range(left, right):
-                    out[target + c * inner_step] = values[source + c * value_inner]
+                    out[target + c * inner_step] = put(out[target + c * inner_step], values[source + c * value_inner])
 
 
-def _put(values, source, value_step, base, indices, step, size, accumulate, out):
+def put(present, value):
+    """What an element becomes: the value."""
+    return T(value)
+
+
+def add(present, value):
+    """Instead of ``put``: the sum."""
+    return T(present + value)
+
+
+def _put_row(values, out):
+    """One row into another: a loop that vectorises."""
+    for i in range(out.size):
+        out[i] = put(out[i], values[i])
+
+
+def _put_each(values, source, value_step, base, indices, step, size, out):
     """Whether all indices were inside."""
     good = True
     for i in range(indices.size):
@@ -196,7 +201,7 @@ def _put(values, source, value_step, base, indices, step, size, accumulate, out)
         if _inside(index, size):
             target = np.uint64(base + index * step)
             value = values[source + i * value_step]
-            out[target] = T(out[target] + value) if accumulate else T(value)
+            out[target] = put(out[target], value)
         else:
             good = False
     return good

@@ -18,6 +18,9 @@ T = np.float32
 #: Targets whose losses are summed in one piece.
 PIECE = 1024
 
+#: Losses and weights of a piece.
+BOTH = 2 * PIECE
+
 #: Elements that are overwritten with zeros before those at the targets among them are set.
 ELEMENTS = 4096
 
@@ -40,19 +43,18 @@ def negative_likelihood(
     for piece in prange(wrong.size):
         first = piece * PIECE
         count = min(PIECE, target.size - first)
-        values = local_array(PIECE, T)
-        weights = local_array(PIECE, T)
+        values = local_array(BOTH, T)  # the losses, and then the weights
         wrong[piece] = -1
         base = first // inner * classes * inner  # where the classes of the target begin, and the target's column
         column = first % inner
         for j in range(count):
             index = target[first + j]
             values[j] = T(0)
-            weights[j] = T(0)
+            values[PIECE + j] = T(0)
             if index != ignored:
                 if _is_class(index, classes):
-                    weights[j] = weight[index] if weight.size else T(1)
-                    values[j] = -x[np.uint64(base + index * inner + column)] * weights[j]
+                    values[PIECE + j] = weight[index] if weight.size else T(1)
+                    values[j] = -x[np.uint64(base + index * inner + column)] * values[PIECE + j]
                 elif wrong[piece] < 0:
                     wrong[piece] = first + j
             column += 1
@@ -62,15 +64,16 @@ def negative_likelihood(
         if losses.size:
             for j in range(count):
                 losses[first + j] = values[j]
-        parts[piece] = total(values, np.uint64(0), count)
-        parts[wrong.size + piece] = total(weights, np.uint64(0), count)
+        for which in range(2):
+            parts[which * wrong.size + piece] = total(values, np.uint64(which * PIECE), count)
     pieces = wrong.size
     for later in range(1, pieces):
         if wrong[0] < 0:
             wrong[0] = wrong[later]
-    loss = total(parts, np.uint64(0), pieces)
-    total_weight[0] = total(parts, np.uint64(pieces), pieces)
-    out[0] = loss / total_weight[0] if mean else loss
+    for half in range(2):
+        parts[half * pieces] = total(parts, np.uint64(half * pieces), pieces)
+    total_weight[0] = parts[pieces]
+    out[0] = parts[0] / total_weight[0] if mean else parts[0]
 
 
 def put_negative(grad, classes, inner, target, weight, ignored, divisor, out: Out, wrong: Out):

@@ -9,9 +9,9 @@ import numpy as np
 from numba import prange
 
 from ..facts import Out
-from ..local import local_array
+from ..local import local_array, tree_total
 from ..scalar import sqrt
-from .segments import LEAF, lanes_total, products, short_total, total
+from .segments import LEAF, products, short_total, total
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -46,32 +46,28 @@ def _projections(grad, weight, x, mean, start, length):
     else:
         first = local_array(64, T)
         second = local_array(64, T)
-        for j in range(64):
-            first[j] = T(0)
-            second[j] = T(0)
-        for i in range(0, length - 63, 64):
-            offset = start + np.uint64(i)
+        for begin in range(0, length, LEAF):
             for j in range(64):
-                value = grad[offset + np.uint64(j)] * weight[np.uint64(i) + np.uint64(j)]
-                first[j] += value
-                second[j] += value * (x[offset + np.uint64(j)] - mean)
-            if i % LEAF == LEAF - 64:
-                shift += lanes_total(first)
-                slope += lanes_total(second)
+                first[j] = T(0)
+                second[j] = T(0)
+            stop = min(begin + LEAF, length)
+            for i in range(begin, stop - 63, 64):
+                offset = start + np.uint64(i)
                 for j in range(64):
-                    first[j] = T(0)
-                    second[j] = T(0)
-        counted = 64 - length % 64  # of the last 64 elements
-        if counted < 64:
-            base = np.uint64(length - 64)
-            offset = start + base
-            for j in range(64):
-                value = grad[offset + np.uint64(j)] * weight[base + np.uint64(j)]
-                value = value if j >= counted else T(0)
-                first[j] += value
-                second[j] += value * (x[offset + np.uint64(j)] - mean)
-        shift += lanes_total(first)
-        slope += lanes_total(second)
+                    value = grad[offset + np.uint64(j)] * weight[np.uint64(i) + np.uint64(j)]
+                    first[j] += value
+                    second[j] += value * (x[offset + np.uint64(j)] - mean)
+            counted = 64 - (stop - begin) % 64  # of the last 64 elements
+            if counted < 64:
+                base = np.uint64(stop - 64)
+                offset = start + base
+                for j in range(64):
+                    value = grad[offset + np.uint64(j)] * weight[base + np.uint64(j)]
+                    value = value if j >= counted else T(0)
+                    first[j] += value
+                    second[j] += value * (x[offset + np.uint64(j)] - mean)
+            shift += tree_total(first, 64)
+            slope += tree_total(second, 64)
     return shift, slope
 
 

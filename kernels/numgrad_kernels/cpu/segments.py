@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..local import local_array
+from ..local import local_array, tree_largest, tree_total
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -37,23 +37,8 @@ def largest(x, start, length):
             for j in range(64):
                 value = x[offset + np.uint64(j)]
                 lanes[j] = value if value > lanes[j] else lanes[j]
-        width = 32
-        while width:
-            for j in range(width):
-                lanes[j] = lanes[j + width] if lanes[j + width] > lanes[j] else lanes[j]
-            width //= 2
-        best = lanes[0]
+        best = tree_largest(lanes, 64)
     return best
-
-
-def lanes_total(lanes):
-    """The sum of 64 accumulators."""
-    width = 32
-    while width:
-        for j in range(width):
-            lanes[j] += lanes[j + width]
-        width //= 2
-    return lanes[0]
 
 
 def short_total(x, start, length):
@@ -74,23 +59,22 @@ def long_total(term, x, a, y, b, start, length):
     """The sum of ``term(x, a, y, b, offset)`` over the offsets of a segment of 64 or more elements."""
     result = T(0)
     lanes = local_array(64, T)
-    for j in range(64):
-        lanes[j] = T(0)
-    for i in range(0, length - 63, 64):
-        offset = start + np.uint64(i)
+    for first in range(0, length, LEAF):
         for j in range(64):
-            lanes[j] += term(x, a, y, b, offset + np.uint64(j))
-        if i % LEAF == LEAF - 64:
-            result += lanes_total(lanes)
+            lanes[j] = T(0)
+        stop = min(first + LEAF, length)
+        for i in range(first, stop - 63, 64):
+            offset = start + np.uint64(i)
             for j in range(64):
-                lanes[j] = T(0)
-    counted = 64 - length % 64  # of the last 64 elements
-    if counted < 64:
-        offset = start + np.uint64(length - 64)
-        for j in range(64):
-            value = term(x, a, y, b, offset + np.uint64(j))
-            lanes[j] += value if j >= counted else T(0)
-    return result + lanes_total(lanes)
+                lanes[j] += term(x, a, y, b, offset + np.uint64(j))
+        counted = 64 - (stop - first) % 64  # of the last 64 elements
+        if counted < 64:
+            offset = start + np.uint64(stop - 64)
+            for j in range(64):
+                value = term(x, a, y, b, offset + np.uint64(j))
+                lanes[j] += value if j >= counted else T(0)
+        result += tree_total(lanes, 64)
+    return result
 
 
 def _element(x, a, y, b, offset):

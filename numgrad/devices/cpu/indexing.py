@@ -262,8 +262,9 @@ def row_putter(
     total = outer * count * inner
     chunk, columns = (_chunk(inner), inner) if distinct else (max(count, 1), _columns(inner, dtype.itemsize))
     shared = distinct or columns < inner or outer > 1  # among threads
-    signature = (dtype, *[int] * 5, INT64, *[int] * 8, bool, dtype, _BOOL)
-    kernel = kernel_for(indexing.put_rows, dtype, signature, total if shared else 0)
+    signature = (dtype, *[int] * 5, INT64, *[int] * 8, dtype, _BOOL)
+    parts = {"put": indexing.add} if accumulate else {}
+    kernel = kernel_for(indexing.put_rows, dtype, signature, total if shared else 0, **parts)
 
     def put(values: np.ndarray, storage: np.ndarray, start: int, indices: np.ndarray) -> None:
         if not total:
@@ -272,7 +273,7 @@ def row_putter(
         report = _report.one
         kernel().entry(
             values, *value_steps, start, outer_step, indices, step, low, size, inner_step, outer, inner, chunk, columns,
-            accumulate, storage, report,
+            storage, report,
         )
         if report.item():
             check_report(report, indices, low, size)
