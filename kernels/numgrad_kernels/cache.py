@@ -8,6 +8,7 @@ holds of the directory.  Systems without such owners (Windows) guard the user's 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import stat
@@ -26,6 +27,23 @@ _READ = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NONBLOCK", "O_NOF
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 _reported: set[Path] = set()
+
+#: Modules of this package that take part in compiling every kernel.
+COMPILER = ("instructions", "libm", "overloads", "parallel", "passes", "store")
+
+#: Those that kernels import, with what these are made of besides.
+IMPORTED = {
+    "scalar": (
+        "angles", "circular", "complexes", "polynomials", "polynomials32", "remainders", "scalar",
+    ),
+    "circular": ("angles", "circular", "complexes", "polynomials", "polynomials32"),
+    "remainders": ("remainders",),
+    "local": ("local",),
+    "foreign": ("foreign",),
+}  # fmt: skip
+
+#: Those of which nothing but texts depends, which digests cover by themselves.
+WRITING = ("cache", "facts", "inline", "pointwise", "source", "updates")
 
 
 def cache_directory(system: str = sys.platform, variables: Mapping[str, str] = os.environ) -> Path:
@@ -57,6 +75,21 @@ def load(name: str, digest: str) -> bytes | None:
     if content is None or content != sealed(content[32:], digest):
         return None
     return content[32:]
+
+
+def sources(text: str) -> str:
+    """A digest of what compiles the kernel of this text and of all that it imports of this package.
+
+    What concerns other kernels, or writes such texts, leaves it as it is: a new version of numgrad compiles again what
+    has changed in it.
+    """
+    modules = {module for name, made_of in IMPORTED.items() if f"{__package__}.{name} " in text for module in made_of}
+    return "".join(map(_file_digest, (*COMPILER, *sorted(modules))))
+
+
+@functools.cache
+def _file_digest(module: str) -> str:
+    return hashlib.sha256(Path(__file__).with_name(f"{module}.py").read_bytes()).hexdigest()
 
 
 def sealed(payload: bytes, digest: str) -> bytes:

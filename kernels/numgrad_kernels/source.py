@@ -19,14 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from . import local, scalar
+from . import cache, local, scalar
 from .inline import syntax_tree
 
 #: Modules whose functions are imported by the text, not pasted into it.
-_IMPORTED = tuple(
-    f"numgrad_kernels.{name}"
-    for name in ("scalar", "circular", "remainders", "local", "foreign", "cuda.language")
-)
+_IMPORTED = (*[f"{__package__}.{name}" for name in cache.IMPORTED], f"{__package__}.cuda.language")
 
 
 def module_text(

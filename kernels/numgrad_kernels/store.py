@@ -26,7 +26,6 @@ import threading
 import time
 import types as python_types
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import llvmlite
@@ -138,21 +137,18 @@ def compiled_kernels() -> list[Kernel]:
 
 
 def _digest(name: str, text: str, arguments: tuple[types.Type, ...], parallel: bool) -> str:
-    parts = (_environment(), name, text, repr(arguments), str(parallel))
+    parts = (_environment(), cache.sources(text), name, text, repr(arguments), str(parallel))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
 @functools.cache
 def _environment() -> str:
-    """What machine code depends on besides its own text."""
+    """What machine code depends on besides the sources of its kernel."""
     codegen = _target().codegen()
-    sources = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        sources.update(file.read_bytes())
     return repr((
         sys.version_info[:3], platform.machine(), numba.__version__, llvmlite.__version__,
         codegen.magic_tuple(), libm.fingerprint(), sorted(map(repr, OPTIONS.items())),
-        compiler_settings(_NO_MATTER_FOR_CPU), sources.hexdigest(),
+        compiler_settings(_NO_MATTER_FOR_CPU),
     ))
 
 

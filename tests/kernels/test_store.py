@@ -1,5 +1,6 @@
 """The kernel store in one process: what a kernel's file depends on, and what is done when files go wrong."""
 
+import ast
 import errno
 import io
 import os
@@ -8,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -176,6 +178,37 @@ def test_what_does_not_change_the_code_is_not_asked(cache, monkeypatch, name):
         after = store._digest("axpy", TEXT, (FLOATS,) * 3, False)
     store._environment.cache_clear()
     assert after == before
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"), [("polynomials", True), ("passes", True), ("local", False), ("pointwise", False)]
+)
+def test_a_source_changes_the_kernels_that_it_is_part_of(monkeypatch, name, changes):
+    def digest():
+        return store._digest("axpy", f"from numgrad_kernels.scalar import exp{TEXT}", (FLOATS,) * 3, False)
+
+    before, file_digest = digest(), files._file_digest
+    monkeypatch.setattr(files, "_file_digest", lambda module: file_digest(module) + "changed" * (module == name))
+    assert (digest() != before) is changes
+
+
+def test_the_sources_of_kernels_are_listed_completely():
+    """By hand, so that digests take no time: held against what the modules import."""
+    paths = {path.stem: path for path in Path(store.__file__).parent.glob("*.py") if path.stem != "__init__"}
+    listed = {module for modules in files.IMPORTED.values() for module in modules}
+    assert sorted(paths) == sorted([*files.COMPILER, *listed, *files.WRITING])
+    for name, modules in files.IMPORTED.items():
+        found, waiting = set(), [name]
+        while waiting:
+            found.add(module := waiting.pop())
+            waiting += imported(paths[module]) - found
+        assert found - set(files.COMPILER) == set(modules)
+
+
+def imported(path):
+    """The modules of the package that one of them imports, outside of functions."""
+    found = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ImportFrom) and node.level]
+    return {name for node in found for name in ([node.module] if node.module else [alias.name for alias in node.names])}
 
 
 # -- files that went wrong --------------------------------------------------------------------------------------------

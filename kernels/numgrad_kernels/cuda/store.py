@@ -45,7 +45,8 @@ def machine_code(name: str, text: str, arguments: Sequence[Any], capability: tup
 
 
 def _digest(name: str, text: str, arguments: Sequence[Any], target: tuple[int, int], linked: bool) -> str:
-    parts = (_environment(), name, text, repr(tuple(arguments)), repr(target), repr(linked and _linker()))
+    own = cache.sources(text), name, text, repr(tuple(arguments))
+    parts = (_environment(), *own, repr(target), repr(linked and _linker()))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
@@ -54,7 +55,7 @@ def _environment() -> str:
     """What the code depends on besides the kernel's own text: compilers, and how we use them."""
     here = Path(__file__).parent
     sources = hashlib.sha256()
-    for file in (*sorted(here.parent.glob("*.py")), here / "adapter.py", here / "language.py", Path(__file__)):
+    for file in (here / "adapter.py", here / "language.py", Path(__file__)):
         sources.update(file.read_bytes())
     return f"{adapter.compilers()} {sources.hexdigest()}"
 
