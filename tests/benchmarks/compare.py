@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import gpu
+from first import compare_first_runs
 from growth import compare_growth, plot
 from parts import PARTS
-from start import compare_starts
 from timing import Part, best_times, by_events, geometric_mean, use_device
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    every = [*PARTS, "growth", "start"]
+    every = [*PARTS, "growth", "first"]
     parser.add_argument("parts", nargs="*", help=f"any of: {', '.join(every)} (default: all)")
     parser.add_argument("--only", default="", help="only cases whose name contains this")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="threads for both libraries")
@@ -98,10 +98,10 @@ def on_cpu(names: list[str], options: Any, modules: list[Any]) -> dict[str, Any]
     """Time these parts and print their tables."""
     results: dict[str, Any] = {}
     for name in names:
-        if name in ("start", "growth") and len(modules) == 1:
+        if name in ("first", "growth") and len(modules) == 1:
             print(f"\nThe part '{name}' needs PyTorch.")
-        elif name == "start":
-            results[name] = compare_starts()
+        elif name == "first":
+            results[name] = compare_first_runs()
         elif name == "growth":
             results[name] = compare_growth(options.rounds)
             if options.plot:
