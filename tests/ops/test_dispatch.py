@@ -179,6 +179,18 @@ def test_what_is_accepted_does_not_depend_on_earlier_calls():
             numgrad.chunk(x, 1.0)
 
 
+def test_a_call_in_place_of_too_few_or_too_many_operands_is_none_of_the_calls_before():
+    x, y = numgrad.ones(2, 2), numgrad.ones(2, 2)
+    for _ in range(2):
+        numgrad.add(x, y)
+        numgrad.zeros(2, 2).add_(2.0)
+        numgrad.zeros(2, 2).add_(y, alpha=2.0)
+    for operands, numbers in (((), {}), ((), {"alpha": 2.0}), ((y, 2.0), {})):
+        with pytest.raises(TypeError, match=rf"add_\(\) takes 1 arguments \({len(operands)} given\)"):
+            x.add_(*operands, **numbers)
+    assert x._version == 0
+
+
 def test_a_view_made_with_tensors_for_bounds_stays_where_it_was():
     base, first, last = numgrad.zeros(5), numgrad.tensor(0), numgrad.tensor(2)
     view = base[first:last]

@@ -163,7 +163,7 @@ def _general(op: Any) -> Callable[..., Tensor]:
             given = [numbers.get(name, default) for name, default in defaults] if numbers else ()
             for value in given:
                 key.append((value.__class__, value) if value in baked else value.__class__)
-            entry = recent[*key, layout]
+            entry = recent[*key, layout] if len(operands) == count else None  # else the key may be of other calls
             if numbers:
                 if not numbers.keys() <= statics.keys():
                     entry = None
