@@ -788,10 +788,10 @@ class Methods:
         """The tensor as torch.int32."""
 
     def is_conj(self, **keywords: Any) -> _bool:
-        """False: conjugates and negatives are computed at once, not when they are read."""
+        """False: conjugates are computed at once, not when they are read."""
 
     def is_neg(self, **keywords: Any) -> _bool:
-        """False: conjugates and negatives are computed at once, not when they are read."""
+        """False: what is negated is computed at once, not when it is read."""
 
     def is_nonzero(self, **keywords: Any) -> _bool:
         """Whether the one element is not zero."""
@@ -1179,10 +1179,10 @@ class Methods:
         """``resize_`` to the shape of another tensor."""
 
     def resolve_conj(self, **keywords: Any) -> Tensor:
-        """The tensor itself: conjugates and negatives are computed at once, not when they are read."""
+        """The tensor itself: conjugates are computed at once, not when they are read."""
 
     def resolve_neg(self, **keywords: Any) -> Tensor:
-        """The tensor itself: conjugates and negatives are computed at once, not when they are read."""
+        """The tensor itself: what is negated is computed at once, not when it is read."""
 
     def roll(self, shifts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
         """The elements moved on by ``shifts`` positions along ``dims``, those at the end to the front."""
@@ -2302,7 +2302,7 @@ def is_complex(input: Tensor, **keywords: Any) -> _bool:
 
 
 def is_conj(input: Tensor, **keywords: Any) -> _bool:
-    """False: conjugates and negatives are computed at once, not when they are read."""
+    """False: conjugates are computed at once, not when they are read."""
 
 
 def is_floating_point(input: Tensor, **keywords: Any) -> _bool:
@@ -2314,7 +2314,7 @@ def is_inference(input: Tensor, **keywords: Any) -> _bool:
 
 
 def is_neg(input: Tensor, **keywords: Any) -> _bool:
-    """False: conjugates and negatives are computed at once, not when they are read."""
+    """False: what is negated is computed at once, not when it is read."""
 
 
 def is_nonzero(input: Tensor, **keywords: Any) -> _bool:
@@ -2776,11 +2776,11 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = ..., **keywords: Any) -> Te
 
 
 def resolve_conj(input: Tensor, **keywords: Any) -> Tensor:
-    """The tensor itself: conjugates and negatives are computed at once, not when they are read."""
+    """The tensor itself: conjugates are computed at once, not when they are read."""
 
 
 def resolve_neg(input: Tensor, **keywords: Any) -> Tensor:
-    """The tensor itself: conjugates and negatives are computed at once, not when they are read."""
+    """The tensor itself: what is negated is computed at once, not when it is read."""
 
 
 def result_type(tensor1: Tensor | _complex, tensor2: Tensor | _complex, **keywords: Any) -> _dtype:

@@ -244,4 +244,5 @@ def test_conjugates_and_negatives_are_computed_at_once():
             assert not module.is_neg(value)
             assert module.resolve_conj(value) is value
             assert module.resolve_neg(value) is value
+            assert [module.is_neg.__name__, module.resolve_neg.__name__] == ["is_neg", "resolve_neg"]
     assert grad(z.conj().imag.resolve_neg().resolve_conj().sum(), z)[0].tolist() == [-1j]

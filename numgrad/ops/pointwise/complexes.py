@@ -244,15 +244,27 @@ def isreal(input: Tensor) -> Tensor:
     return eq(imag(input), 0) if input.is_complex() else eq(input, input) | ne(input, input)
 
 
-@public(names=["resolve_neg"])
+@public
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugates and negatives are computed at once, not when they are read."""
+    """The tensor itself: conjugates are computed at once, not when they are read."""
     return input
 
 
-@public(names=["is_neg"])
+@public
 def is_conj(input: Tensor) -> bool:
-    """False: conjugates and negatives are computed at once, not when they are read."""
+    """False: conjugates are computed at once, not when they are read."""
+    return False
+
+
+@public
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: what is negated is computed at once, not when it is read."""
+    return input
+
+
+@public
+def is_neg(input: Tensor) -> bool:
+    """False: what is negated is computed at once, not when it is read."""
     return False
 
 
