@@ -23,9 +23,12 @@ import nbformat
 import pytest
 from notebooks.execute import ROOT
 
-from numgrad.viz.rendering.style import LIGHT_UP
+from numgrad.viz.rendering.style import STYLES
 
 NOTEBOOK = ROOT / "notebooks" / "2_the_graph.ipynb"
+
+#: The colour of a box that is lit; those that backward has come by have the same frame.
+LIT = STYLES["lit"].fill
 
 INSTALL = """
 The browser test needs JupyterLab, playwright and a Chromium browser:
@@ -165,7 +168,7 @@ def test_a_notebook_runs_draws_and_steps_through_backward(lab, page):
     assert nodes == ["AddBackward0", "MulBackward0", "MulBackward0", "PowBackward0", "x", "y", "z"]
 
     player = cell(page, "steps").locator(".jp-OutputArea")
-    lit = player.locator(f'g.node:has(rect[stroke="{LIGHT_UP}"]) title')
+    lit = player.locator(f'g.node:has(rect[fill="{LIT}"]) title')
 
     def wait_for_step(title, node):
         wait_until(lambda: lit.all_text_contents() == [node], SOON, f"{node} is not lit")
