@@ -42,8 +42,8 @@ IMPORTED = {
     "foreign": ("foreign",),
 }  # fmt: skip
 
-#: Those of which nothing but texts depends, which digests cover by themselves.
-WRITING = ("cache", "facts", "inline", "pointwise", "source", "updates")
+#: Those on which no machine code depends but by the kernels' texts, which digests cover by themselves.
+WRITING = ("cache", "facts", "inline", "pointwise", "progress", "source", "updates")
 
 
 def cache_directory(system: str = sys.platform, variables: Mapping[str, str] = os.environ) -> Path:

@@ -32,7 +32,7 @@ import llvmlite
 import numba
 from numba.core import types
 
-from . import cache, libm, overloads
+from . import cache, libm, overloads, progress
 from .facts import Facts
 
 #: Every kernel is compiled so: IEEE results (division by zero gives infinity, NaN is never assumed away), except
@@ -186,7 +186,8 @@ def _load_or_compile(
         compiled = CompileResult._rebuild(_target(), *pickle.loads(payload))
         return Kernel(name, text, arguments, parallel, facts, compiled, "loaded", time.perf_counter() - start)
     source = cache.cache_directory() / f"{stem}.py"
-    compiled = _compile(module, str(source), text, arguments, parallel)
+    with progress.compiling(name):
+        compiled = _compile(module, str(source), text, arguments, parallel)
     seconds = time.perf_counter() - start
     cache.save(source.name, text.encode())
     cache.save(f"{stem}.bin", cache.sealed(dumps(compiled._reduce()), digest))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import cache
+from .. import cache, progress
 from . import adapter
 
 
@@ -36,7 +36,8 @@ def machine_code(name: str, text: str, arguments: Sequence[Any], capability: tup
     file = f"{name}_{digest}.gpu"
     payload = cache.load(file, digest)
     if payload is None:
-        ptx = adapter.compile_ptx(name, text, arguments, target)
+        with progress.compiling(name):
+            ptx = adapter.compile_ptx(name, text, arguments, target)
         made = _linked(name, ptx.encode(), target) if linked else None
         payload = adapter.entry_name(ptx).encode() + b"\0" + (made or ptx.encode() + b"\0")
         cache.save(file, cache.sealed(payload, digest))
