@@ -41,6 +41,11 @@ def test_events_may_be_summed_by_shapes_and_stacks():
     assert [(average.stack, average.count) for average in by_stack] == [(["f"], 2), (["g"], 1)]
 
 
+def test_what_events_sum_up_is_told_by_its_docstring():
+    for name in ("cpu_time", "device_time", "compile_time_total", "device_time_total", "cpu_memory_usage"):
+        assert getattr(FunctionEvent, name).__doc__
+
+
 def test_sums_take_events_of_one_name():
     average = FunctionEventAvg().add(made(1, "a", 0, 2))
     average += made(2, "a", 3, 7)

@@ -60,11 +60,12 @@ def _with_children(own: str) -> property:
     def total(event: FunctionEvent) -> Any:
         return getattr(event, own) + sum(map(total, event.cpu_children))
 
-    return property(total)
+    return property(total, doc=f"The sum of ``{own}`` over the event and all that is nested in it.")
 
 
 def _for_one_call(total: str) -> property:
-    return property(lambda event: getattr(event, total) / event.count if event.count else 0.0)
+    doc = f"``{total}`` divided by the number of calls."
+    return property(lambda event: getattr(event, total) / event.count if event.count else 0.0, doc=doc)
 
 
 class _Times:
