@@ -160,9 +160,10 @@ def _general(op: Any) -> Callable[..., Tensor]:
                 else:
                     key.append(value._layout)
                     needs = needs or value._requires_grad
-            given = [numbers.get(name, default) for name, default in defaults] if numbers else ()
-            for value in given:
-                key.append((value.__class__, value) if value in baked else value.__class__)
+            given: list[Any] = []
+            if numbers:
+                given = [numbers.get(name, default) for name, default in defaults]
+                key += [(value.__class__, value) if value in baked else value.__class__ for value in given]
             entry = recent[*key, layout] if len(operands) == count else None  # else the key may be of other calls
             if numbers:
                 if not numbers.keys() <= statics.keys():
