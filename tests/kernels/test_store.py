@@ -374,6 +374,7 @@ def interrupting(name):
         return hook(*arguments)
     setattr(CPUCodeLibrary, name, classmethod(interrupted))
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background begins without
 presses = {"_object_compiled_hook": 0, "_object_getbuffer_hook": 0}
 for name in presses: interrupting(name)
 
