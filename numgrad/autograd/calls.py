@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .grad_mode import LEVELS, TRANSFORMED, WATCHED, state
+from .grad_mode import LEVELS, TRANSFORMED, WATCHED, in_mode, state
 from .levels import level_of
 
 
@@ -53,11 +53,7 @@ def _done(call: Call) -> Any:
         return level.perform(call)
     if not call.closed:
         return call.run()
-    state.mode = mode & ~TRANSFORMED
-    try:
-        return call.run()
-    finally:
-        state.mode = mode
+    return in_mode(mode & ~TRANSFORMED, call.run)
 
 
 def _watched(call: Call) -> Any:
@@ -69,7 +65,8 @@ def _watched(call: Call) -> Any:
     try:
         for watcher in watchers:
             tokens.insert(0, (watcher, watcher.before(call)))
-        result = _unwatched(call) if call.closed and state.mode & LEVELS else _done(call)
+        # Watchers have nothing to do with what levels call.
+        result = in_mode(state.mode & ~WATCHED, _done, call) if call.closed and state.mode & LEVELS else _done(call)
         for watcher, token in tokens:
             watcher.after(call, token, result)
     except BaseException:
@@ -77,13 +74,3 @@ def _watched(call: Call) -> Any:
             watcher.failed(call, token)
         raise
     return result
-
-
-def _unwatched(call: Call) -> Any:
-    """Do the call, with watchers having nothing to do with what its levels call."""
-    mode = state.mode
-    state.mode = mode & ~WATCHED
-    try:
-        return _done(call)
-    finally:
-        state.mode = mode

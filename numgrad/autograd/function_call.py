@@ -16,7 +16,7 @@ from ..core.layout import Layout
 from .calls import Call, transformed
 from .checks import is_tensor
 from .function_node import BackwardCFunction
-from .grad_mode import switch_back, thread_state
+from .grad_mode import undisturbed
 from .levels import Level, check_tangent_shape, outside, set_tangent, tangent_of, with_duals
 from .locations import count_change
 from .node import MAYBE, NO_LAYOUT
@@ -223,11 +223,9 @@ class FunctionCall(Call):
             outputs = result if isinstance(result, tuple) else (result,)
             given = self._materialized(tangents) if context.materialize_grads else tangents
             context.saved_for_forward = self.saved
-            before = thread_state()
             try:
-                found = self.function.jvp(context, *given)
+                found = undisturbed(self.function.jvp, context, *given)
             finally:
-                switch_back(before)
                 context.__dict__.pop("saved_for_forward", None)
         found = found if isinstance(found, tuple) else (found,)
         for number, tangent in enumerate(found):

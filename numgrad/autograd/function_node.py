@@ -14,7 +14,7 @@ from weakref import proxy, ref
 from ..core.layout import Layout
 from .checks import is_tensor
 from .errors import freed_error
-from .grad_mode import GRAD, state, switch_back, thread_state
+from .grad_mode import GRAD, state, undisturbed
 from .locations import Location
 from .node import NO_LAYOUT, Edge, edge_of
 from .operations import operations
@@ -287,11 +287,7 @@ class BackwardCFunction(SavingNode):
             for g in gradients
             if g is not None and (g._shared is True or g._view is not None)
         ]
-        before = thread_state()
-        try:
-            results = self.function._run_backward(context, gradients)
-        finally:
-            switch_back(before)
+        results = undisturbed(self.function._run_backward, context, gradients)
         for given_shape, counter, version in lent:
             if counter[0] != version:
                 raise RuntimeError(

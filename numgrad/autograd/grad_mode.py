@@ -17,6 +17,7 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound="ModeDecorator")
+R = TypeVar("R")
 
 #: Bits of ``state.mode``.  An op call looks at the whole word once: beyond ORDINARY it goes the general way.
 GRAD = 1
@@ -140,6 +141,25 @@ def switch_back(before: dict[str, Any]) -> bool:
     return True
 
 
+def undisturbed(function: Callable[..., R], *args: Any) -> R:
+    """What a function of the user's returns; what it has switched in this thread and left so is undone."""
+    before = thread_state()
+    try:
+        return function(*args)
+    finally:
+        switch_back(before)
+
+
+def in_mode(mode: int, function: Callable[..., R], *args: Any) -> R:
+    """What a function returns that is called with this as the word of modes."""
+    before = state.mode
+    try:
+        state.mode = mode
+        return function(*args)
+    finally:
+        state.mode = before
+
+
 # -- context managers ----------------------------------------------------------------------------------------
 
 
@@ -151,8 +171,12 @@ class ModeDecorator:
     function only the call, which runs none of its code, would be in the mode: put a ``with`` inside instead.
     """
 
+    #: Those bits of ``state.mode`` that a call of what was decorated leaves as they were, even if Ctrl-C has come as
+    #: ``__exit__`` was called.
+    _bits = 0
+
     def __enter__(self) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not define __enter__")
+        """Nothing is left to do for a mode that is switched on as the object is made."""
 
     def __exit__(self, *exception: Any) -> None:
         raise NotImplementedError(f"{type(self).__name__} does not define __exit__")
@@ -177,12 +201,16 @@ class ModeDecorator:
         return self._wrap(orig_func)
 
     def _wrap(self, function: Any, updated: tuple[str, ...] = functools.WRAPPER_UPDATES) -> Any:
-        clone = self.clone
+        clone, bits = self.clone, self._bits
 
         @functools.wraps(function, updated=updated)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with clone():
-                return function(*args, **kwargs)
+            before = state.mode
+            try:
+                with clone():
+                    return function(*args, **kwargs)
+            finally:
+                state.mode = state.mode & ~bits | before & bits
 
         return wrapped
 
@@ -214,24 +242,9 @@ class ModeDecorator:
 
 
 class _GradModeDecorator(ModeDecorator):
-    """A mode of recording that may decorate.
+    """A mode of recording that may decorate."""
 
-    When a call of what it decorates ends, recording is as before, even if Ctrl-C has come as ``__exit__`` was called.
-    """
-
-    def _wrap(self, function: Any, updated: tuple[str, ...] = functools.WRAPPER_UPDATES) -> Any:
-        clone = self.clone
-
-        @functools.wraps(function, updated=updated)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            before = state.mode
-            try:
-                with clone():
-                    return function(*args, **kwargs)
-            finally:
-                state.mode = state.mode & ~(_RECORDING | INFERENCE) | before & (_RECORDING | INFERENCE)
-
-        return wrapped
+    _bits = _RECORDING | INFERENCE
 
 
 class _BareDecorator(_GradModeDecorator):
@@ -363,8 +376,7 @@ class inference_mode(_GradModeDecorator):  # noqa: N801 - PyTorch's name
         if self._before is None:
             return  # it was left already
         before, self._before = self._before
-        bits = _RECORDING | INFERENCE
-        state.mode = state.mode & ~bits | before & bits
+        state.mode = state.mode & ~self._bits | before & self._bits
         if self.mode and state.inference_entered:
             inference_blocks.pop()
             state.inference_entered -= 1
@@ -384,9 +396,6 @@ class _Flag(ModeDecorator):
         self._outside = getattr(state, self._flag)
         self.mode = mode
         setattr(state, self._flag, mode)
-
-    def __enter__(self) -> None:
-        pass
 
     def __exit__(self, *exception: Any) -> None:
         setattr(state, self._flag, self._outside)

@@ -89,9 +89,6 @@ class _unsafe_preserve_version_counter(ModeDecorator):  # noqa: N801 - PyTorch's
                 raise TypeError(f"expected a tensor or a tuple of tensors, but got {type(tensor).__name__}")
         self._versions = [tensor._version for tensor in self.tensors]
 
-    def __enter__(self) -> None:
-        pass
-
     def __exit__(self, *exception: Any) -> None:
         for tensor, version in zip(self.tensors, self._versions, strict=True):
             tensor._counter[0] = version

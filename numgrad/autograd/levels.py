@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
-from weakref import ref
+from weakref import WeakSet
 
 from .checks import is_tensor
-from .grad_mode import DUAL, INFERENCE, LEVELS, state
+from .grad_mode import DUAL, INFERENCE, LEVELS, in_mode, state
 
 
 class Level:
@@ -56,9 +56,11 @@ class Level:
 
 
 class _Duals(dict[Level, Any]):
-    """The tangents of a tensor, by level."""
+    """The tangents of a tensor, by level; sets of them go by identity."""
 
     __slots__ = ("__weakref__",)
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
 
 class Tangents(Level):
@@ -72,12 +74,7 @@ class Tangents(Level):
 
     def __init__(self) -> None:
         super().__init__()
-        self._given: dict[int, ref[_Duals]] = {}  # by identity: all that have tangents at this level
-
-    def note(self, duals: _Duals) -> None:
-        """Remember that these are given a tangent at this level."""
-        key, given = id(duals), self._given
-        given[key] = ref(duals, lambda _: given.pop(key, None))
+        self.given: WeakSet[_Duals] = WeakSet()  # all that have a tangent at this level
 
     def leave(self) -> None:
         super().leave()
@@ -90,12 +87,9 @@ class Tangents(Level):
 
     def forget(self) -> None:
         """Take their tangents at this level from all tensors that have one."""
-        noted = list(self._given.values())
-        self._given.clear()
-        for weak in noted:
-            duals = weak()
-            if duals is not None:
-                duals.pop(self, None)
+        for duals in self.given:
+            duals.pop(self, None)
+        self.given.clear()
 
     def concerns(self, tensor: Any) -> bool:
         return not state.mode & INFERENCE and tangent_of(tensor, self) is not None
@@ -119,12 +113,7 @@ class outside:  # noqa: N801 - a context manager
 
 def with_duals(run: Callable[..., Any], *args: Any) -> Any:
     """Call ``run``; results that are saved share the tangents that they are going to have."""
-    mode = state.mode
-    state.mode = mode | DUAL
-    try:
-        return run(*args)
-    finally:
-        state.mode = mode
+    return in_mode(state.mode | DUAL, run, *args)
 
 
 def enter(level: Level | None) -> None:
@@ -189,8 +178,7 @@ def tangents_of(tensor: Any) -> Iterator[tuple[Level, Any]]:
 def set_tangent(tensor: Any, level: Any, tangent: Any) -> None:
     """Give a tensor its tangent at a level of forward mode, which is of its shape and dtype."""
     duals = _duals_of(tensor)
-    if level not in duals:
-        level.note(duals)
+    level.given.add(duals)
     duals[level] = tangent
 
 

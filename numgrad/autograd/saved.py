@@ -14,7 +14,7 @@ from weakref import ref
 
 from .checks import is_tensor
 from .errors import freed_error, modified_error
-from .grad_mode import DUAL, LEVELS, SAVED_HOOKS, state, switch_back, thread_state, with_recording
+from .grad_mode import DUAL, LEVELS, SAVED_HOOKS, in_mode, state, undisturbed, with_recording
 from .levels import share_tangents
 from .locations import Location
 from .node import AccumulateGrad, Edge, Node, edge_of
@@ -134,14 +134,8 @@ class PackedTensor:
         self.tangents = getattr(tensor, "_duals", None)  # of which hooks know nothing
         self.histories = histories_of(tensor) if state.mode & LEVELS else ()
         version = tensor._counter[0]
-        before, mode = thread_state(), state.mode
-        unrecorded = with_recording(mode, False)
-        try:
-            state.mode = unrecorded
-            self.packed = pack_hook(tensor.detach() if detached else tensor)
-        finally:
-            state.mode = mode  # first, for Ctrl-C may come with any call
-            switch_back(before)
+        given = tensor.detach() if detached else tensor
+        self.packed = undisturbed(in_mode, with_recording(state.mode, False), pack_hook, given)
         if tensor._counter[0] != version:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
@@ -151,11 +145,7 @@ class PackedTensor:
 
     def tensor(self, node: Any) -> Any:
         """The tensor that the unpack hook returns, with the saved tensor's edge and tangents."""
-        before = thread_state()
-        try:
-            value = self.unpack_hook(self.packed)
-        finally:
-            switch_back(before)
+        value = undisturbed(self.unpack_hook, self.packed)
         if not is_tensor(value):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
