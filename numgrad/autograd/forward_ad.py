@@ -107,9 +107,6 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
-    for name, value in (("primal", tensor), ("tangent", tangent)):
-        if not (value.is_floating_point() or value.is_complex()):
-            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
     return dual_tensor(tensor, tangent, current)
 
 
@@ -129,7 +126,11 @@ def dual_tensor(tensor: Any, tangent: Any, level: Level) -> Any:
 
     Raises:
         RuntimeError: the tangent's shape differs, or the tensor has one.
+        ValueError: one of the two has no derivatives, being of integers or bools.
     """
+    for name, value in (("primal", tensor), ("tangent", tangent)):
+        if not (value.is_floating_point() or value.is_complex()):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
     if tangent_of(tensor, level) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "

@@ -10,7 +10,7 @@ and run as soon as the last gradient has arrived.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
 from .node import AccumulateGrad, DeadEnd, Edge, Node
@@ -64,13 +64,14 @@ def numbered_edges_of(node: Node) -> list[tuple[int, tuple[Node, int]]]:
     return [(n, edge) for n, edge in edges if edge is not None and not isinstance(edge[0], DeadEnd)]
 
 
-def nodes_behind(roots: Iterable[Node], ends: Collection[Node] = ()) -> list[Node]:
-    """The roots and all nodes that backward would go through from them, the latest first; not ``ends`` and beyond."""
+def nodes_behind(roots: Iterable[Node], is_end: Callable[[Node], bool] = lambda node: False) -> list[Node]:
+    """The roots and all nodes that backward would go through from them, the latest first; none beyond an end."""
     found: dict[int, Node] = {}
     stack = list(roots)
     while stack:
         node = stack.pop()
-        if node.sequence not in found and node not in ends:
+        if node.sequence not in found:
             found[node.sequence] = node
-            stack += [edge[0] for edge in edges_of(node)]
+            if not is_end(node):
+                stack += [edge[0] for edge in node.edges if edge is not None and edge[0].__class__ is not DeadEnd]
     return [found[sequence] for sequence in sorted(found, reverse=True)]

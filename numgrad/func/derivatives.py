@@ -11,7 +11,7 @@ from ..autograd.forward_ad import dual_tensor, primal_and_tangent
 from ..autograd.functional.gradients import materialized
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.levels import Tangents
-from .arguments import Argnums, Structure, check_outputs, chosen, flatten, map_leaves, replaced, split_aux, wrapped
+from .arguments import Argnums, check_outputs, chosen, flatten, map_leaves, replaced, split_aux, wrapped
 from .recording import Recording
 
 _VJP = "vjp(f, *primals)"
@@ -47,9 +47,11 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
         (tensor(12.), tensor(12.))
     """
 
+    both = grad_and_value(func, argnums, has_aux)
+
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        gradient, value = _grad_and_value(func, argnums, has_aux, args, kwargs)
+        gradient, value = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
     return wrapper
@@ -60,32 +62,26 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        return _grad_and_value(func, argnums, has_aux, args, kwargs)
+        with Recording() as tape:
+            positions = wrapped(argnums, len(args))
+            leaves, structure = flatten(chosen(args, positions))
+            inputs = [tape.input(leaf) for leaf in leaves]
+            output = func(*replaced(args, positions, structure.unflatten(inputs)), **kwargs)
+            output, aux = split_aux(output, has_aux, _GRAD)
+            if not is_tensor(output):
+                raise RuntimeError(f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(output)}")
+            if output.dim() != 0:
+                raise RuntimeError(
+                    f"{_GRAD}: Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} dims. Maybe "
+                    "you wanted to use the vjp or jacrev APIs instead?"
+                )
+            recorded = tape.by_caller and tape.concerns_caller([output])
+            found = tape.gradients([output], inputs, [None], retain_graph=recorded or has_aux, create_graph=recorded)
+        gradient = structure.unflatten(tape.returned(materialized(found, inputs), tape.by_caller))
+        (value,) = tape.returned([output], tape.by_caller)
+        return gradient, (value, _returned(tape, aux)) if has_aux else value
 
     return wrapper
-
-
-def _grad_and_value(
-    func: Callable[..., Any], argnums: Argnums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Any, Any]:
-    tape = Recording()
-    with tape:
-        argnums = wrapped(argnums, len(args))
-        leaves, structure = flatten(chosen(args, argnums))
-        inputs = [tape.input(leaf) for leaf in leaves]
-        output, aux = split_aux(func(*replaced(args, argnums, structure.unflatten(inputs)), **kwargs), has_aux, _GRAD)
-        if not is_tensor(output):
-            raise RuntimeError(f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(output)}")
-        if output.dim() != 0:
-            raise RuntimeError(
-                f"{_GRAD}: Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} dims. Maybe "
-                "you wanted to use the vjp or jacrev APIs instead?"
-            )
-        recorded = tape.by_caller and tape.concerns_caller([output])
-        found = tape.gradients([output], inputs, [None], retain_graph=recorded or has_aux, create_graph=recorded)
-    gradient = structure.unflatten(tape.returned(materialized(found, inputs), tape.by_caller))
-    (value,) = tape.returned([output], tape.by_caller)
-    return gradient, (value, _returned(tape, aux)) if has_aux else value
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -113,8 +109,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         >>> value, vjp_fn(numgrad.tensor([1.0, 10.0]))
         (tensor([1., 4.]), (tensor([ 2., 40.]),))
     """
-    tape = Recording()
-    with tape:
+    with Recording() as tape:
         leaves, primals_structure = flatten(primals)
         inputs = [tape.input(leaf) for leaf in leaves]
         output, aux = split_aux(func(*primals_structure.unflatten(inputs)), has_aux, _VJP)
@@ -131,7 +126,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         """The products of the cotangents with the Jacobian, one for each of the primals."""
         vectors, given = flatten(cotangents)
-        _check_structure(given, structure)
+        if given != structure:
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {given}, primal output: {structure}"
+            )
         if create_graph is None:
             create_graph = is_grad_enabled()
         needed = concerns_caller or tape.concerns_caller([vector for vector in vectors if is_tensor(vector)])
@@ -140,14 +139,6 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     value = structure.unflatten(tape.returned(outputs, tape.by_caller))
     return (value, vjp_fn, _returned(tape, aux)) if has_aux else (value, vjp_fn)
-
-
-def _check_structure(given: Structure, expected: Structure) -> None:
-    if given != expected:
-        raise RuntimeError(
-            "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-            f"cotangents: {given}, primal output: {expected}"
-        )
 
 
 def _returned(tape: Recording, tree: Any) -> Any:
@@ -200,8 +191,12 @@ def jvp(
             f"tuple of 3 tensors, tangents also must be. Got primals with structure {structure} and tangents with "
             f"structure {given}"
         )
-    _check_tensors(points, "primals", "primal")
-    _check_tensors(directions, "tangents", "tangent")
+    for which, leaves in (("primals", points), ("tangents", directions)):
+        if not leaves:
+            raise RuntimeError(f"{_JVP}: Expected {which} to contain at least one Tensor.")
+        for leaf in leaves:
+            if not is_tensor(leaf):
+                raise RuntimeError(f"{_JVP}: Expected {which} to only contain Tensors, got {type(leaf)}")
     with Tangents() as level:
         duals = [dual_tensor(point, direction, level) for point, direction in zip(points, directions, strict=True)]
         output, aux = split_aux(func(*structure.unflatten(duals)), has_aux, _JVP)
@@ -217,16 +212,6 @@ def jvp(
     value = output_structure.unflatten(primals)
     product = output_structure.unflatten(materialized(found, primals))
     return (value, product, aux) if has_aux else (value, product)
-
-
-def _check_tensors(leaves: list[Any], which: str, one: str) -> None:
-    if not leaves:
-        raise RuntimeError(f"{_JVP}: Expected {which} to contain at least one Tensor.")
-    for leaf in leaves:
-        if not is_tensor(leaf):
-            raise RuntimeError(f"{_JVP}: Expected {which} to only contain Tensors, got {type(leaf)}")
-        if not (leaf.is_floating_point() or leaf.is_complex()):
-            raise ValueError(f"Expected {one} to be floating point or complex, but got: {leaf.dtype}")
 
 
 def _primal(leaf: Any, level: Tangents) -> Any:
@@ -264,8 +249,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         >>> value, jvp_fn(numgrad.tensor([1.0, 10.0]))
         (tensor([1., 4.]), tensor([ 2., 40.]))
     """
-    tape = Recording()
-    with tape:
+    with Recording() as tape:
         points, structure = flatten(primals)
         inputs = [tape.input(point) for point in points]
         outputs, output_structure = flatten(func(*structure.unflatten(inputs)))
@@ -283,10 +267,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         if given != structure:
             raise RuntimeError(f"Expected the tangents {given} to have the same argspec as the primals {structure}")
         for index, (vector, point) in enumerate(zip(vectors, points, strict=True)):
-            for attribute, of_vector, of_point in (
-                ("shape", vector.shape, point.shape), ("device", vector.device, point.device),
-                ("dtype", vector.dtype, point.dtype),
-            ):
+            for attribute in ("shape", "device", "dtype"):
+                of_vector, of_point = getattr(vector, attribute), getattr(point, attribute)
                 if of_vector != of_point:
                     raise RuntimeError(
                         f"tangent:{index} with {attribute} {of_vector} in flattened pytree doesn't match the "

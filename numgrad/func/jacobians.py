@@ -83,7 +83,9 @@ def jacfwd(
         positions = wrapped(argnums, len(args))
         primal = chosen(args, positions)
         inputs, structure = flatten(primal)
-        _check_tensors(inputs)
+        for tensor in inputs:
+            if not isinstance(tensor, Tensor):
+                raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
 
         def column(*tangents: Any) -> Any:
             found = jvp(
@@ -117,14 +119,6 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
                 [ 0., 12.]])
     """
     return jacfwd(jacrev(func, argnums), argnums)
-
-
-def _check_tensors(inputs: Sequence[Any]) -> None:
-    for tensor in inputs:
-        if not isinstance(tensor, Tensor):
-            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
-        if not tensor._layout.type.dtype.differentiable:
-            raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
 
 
 def _check_real(name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:

@@ -27,6 +27,7 @@ from ..autograd.grad_mode import (
 from ..autograd.hooks import TensorHooks
 from ..autograd.levels import set_tangent, tangents_of
 from ..autograd.node import AccumulateGrad, Edge, Node, edge_of, next_sequence
+from ..autograd.order import leading_to, nodes_behind
 from ..core.tensor import Tensor
 from ..ops.batching.batches import cut, requires_below
 
@@ -160,18 +161,10 @@ class Recording:
     def _lead_out(self, tensors: Sequence[Tensor]) -> list[bool]:
         """For each tensor whether its graph leads to something of the caller's."""
         edges = [edge_of(tensor) for tensor in tensors]
-        seen: set[Node] = set()
-        stack = [edge[0] for edge in edges if edge is not None]
-        while stack:
-            node = stack.pop()
-            if node not in seen:
-                seen.add(node)
-                if node.sequence > self.start:
-                    stack += [edge[0] for edge in node.edges if edge is not None]
-        leading: set[Node] = set()
-        for node in sorted(seen, key=_by_sequence):
-            if self._is_outside(node) or any(edge is not None and edge[0] in leading for edge in node.edges):
-                leading.add(node)
+        roots = [edge[0] for edge in edges if edge is not None]
+        nodes = nodes_behind(roots, lambda node: node.sequence < self.start)
+        outside = set(filter(self._is_outside, nodes))
+        leading = outside | leading_to(outside, nodes)
         return [edge is not None and edge[0] in leading for edge in edges]
 
     def _is_outside(self, node: Node) -> bool:
@@ -180,7 +173,3 @@ class Recording:
         if node.__class__ is InputNode and not (older and node.edges[0] is not None):
             return node.active and node not in self.nodes
         return older or node.__class__ is AccumulateGrad
-
-
-def _by_sequence(node: Node) -> int:
-    return node.sequence

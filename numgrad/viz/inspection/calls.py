@@ -116,7 +116,7 @@ def _without_hooks(tensors: list[Tensor]) -> Iterator[None]:
 def _leaves(outputs: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
     """The leaves that outputs depend on other than through the inputs."""
     ends = {tensor.grad_fn for tensor in inputs if tensor.grad_fn is not None}
-    found = nodes_behind([out.grad_fn for out in outputs], ends)
+    found = nodes_behind([out.grad_fn for out in outputs], ends.__contains__)
     return [node.variable for node in found if isinstance(node, AccumulateGrad)]
 
 
