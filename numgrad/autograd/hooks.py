@@ -217,17 +217,13 @@ class TensorHooks:
 
         As in PyTorch, hooks are called with None where the pass comes by but no gradient arrived.
         """
-        if not node.more_outputs:
-            if 0 in self.hooks:
-                gradient = _run_hooks(self.hooks[0], gradient)
-            if self.retained:
-                self._retain(0, gradient)
-            return gradient
-        gradients = [None] * (1 + len(node.more_outputs)) if gradient is None else list(gradient)
+        gradients = list(_arrived(node, gradient))
         for number, hooks in list(self.hooks.items()):
             gradients[number] = _run_hooks(hooks, gradients[number])
         for number in list(self.retained):
             self._retain(number, gradients[number])
+        if not node.more_outputs:
+            return gradients[0]
         return None if gradient is None else gradients
 
     def _retain(self, number: int, gradient: Any) -> None:
@@ -271,12 +267,14 @@ def run_post_accumulate_hooks(variable: Any) -> None:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def move_retained(tensor: Any, old: Any, new: Any) -> None:
-    """Have a tensor that keeps its gradient keep that of its new value, once it has been changed in place."""
-    if old is None or old[0].attached is None:
-        return
-    retained = old[0].attached.tensor_hooks.retained
-    weak = retained.get(old[1])
-    if weak is not None and weak() is tensor:
-        del retained[old[1]]
-        new[0].attachments().tensor_hooks.retained[new[1]] = weak
+def replace_edge(tensor: Any, new: Any) -> None:
+    """Give a tensor that has changed its edge: if it keeps its gradient, then from now on that of its new value."""
+    old = tensor._edge
+    if old is not None and old[0].attached is not None:
+        retained = old[0].attached.tensor_hooks.retained
+        weak = retained.get(old[1])
+        if weak is not None and weak() is tensor:
+            del retained[old[1]]
+            new[0].attachments().tensor_hooks.retained[new[1]] = weak
+    tensor._edge = new
+    tensor._requires_grad = True

@@ -18,7 +18,7 @@ from .accumulation import overwrite
 from .checks import check_updatable
 from .errors import freed_error, operation_name
 from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS, SAVED_HOOKS, enable_grad, state
-from .hooks import move_retained
+from .hooks import replace_edge
 from .locations import Location, note_change
 from .node import Edge, Node, edge_of
 from .operations import operations
@@ -85,10 +85,7 @@ class View:
             if self.made is not None:
                 raise self.refusal(tensor, "its base or another view of its base has been")
             version = counter[0]
-            edge = self._fresh_edge(tensor)
-            move_retained(tensor, tensor._edge, edge)
-            tensor._edge = edge
-            tensor._requires_grad = True
+            replace_edge(tensor, self._fresh_edge(tensor))
             tensor._seen = version  # last: to another thread it says that the edge is the new one
         return tensor._edge
 
@@ -230,7 +227,9 @@ class CopySlices(Node):
         operation = self.operation  # another thread may release it
         if not isinstance(operation, Node):
             raise freed_error(self, operation)
-        result = self._laid_out(gradient)
+        # A copy that lies in memory as the base does, so that the steps to the view can be taken from it.
+        result = operations.zeros(self.layout.shape, self.layout.type, self.layout.strides, gradient)
+        overwrite(result, gradient)
         written = self.view.view_of(result, self.layout)
         others = list(operation.apply(written.clone()))
         own = others.pop(self.index)
@@ -243,12 +242,6 @@ class CopySlices(Node):
                 if other is not None:
                     other._shared = True
         return result, *others
-
-    def _laid_out(self, gradient: Any) -> Any:
-        """A copy that lies in memory as the base does, so that the steps to the view can be taken from it."""
-        result = operations.zeros(self.layout.shape, self.layout.type, self.layout.strides, gradient)
-        overwrite(result, gradient)
-        return result
 
     def release(self, freed_by: Location) -> None:
         self.operation = freed_by
@@ -303,9 +296,7 @@ def record_inplace(tensor: Any, node: Node, number: int = 0, index: int = 0) -> 
     if view is not None:
         changed = tensor._root
         edge = CopySlices(changed, view, node, index), 0
-    move_retained(changed, changed._edge, edge)
-    changed._edge = edge
-    changed._requires_grad = True
+    replace_edge(changed, edge)
 
 
 def reshaped_in_place(tensor: Any, node: Node | None, step: Step) -> None:
@@ -320,8 +311,6 @@ def reshaped_in_place(tensor: Any, node: Node | None, step: Step) -> None:
     if node is not None:
         if view is not None:
             tensor._seen = version_of(tensor)
-        edge = (node, 0)
-        move_retained(tensor, tensor._edge, edge)
-        tensor._edge = edge
+        replace_edge(tensor, (node, 0))
     elif tensor._edge is None:
         tensor._accumulator = None  # the old one expects gradients of the old shape
