@@ -190,11 +190,7 @@ def fit(gradient: Any, layout: Layout, source: Node | None, edge: Edge) -> Any:
     if extra < 0 or any(
         wanted not in (1, extent) for wanted, extent in zip(shape, given.shape[extra:], strict=True)
     ):
-        name, index = _origin(source, edge)
-        raise RuntimeError(
-            f"Function {name} returned an invalid gradient at index {index} - got {list(gradient.shape)} "
-            f"but expected shape compatible with {list(shape)}"
-        )
+        raise _invalid(source, edge, f"got {list(gradient.shape)} but expected shape compatible with {list(shape)}")
     if type is not None and type.device is not given.type.device:
         return _moved(gradient, shape, type, source, edge)
     if type is None:  # see Tensor.grad_dtype: any will do, but that of a real leaf is real
@@ -208,16 +204,12 @@ def fit(gradient: Any, layout: Layout, source: Node | None, edge: Edge) -> Any:
 def _moved(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, edge: Edge) -> Any:
     """The gradient of one number, on the device where that is; others have to be there already, as in PyTorch."""
     if shape:
-        name, index = _origin(source, edge)
-        raise RuntimeError(
-            f"Function {name} returned an invalid gradient at index {index} - expected device {type.device} but got "
-            f"{gradient._layout.type.device}"
-        )
+        raise _invalid(source, edge, f"expected device {type.device} but got {gradient._layout.type.device}")
     return operations.fit(gradient, shape, tensor_type(type.dtype, gradient._layout.type.device)).to(type.device)
 
 
-def _origin(source: Node | None, edge: Edge) -> tuple[str, int]:
-    """The node that made a gradient, and which one of its gradients it is."""
-    if source is None:
-        return "backward", 0
-    return source.name(), next(n for n, other in enumerate(source.edges) if other is edge)
+def _invalid(source: Node | None, edge: Edge, problem: str) -> RuntimeError:
+    """The error for a gradient that does not fit: it names the node that made it, and which of its gradients it is."""
+    name = "backward" if source is None else source.name()
+    index = 0 if source is None else next(n for n, other in enumerate(source.edges) if other is edge)
+    return RuntimeError(f"Function {name} returned an invalid gradient at index {index} - {problem}")

@@ -75,10 +75,8 @@ class ForwardCheck(Watcher):
             index = _first_bad(part)
             if index is not None and not _has_bad(arguments.values()):
                 which = f"result {number}" if isinstance(result, tuple) else "the result"
-                raise RuntimeError(
-                    f"Operation '{_name(call)}' returned {_kind(part, index)} values, and was given none.\n"
-                    f"{_account(which, part, index, arguments)}"
-                )
+                happened = f"Operation '{_name(call)}' returned {{}} values, and was given none."
+                raise RuntimeError(_account(happened, which, part, index, arguments))
 
 
 #: Watches operations where ``check_forward`` asks for it.
@@ -220,10 +218,8 @@ def check_gradients(node: Any, gradients: Sequence[Any], incoming: Any) -> None:
             else:
                 given = {"the incoming gradient": incoming}
             saved = {f"the saved '{name}'": value for name, value in node.saved_values().items()}
-            message = (
-                f"Function '{node.name()}' returned {_kind(gradient, index)} values in its {number}th output.\n"
-                f"{_account('this gradient', gradient, index, given | saved)}"
-            )
+            happened = f"Function '{node.name()}' returned {{}} values in its {number}th output."
+            message = _account(happened, "this gradient", gradient, index, given | saved)
             if _has_bad(given.values()):
                 message += "\nThe node is not the culprit: it was given such a gradient."
             elif _has_bad(saved.values()):
@@ -275,11 +271,6 @@ def _has_bad(values: Iterable[Any]) -> bool:
     )
 
 
-def _kind(value: Any, index: Index) -> str:
-    elements = _elements(value)
-    return "nan" if elements is not None and np.isnan(elements[index]) else "infinite"
-
-
 # -- messages ------------------------------------------------------------------------------------------------
 
 
@@ -297,13 +288,14 @@ def _name(call: Any) -> str:
     return name if call.target is None or name.endswith("_") else f"{name}_"
 
 
-def _account(which: str, value: Any, index: Index, given: dict[str, Any]) -> str:
-    """The index of the bad element, and the given values there."""
+def _account(happened: str, which: str, value: Any, index: Index, given: dict[str, Any]) -> str:
+    """What has happened, with the kind of bad values for ``{}``, where the first stands, and what was given there."""
     elements = _elements(value)
     assert elements is not None
-    noun = "nan" if _kind(value, index) == "nan" else "infinity"
+    kind, noun = ("nan", "nan") if np.isnan(elements[index]) else ("infinite", "infinity")
     position = f" at {list(index)}" if index else ""
-    lines = [f"The first {noun} stands{position} in {which}, of shape {list(elements.shape)}."]
+    first = f"The first {noun} stands{position} in {which}, of shape {list(elements.shape)}."
+    lines = [happened.format(kind), first]
     for name, own in given.items():
         parts = {f"{name}[{n}]": part for n, part in enumerate(own)} if isinstance(own, tuple | list) else {name: own}
         for part_name, part in parts.items():

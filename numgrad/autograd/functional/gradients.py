@@ -16,20 +16,20 @@ Tensors = tuple[Any, ...]
 #: for; those of products with a Jacobian or Hessian in forward mode, which is two backward passes, are different.
 StrictErrors = tuple[str, str]
 
-JACOBIAN: StrictErrors = (
-    "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
-    "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode "
-    "when create_graph=True.",
-)
+#: The error for an output or a derivative, which it begins with, that does not depend on an input.
+INDEPENDENT = "{} of the user-provided function is independent of input {{}}. This is not allowed in strict mode{}."
+
+_OUTPUT = INDEPENDENT.format("The output", "")
+
+JACOBIAN: StrictErrors = (_OUTPUT, INDEPENDENT.format("The jacobian", " when create_graph=True"))
 JACOBIAN_FORWARD: StrictErrors = (
     "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
     "backward trick to compute forward mode gradients. This is not allowed in strict mode.",
     JACOBIAN[1],
 )
 HESSIAN: StrictErrors = (
-    "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode.",
-    "The hessian of the user-provided function is independent of input {}. This is not allowed in strict mode "
-    "when create_graph=True.",
+    INDEPENDENT.format("The jacobian", ""),
+    INDEPENDENT.format("The hessian", " when create_graph=True"),
 )
 HESSIAN_FORWARD: StrictErrors = (
     "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not "
@@ -39,24 +39,24 @@ HESSIAN_FORWARD: StrictErrors = (
 
 #: Those for what is differentiated further: the outputs, and first and second derivatives.
 CONSTANT_OUTPUT: StrictErrors = (
-    JACOBIAN[0],
+    _OUTPUT,
     "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
     "differentiable manner from the input when running in strict mode.",
 )
 CONSTANT_GRADIENT: StrictErrors = (
-    JACOBIAN[0],
+    _OUTPUT,
     "The gradient with respect to input {} is independent of the inputs of the user-provided function. This is not "
     "allowed in strict mode.",
 )
 CONSTANT_JACOBIAN: StrictErrors = (
-    JACOBIAN[0],
+    _OUTPUT,
     "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
     "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
     "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
     "example).",
 )
 CONSTANT_HESSIAN: StrictErrors = (
-    JACOBIAN[0],
+    _OUTPUT,
     "The hessian of the user-provided function with respect to input {} is independent of the input. This is not "
     "allowed in strict mode. You should ensure that your function is thrice differentiable and that the hessian "
     "depends on the inputs.",
@@ -71,16 +71,14 @@ def as_tensors(value: Any, name: str, caller: str) -> tuple[Tensors, bool]:
     """
     if is_tensor(value):
         return (value,), False
-    wrong = None
-    if not isinstance(value, tuple):
-        wrong = f"given {name} has type {type(value)}"
+    if isinstance(value, tuple):
+        wrong = [f"value at index {n} has type {type(one)}" for n, one in enumerate(value) if not is_tensor(one)]
     else:
-        for index, element in enumerate(value):
-            if not is_tensor(element):
-                wrong = f"value at index {index} has type {type(element)}"
-                break
-    if wrong is not None:
-        raise TypeError(f"The {name} given to {caller} must be either a Tensor or a tuple of Tensors but the {wrong}.")
+        wrong = [f"given {name} has type {type(value)}"]
+    if wrong:
+        raise TypeError(
+            f"The {name} given to {caller} must be either a Tensor or a tuple of Tensors but the {wrong[0]}."
+        )
     return value, True
 
 

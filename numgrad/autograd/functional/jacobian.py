@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import forward_ad
@@ -10,6 +11,7 @@ from ..grad_mode import enable_grad
 from ..operations import operations
 from .gradients import (
     CONSTANT_JACOBIAN,
+    INDEPENDENT,
     JACOBIAN,
     Tensors,
     alone,
@@ -154,11 +156,7 @@ def _row_by_row(outputs: Tensors, inputs: Tensors, create_graph: bool, strict: b
     """The Jacobian, by one gradient for each element of the outputs."""
     parts = []
     for number, output in enumerate(outputs):
-        independent = (
-            f"Output {number} of the user-provided function is independent of input {{}}. This is not allowed in "
-            "strict mode."
-        )
-        errors = (independent, JACOBIAN[1]) if strict else None
+        errors = (INDEPENDENT.format(f"Output {number}", ""), JACOBIAN[1]) if strict else None
         rows: list[list[Any]] = [[] for _ in inputs]
         elements = output.reshape(-1)
         for index in range(output.numel()):
@@ -184,15 +182,13 @@ def _rows_at_once(outputs: Tensors, inputs: Tensors, create_graph: bool) -> Part
 
 def split_rows(rows: Sequence[Any], outputs: Sequence[Any], inputs: Sequence[Any]) -> Parts:
     """The parts of a Jacobian, from a tensor for each input whose first dimension runs over all outputs' elements."""
-    parts = []
-    start = 0
-    for output in outputs:
-        parts.append(tuple([
+    return tuple([
+        tuple([
             row.narrow(0, start, output.numel()).view(output.shape + tensor.shape)
             for row, tensor in zip(rows, inputs, strict=True)
-        ]))
-        start += output.numel()
-    return tuple(parts)
+        ])
+        for start, output in _with_starts(outputs)
+    ])
 
 
 # -- forward mode: by columns --------------------------------------------------------------------------------
@@ -234,16 +230,13 @@ def _forward(func: Callable[..., Any], inputs: Any) -> Any:
 
 def split_columns(columns: Sequence[Any], inputs: Sequence[Any]) -> Parts:
     """The parts of a Jacobian, from a tensor for each output whose first dimension runs over all inputs' elements."""
-    parts = []
-    for column in columns:
-        start = 0
-        row = []
-        for tensor in inputs:
-            part = column.narrow(0, start, tensor.numel()).movedim(0, -1)
-            row.append(part.reshape(column.shape[1:] + tensor.shape))
-            start += tensor.numel()
-        parts.append(tuple(row))
-    return tuple(parts)
+    return tuple([
+        tuple([
+            column.narrow(0, start, tensor.numel()).movedim(0, -1).reshape(column.shape[1:] + tensor.shape)
+            for start, tensor in _with_starts(inputs)
+        ])
+        for column in columns
+    ])
 
 
 # -- batches -------------------------------------------------------------------------------------------------
@@ -253,13 +246,17 @@ def standard_basis(tensors: Sequence[Any]) -> Tensors:
     """For each tensor a batch of tensors of its shape, as many as all have elements; each has one 1 among all."""
     count = sum([tensor.numel() for tensor in tensors])
     vectors = []
-    start = 0
-    for tensor in tensors:
+    for start, tensor in _with_starts(tensors):
         vector = tensor.detach().new_zeros((count, tensor.numel()))
         vector.diagonal(-start).fill_(1)
         vectors.append(vector.view((count, *tensor.shape)))
-        start += tensor.numel()
     return tuple(vectors)
+
+
+def _with_starts(tensors: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Each tensor, with the number of its first element among those of all."""
+    starts = itertools.accumulate([tensor.numel() for tensor in tensors], initial=0)
+    return zip(starts, tensors, strict=False)  # after the last start there are no more elements
 
 
 def _for_each(function: Callable[..., Tensors], batches: Tensors) -> Tensors:
