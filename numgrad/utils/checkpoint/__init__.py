@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -32,8 +33,7 @@ _Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 _DETERMINISM_CHECKS = ["default", "none"]
 
 #: The settings of the innermost blocks, for all threads; with None each checkpoint has its own.
-_early_stop: bool | None = None
-_debug: bool | None = None
+_settings: dict[str, bool | None] = {"early_stop": None, "debug": None}
 
 
 def noop_context_fn() -> _Contexts:
@@ -99,7 +99,8 @@ def checkpoint(
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if determinism_check not in _DETERMINISM_CHECKS:
         raise ValueError(f"determinism_check should be one of {_DETERMINISM_CHECKS}, but got {determinism_check}")
-    debug = debug if _debug is None else _debug
+    debug = debug if _settings["debug"] is None else _settings["debug"]
+    early_stop = early_stop if _settings["early_stop"] is None else _settings["early_stop"]
     if debug and context_fn is not noop_context_fn:
         raise ValueError("debug=True is incompatible with non-default context_fn")
     if not _state.mode & _GRAD:
@@ -107,8 +108,7 @@ def checkpoint(
     first, again = context_fn()
     frame = _Frame(
         function, args, kwargs, again, preserve_rng_state=preserve_rng_state,
-        checks_metadata=determinism_check == "default",
-        stops_early=early_stop if _early_stop is None else _early_stop, debug=debug,
+        checks_metadata=determinism_check == "default", stops_early=early_stop, debug=debug,
     )  # fmt: skip
     with frame.recording(), first:
         return function(*args, **kwargs)
@@ -147,13 +147,7 @@ def checkpoint_sequential(
 
 def _composed(functions: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
     """Several functions as one."""
-
-    def run(value: Any) -> Any:
-        for function in functions:
-            value = function(value)
-        return value
-
-    return run
+    return functools.partial(functools.reduce, lambda value, function: function(value), functions)
 
 
 def _refuse_keywords(kwargs: dict[str, Any]) -> None:
@@ -171,29 +165,26 @@ def _warn_of_default(name: str) -> None:
 
 
 @contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+def _set(name: str, value: bool | None) -> Iterator[None]:
+    before, _settings[name] = _settings[name], value
+    try:
+        yield
+    finally:
+        _settings[name] = before
+
+
+def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
     """``with set_checkpoint_early_stop(False):`` checkpoints made in the block compute all of their function again.
 
     Otherwise they stop as soon as backward has what it needs.  What counts is where forward runs; backward may run
     outside of the block.
     """
-    global _early_stop
-    before, _early_stop = _early_stop, enable
-    try:
-        yield
-    finally:
-        _early_stop = before
+    return _set("early_stop", enable)
 
 
-@contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
     """Within the ``with`` block, every checkpoint has this in place of its own ``debug``; None leaves it its own."""
-    global _debug
-    before, _debug = _debug, enabled
-    try:
-        yield
-    finally:
-        _debug = before
+    return _set("debug", enabled)
 
 
 if not TYPE_CHECKING:

@@ -42,7 +42,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, float):
         return tensor(batch, dtype=float64)
     if isinstance(first, Mapping):
-        return _mapping_like(first, {key: default_collate([sample[key] for sample in batch]) for key in first})
+        return _like(first, {key: default_collate([sample[key] for sample in batch]) for key in first})
     if _is_named_tuple(first):
         return type(first)(*[default_collate(column) for column in zip(*batch, strict=True)])
     if isinstance(first, Sequence):
@@ -51,7 +51,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
                 "each element in list of batch should be of equal size, "
                 f"but the lengths are {[len(sample) for sample in batch]}"
             )
-        return _sequence_like(first, [default_collate(column) for column in zip(*batch, strict=True)])
+        return _like(first, [default_collate(column) for column in zip(*batch, strict=True)])
     raise _refused(type(first))
 
 
@@ -79,11 +79,11 @@ def _converted(data: Any, convert: Callable[[Any], Any]) -> Any:
     if isinstance(data, str | bytes):
         return data
     if isinstance(data, Mapping):
-        return _mapping_like(data, {key: convert(value) for key, value in data.items()})
+        return _like(data, {key: convert(value) for key, value in data.items()})
     if _is_named_tuple(data):
         return type(data)(*[convert(value) for value in data])
     if isinstance(data, Sequence):
-        return _sequence_like(data, [convert(value) for value in data])
+        return _like(data, [convert(value) for value in data])
     return data
 
 
@@ -97,35 +97,22 @@ def _is_named_tuple(value: Any) -> bool:
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
-def _mapping_like(model: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
-    """A mapping of the model's class with these entries, a dict if such a one cannot be made."""
+def _like(model: Any, entries: Any) -> Any:
+    """A mapping or sequence of the model's class with these entries; as they are where such a one cannot be made.
 
-    def refilled() -> Any:
-        result: Any = copy.copy(model)
-        result.update(entries)
-        return result
-
-    if type(model) is dict:
+    The entries are a dict or a list.  In place of a tuple they stay a list.
+    """
+    if type(model) in (dict, list) or isinstance(model, tuple | range):
         return entries
-    return _made(refilled if isinstance(model, MutableMapping) else lambda: type(model)(entries), entries)  # type: ignore[call-arg]
-
-
-def _sequence_like(model: Sequence[Any], items: list[Any]) -> Any:
-    """A sequence of the model's class with these items, a list if it is a tuple or such a one cannot be made."""
-
-    def refilled() -> Any:
-        result: Any = copy.copy(model)
-        for index, item in enumerate(items):
-            result[index] = item
-        return result
-
-    if isinstance(model, tuple | range) or type(model) is list:
-        return items
-    return _made(refilled if isinstance(model, MutableSequence) else lambda: type(model)(items), items)  # type: ignore[call-arg]
-
-
-def _made(make: Callable[[], Any], otherwise: Any) -> Any:
     try:
-        return make()
+        if not isinstance(model, MutableMapping | MutableSequence):
+            return type(model)(entries)
+        result = copy.copy(model)
+        if isinstance(result, MutableMapping):
+            result.update(entries)
+        else:
+            for index, item in enumerate(entries):
+                result[index] = item
+        return result
     except TypeError:  # the class is made from other arguments
-        return otherwise
+        return entries
