@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,39 +27,16 @@ from ..ops.creation.from_data import from_array, tensor
 from ..ops.reductions.norms import vector_norm
 from ..ops.table.op import attach, public_functions
 
+#: The public functions; this module is imported when all are there.
+ops = SimpleNamespace(**public_functions)
 
-class _NoOperationError(AttributeError):
-    """Numgrad has no operation for these arguments."""
-
-
-class _Operations:
-    """The public functions, those that numgrad does not have included."""
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        function = public_functions.get(name)
-        if function is None:
-            raise _NoOperationError
-        return function
-
-
-ops = _Operations()
-
-#: Ufuncs by the name of numgrad's function, where the two differ.
-_UFUNCS = {
+#: Ufuncs by the name of numgrad's function.
+_UFUNCS = {name: name for name in public_functions if isinstance(getattr(np, name, None), np.ufunc)} | {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
     "arctan2": "atan2", "arctanh": "atanh", "conjugate": "conj", "degrees": "rad2deg", "divide": "div", "equal": "eq",
     "greater": "gt", "greater_equal": "ge", "invert": "bitwise_not", "left_shift": "bitwise_left_shift",
     "less": "lt", "less_equal": "le", "multiply": "mul", "negative": "neg", "not_equal": "ne", "power": "pow",
     "radians": "deg2rad", "right_shift": "bitwise_right_shift", "rint": "round", "subtract": "sub",
-} | {
-    name: name
-    for name in (
-        "add", "bitwise_and", "bitwise_or", "bitwise_xor", "ceil", "copysign", "cos", "cosh", "deg2rad", "exp", "exp2",
-        "expm1", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "heaviside", "hypot", "isfinite",
-        "isinf", "isnan", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and",
-        "logical_not", "logical_or", "logical_xor", "matmul", "maximum", "minimum", "positive", "rad2deg",
-        "reciprocal", "remainder", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
-    )
 }  # fmt: skip
 
 #: Those of them that take no numbers here.
@@ -75,11 +53,6 @@ _ANSWERS = frozenset({
 })  # fmt: skip
 
 
-def _only(condition: bool) -> None:
-    if not condition:
-        raise _NoOperationError
-
-
 def _flat(a: Tensor, axis: Any) -> tuple[Tensor, int]:
     """Where NumPy has no axis for the whole array as one row: that row, and its axis."""
     return (ops.reshape(a, (-1,)), 0) if axis is None else (a, axis)
@@ -92,8 +65,7 @@ def _mean(a, axis=None, dtype=None, *, keepdims=False):
 
 
 def _reshape(a, /, shape, order="C", *, copy=None):
-    _only(order == "C" and copy is None)
-    return ops.reshape(a, shape)
+    return ops.reshape(a, shape) if order == "C" and copy is None else NotImplemented
 
 
 def _transpose(a, axes=None):
@@ -132,13 +104,13 @@ def _clip(a, a_min=None, a_max=None, *, min=None, max=None):
 def _dot(a, b):
     if not (a.ndim and b.ndim):
         return ops.mul(a, b)
-    _only(b.ndim <= 2)
-    return ops.matmul(a, b)
+    return ops.matmul(a, b) if b.ndim <= 2 else NotImplemented
 
 
 def _norm(x, ord=None, axis=None, keepdims=False):
     of_vectors = x.ndim == 1 if axis is None else isinstance(axis, int)
-    _only(ord is None or (of_vectors and isinstance(ord, int | float)))
+    if ord is not None and not (of_vectors and isinstance(ord, int | float)):
+        return NotImplemented
     if not (x.is_floating_point() or x.is_complex()):
         x = x.to(get_default_dtype())
     return vector_norm(x, 2 if ord is None else ord, axis, keepdims)
@@ -184,7 +156,8 @@ def _like(name: str) -> Callable[..., Any]:
     return lambda a, dtype=None: getattr(ops, name)(a, dtype=dtype)
 
 
-#: Other functions: with NumPy's parameters (those for which there is an operation), in numgrad's words.
+#: Other functions: with NumPy's parameters (those for which there is an operation), in numgrad's words.  They return
+#: NotImplemented for arguments for which there is none.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     # reductions
     "sum": lambda a, axis=None, dtype=None, *, keepdims=False: ops.sum(a, axis, keepdims, dtype=dtype),
@@ -276,10 +249,7 @@ def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwa
         if ufunc.__name__ in _OF_TENSORS:
             common = ops.result_type(*operands)
             operands = [value if isinstance(value, Tensor) else tensor(value, dtype=common) for value in operands]
-        try:
-            return getattr(ops, name)(*operands)
-        except _NoOperationError:
-            pass
+        return getattr(ops, name)(*operands)
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     return _by_numpy(getattr(ufunc, method), name, inputs, kwargs)
 
@@ -305,10 +275,9 @@ def _array_function(self: Tensor, function: Callable[..., Any], types: Any, args
         except TypeError:  # an argument for which there is no operation
             pass
         else:
-            try:
-                return translated(*bound.args, **bound.kwargs)
-            except _NoOperationError:
-                pass
+            result = translated(*bound.args, **bound.kwargs)
+            if result is not NotImplemented:
+                return result
     return _by_numpy(function, name, args, kwargs)
 
 

@@ -4,8 +4,8 @@ Importing this package fills the table, attaches methods and operators to Tensor
 operations it needs.
 """
 
-# ruff: noqa: F401, I001 - each module fills its part of the table; the last two need all the others
-from ..interop import interchange, numpy_functions
+# ruff: noqa: F401, I001 - each module fills its part of the table; the last line needs all the others
+from ..interop import interchange
 from .creation import distributions, factories, from_data, random_numbers
 from .indexing import advanced, gathering, index, launchers, masking, scattering, selecting, subscript
 from .matrices import addmm, einsum, linalg, matmul, products
@@ -43,5 +43,6 @@ from .spectral import fourier
 from .table import promotion
 from .table.op import ops, public_functions
 from . import operators, autograd_operations
+from ..interop import numpy_functions
 
 __all__ = ["ops", "public_functions"]

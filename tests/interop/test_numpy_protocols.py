@@ -18,7 +18,7 @@ def leaf(array=A):
 
 # -- operations ------------------------------------------------------------------------------------------
 
-UFUNCS = [getattr(np, name) for name in sorted(numpy_functions._UFUNCS)]
+UFUNCS = sorted({getattr(np, name) for name in numpy_functions._UFUNCS}, key=lambda ufunc: ufunc.__name__)
 
 
 @pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda f: f.__name__)
@@ -28,6 +28,8 @@ def test_ufuncs(ufunc):
     if ufunc.__name__ == "arccosh":
         x = x + 2
     others = [x[::-1].copy()] if ufunc.nin == 2 else []
+    if ufunc is np.ldexp:
+        others = [np.array([[1, 2], [-3, 0]])]
     expected = ufunc(x, *others)
     result = ufunc(tensor(x), *map(tensor, others))
     assert isinstance(result, Tensor)
