@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import keyword
 import re
-import tokenize
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -174,21 +172,14 @@ def _marked(code: str) -> Html:
     return joined([element("span", part, class_="vector") if index % 2 else part for index, part in enumerate(parts)])
 
 
+#: In Python: strings (short ones end with their line) and comments; or keywords.
+_STRING = r"""\w*(?:\"{3}[\s\S]*?\"{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
+_WORDS = re.compile(rf"({_STRING}|#.*|\b(?:{'|'.join(keyword.kwlist)})\b)")
+
+
 def _python(text: str) -> Html:
     """Python with its keywords in bold, its strings and comments faint."""
-    lines = text.splitlines(keepends=True)
-    parts: list[str] = []
-    row, column = 1, 0
-
-    def rest(until: tuple[int, int]) -> str:
-        passed = [*lines[row - 1 : until[0]]]
-        if until[0] <= len(lines):
-            passed[-1] = passed[-1][: until[1]]
-        return "".join(passed)[column:]
-
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type in (tokenize.STRING, tokenize.COMMENT) or keyword.iskeyword(token.string):
-            parts.append(rest(token.start))
-            parts.append(element("b", token.string) if keyword.iskeyword(token.string) else faint(token.string))
-            row, column = token.end
-    return joined([*parts, "".join(lines[row - 1 :])[column:]])
+    parts: list[str] = _WORDS.split(text)
+    for index in range(1, len(parts), 2):
+        parts[index] = element("b", parts[index]) if keyword.iskeyword(parts[index]) else faint(parts[index])
+    return joined(parts)
