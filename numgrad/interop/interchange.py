@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -164,22 +165,10 @@ class _Exporter:
         return capsule
 
 
-class _Memory:
-    """Hands out the memory of an array as memory that may be written to, and keeps the array alive."""
-
-    def __init__(self, array: np.ndarray):
-        self.array = array
-        self.__array_interface__ = {
-            "shape": array.shape,
-            "typestr": array.dtype.str,
-            "strides": array.strides,
-            "data": (array.ctypes.data, False),
-            "version": 3,
-        }
-
-
 def _writable(array: np.ndarray) -> np.ndarray:
-    return np.asarray(_Memory(array))
+    """The array, its memory taken for such as may be written to."""
+    interface = {**array.__array_interface__, "data": (array.ctypes.data, False)}
+    return np.asarray(SimpleNamespace(array=array, __array_interface__=interface))  # which keeps the array alive
 
 
 attach("__dlpack__", _dlpack)

@@ -23,7 +23,7 @@ from ..core.device import numbered
 from ..core.display import class_name
 from ..core.layout import contiguous_strides, is_contiguous, numel, overlaps_itself, span
 from ..core.tensor import Tensor, strided
-from ..core.types import Size, TensorType, device, dtype, tensor_type
+from ..core.types import CPU, Size, TensorType, device, dtype, tensor_type
 from ..nn.parameter import Parameter
 from .interchange import warn_of_hooks
 
@@ -32,6 +32,22 @@ _VERSION = 1
 
 #: The classes of the mappings that can be stored, by name.
 _MAPPINGS: dict[str, Callable[[dict[Any, Any]], Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
+
+#: The classes of the sequences that can be stored, by name.
+_SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {"list": list, "tuple": tuple, "Size": Size}
+
+#: Values that are written as texts: by class, the texts of one, which its class's name stands before.
+_TEXTS: dict[type, Callable[[Any], list[str]]] = {
+    float: lambda value: [str(value)], complex: lambda value: [str(value.real), str(value.imag)],
+    bytes: lambda value: [value.hex()], dtype: lambda value: [value.name], device: lambda value: [str(value)],
+}
+
+#: By the tag that stands before them, the value of such texts; a "number" is one of NumPy's.
+_VALUES: dict[str, Callable[..., Any]] = {
+    "float": float, "complex": lambda real, imag: complex(float(real), float(imag)), "bytes": bytes.fromhex,
+    "dtype": dtype.named.__getitem__, "device": device,
+    "number": lambda name, text: np.frombuffer(bytes.fromhex(text), name)[0],
+}
 
 
 def write_header(state: Any) -> tuple[str, dict[str, np.ndarray]]:
@@ -44,9 +60,9 @@ def write_header(state: Any) -> tuple[str, dict[str, np.ndarray]]:
     content: dict[str, Any] = {"state": writer.encoded(state, "state", ())}
     arrays = writer.arrays()
     content["tensors"] = writer.records
-    content["checksums"] = {name: _checksum(array.reshape(-1).view(np.uint8)) for name, array in arrays.items()}
+    content["checksums"] = {name: zlib.crc32(array.data) for name, array in arrays.items()}
     text = json.dumps(content, separators=(",", ":"))
-    return f"{_VERSION} {_checksum(text.encode())} {text}", arrays
+    return f"{_VERSION} {zlib.crc32(text.encode())} {text}", arrays
 
 
 def read_header(
@@ -65,7 +81,7 @@ def read_header(
     """
     version, _, rest = header.partition(" ")
     checksum, _, text = rest.partition(" ")
-    if checksum != str(_checksum(text.encode())):
+    if checksum != str(zlib.crc32(text.encode())):
         raise ValueError("its header does not agree with its checksum")
     if version != str(_VERSION):
         raise ValueError(f"its format has version {version}; this numgrad reads version {_VERSION}")
@@ -75,7 +91,7 @@ def read_header(
         if set(checksums) != set(rows):
             raise ValueError("the tensors in it are not those that its header lists")
         for name, row in rows.items() if test else ():
-            if _checksum(row) != checksums[name]:
+            if zlib.crc32(row.data) != checksums[name]:
                 raise ValueError(f"tensor {name!r} does not agree with its checksum")
         state, records = content["state"], content["tensors"]
         for record in records:
@@ -106,10 +122,6 @@ def _check_entry_types(record: dict[str, Any]) -> None:
     device(record.get("device", "cpu"))
 
 
-def _checksum(data: Any) -> int:
-    return zlib.crc32(data)
-
-
 class _Writer:
     """Turns a state into what JSON can hold, and collects its tensors, each once."""
 
@@ -123,18 +135,10 @@ class _Writer:
     def encoded(self, value: Any, location: str, path: tuple[str, ...]) -> Any:
         """``value`` for JSON: what JSON has, as it is; anything else as a list that begins with its tag."""
         cls = type(value)
-        if value is None or cls in (bool, int, str):
+        if value is None or cls in (bool, int, str) or (cls is float and math.isfinite(value)):
             return value
-        if cls is float:
-            return value if math.isfinite(value) else ["float", str(value)]
-        if cls is complex:
-            return ["complex", str(value.real), str(value.imag)]
-        if cls is bytes:
-            return ["bytes", value.hex()]
-        if cls is dtype:
-            return ["dtype", value.name]
-        if cls is device:
-            return ["device", str(value)]
+        if cls in _TEXTS:
+            return [cls.__name__, *_TEXTS[cls](value)]
         if isinstance(value, np.bool_ | np.number):
             return ["number", value.dtype.name, value.tobytes().hex()]
         if isinstance(value, Tensor):
@@ -142,7 +146,7 @@ class _Writer:
         if id(value) in self._open:
             raise ValueError(f"{location}: a {cls.__name__} that contains itself cannot be saved")
         self._open.add(id(value))
-        if cls in (list, tuple, Size):
+        if cls in _SEQUENCES.values():
             result = [cls.__name__, [self.encoded(x, f"{location}[{n}]", (*path, str(n))) for n, x in enumerate(value)]]
         elif cls in _MAPPINGS.values():
             result = [cls.__name__, self._items(value, location, path)]
@@ -212,7 +216,7 @@ class _Writer:
             if lead is None and len(members) == 1 and not overlaps_itself(first._layout.shape, first.stride()):
                 lead = members[0]
             if lead is None:
-                name = add(self._names[members[0]] + ".storage", _host(first._storage[start:end]))
+                name = add(self._names[members[0]] + ".storage", devices.moved(first._storage[start:end], CPU))
             else:
                 name = add(self._names[lead], self._tensors[lead]._host_array())
             for number in members:
@@ -250,11 +254,6 @@ def _advice(value: Any) -> str:
     return ""
 
 
-def _host(row: Any) -> np.ndarray:
-    """A row of elements in the CPU's memory."""
-    return row if isinstance(row, np.ndarray) else row.host()
-
-
 def _covers(tensor: Tensor, start: int, end: int) -> bool:
     return tensor.is_contiguous() and tensor.storage_offset() == start and tensor.numel() == end - start
 
@@ -275,16 +274,15 @@ class _Reader:
         self._records = records
         self._devices = devices
         self._tensors: dict[int, Tensor] = {}
-        self._placed_rows: dict[Any, Any] = {}  # by name, dtype and device: tensors that shared memory share it again
+        self._placed_rows: dict[Any, Any] = {}  # by name and type: tensors that shared memory share it again
 
     def decoded(self, value: Any) -> Any:
         """The value that was encoded so."""
         if not isinstance(value, list):
             return value
         tag, *parts = value
-        if tag in ("list", "tuple", "Size"):
-            items = [self.decoded(item) for item in _listed(parts[0])]
-            return items if tag == "list" else tuple(items) if tag == "tuple" else Size(items)
+        if tag in _SEQUENCES:
+            return _SEQUENCES[tag]([self.decoded(item) for item in _listed(parts[0])])
         if tag in _MAPPINGS:
             result = _MAPPINGS[tag](dict(self._pairs(parts[0])))
             for attributes in parts[1:]:
@@ -292,19 +290,9 @@ class _Reader:
             return result
         if tag == "tensor":
             return self._tensor(parts[0])
-        if tag == "float":
-            return float(parts[0])
-        if tag == "complex":
-            return complex(float(parts[0]), float(parts[1]))
-        if tag == "bytes":
-            return bytes.fromhex(parts[0])
-        if tag == "number":
-            return np.frombuffer(bytes.fromhex(parts[1]), parts[0])[0]
-        if tag == "dtype":
-            return dtype.named[parts[0]]
-        if tag == "device":
-            return device(parts[0])
-        raise ValueError(f"unknown tag {tag!r}")
+        if tag not in _VALUES:
+            raise ValueError(f"unknown tag {tag!r}")
+        return _VALUES[tag](*parts)
 
     def _pairs(self, pairs: Any) -> list[tuple[Any, Any]]:
         return [(self.decoded(key), self.decoded(item)) for key, item in _listed(pairs)]
@@ -343,10 +331,7 @@ class _Reader:
 
     def _row(self, name: str, type: TensorType) -> Any:
         """The elements stored under a name, where tensors of this type lie."""
-        row = self._rows[name].view(type.numpy)
-        if type.device.type == "cpu":
-            return row
         key = name, type
         if key not in self._placed_rows:
-            self._placed_rows[key] = devices.moved(row, type.device)
+            self._placed_rows[key] = devices.moved(self._rows[name].view(type.numpy), type.device)
         return self._placed_rows[key]

@@ -182,6 +182,12 @@ def test_views_of_what_is_not_saved_itself():
     assert first.tolist() == [[9, 9, 9]] * 3
 
 
+def test_what_was_loaded_is_stored_once_again():
+    x = arange(6.0)
+    first = saved({"x": x, "part": x[1:3]})
+    assert len(saved(load(io.BytesIO(first)))) == len(first)
+
+
 def test_a_row_with_a_stride_of_its_own_shares_with_its_part():
     x = arange(12).reshape(3, 4)[:1]  # one row: the stride of its first dimension means nothing
     x = x.as_strided((1, 4), (9, 1)) if hasattr(Tensor, "as_strided") else x
