@@ -113,13 +113,6 @@ def tensorboard_trace_handler(
     return write
 
 
-def _always(step: int) -> ProfilerAction:
-    return ProfilerAction.RECORD
-
-
-_RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
-
-
 class profile:  # noqa: N801 - PyTorch's name
     """``with profile() as prof:`` note what this thread does; in a loop, ``prof.step()`` ends each step.
 
@@ -151,32 +144,34 @@ class profile:  # noqa: N801 - PyTorch's name
         self.activities = supported_activities() if activities is None else set(activities)
         if ProfilerActivity.CPU not in self.activities:
             raise ValueError("No valid profiler activities found: ProfilerActivity.CPU must be among them")
-        self.schedule = schedule or _always
+        self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
         self.on_trace_ready = on_trace_ready
         self.step_num = 0
         self.current_action = self.schedule(0)
         self.profiler: single.profile | None = None
         self._recording = False
+        wants_gpus = ProfilerActivity.CUDA in self.activities
+        if wants_gpus and not gpu_count():
+            warnings.warn("cuda is not available, only the CPU is profiled", stacklevel=2)
         self._options = {
             "record_shapes": record_shapes, "profile_memory": profile_memory, "with_stack": with_stack,
-            "with_flops": with_flops, "with_modules": with_modules, "use_cuda": self._with_gpus(),
+            "with_flops": with_flops, "with_modules": with_modules, "use_cuda": wants_gpus and gpu_count() > 0,
         }
         self._steps = schedule is not None
         self._step: record_function | None = None
         self._metadata: dict[str, Any] = {}
 
-    def _with_gpus(self) -> bool:
-        """Whether to profile GPUs; a warning says it if there are none."""
-        if ProfilerActivity.CUDA not in self.activities:
-            return False
-        if not gpu_count():
-            warnings.warn("cuda is not available, only the CPU is profiled", stacklevel=3)
-            return False
-        return True
-
     def start(self) -> None:
         """Begin, as the schedule says for the present step."""
-        self._begin_step()
+        if self.current_action not in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
+            self._end()
+        elif not self._recording:
+            self._recording = True
+            self.profiler = single.profile(**self._options)  # type: ignore[arg-type]
+            self.profiler.__enter__()
+        if self._steps:
+            self._step = record_function(f"{STEP}#{self.step_num}")
+            self._step.__enter__()
 
     def stop(self) -> None:
         """End; the results of the cycle that is under way are handed over."""
@@ -192,7 +187,7 @@ class profile:  # noqa: N801 - PyTorch's name
         self.current_action = self.schedule(self.step_num)
         if self._recording and before is ProfilerAction.RECORD_AND_SAVE:
             self._hand_over()
-        self._begin_step()
+        self.start()
 
     def __enter__(self) -> profile:
         self.start()
@@ -210,17 +205,6 @@ class profile:  # noqa: N801 - PyTorch's name
         self._end()
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
-
-    def _begin_step(self) -> None:
-        if self.current_action not in _RECORDING:
-            self._end()
-        elif not self._recording:
-            self._recording = True
-            self.profiler = single.profile(**self._options)  # type: ignore[arg-type]
-            self.profiler.__enter__()
-        if self._steps:
-            self._step = record_function(f"{STEP}#{self.step_num}")
-            self._step.__enter__()
 
     def _end_step(self) -> None:
         if self._step is not None:

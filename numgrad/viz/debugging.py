@@ -143,7 +143,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
             self._end(token, perf_counter_ns(), () if token.is_block else result)
 
     def _launched(self, launch: Any) -> None:
-        if not self._watches_this_thread():
+        if self not in state.watchers:
             return
         begun = perf_counter_ns()
         kernel = launch.kernel
@@ -157,13 +157,10 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         self._thread_state.overhead += perf_counter_ns() - begun
 
     def _made(self, name: str, begun: int, ended: int) -> None:
-        if self._watches_this_thread():
+        if self in state.watchers:
             if self.level >= 3:
                 self._print_within(f"kernel {name} made in {(ended - begun) / 1e6:.1f} ms")
             self._thread_state.overhead += perf_counter_ns() - begun
-
-    def _watches_this_thread(self) -> bool:
-        return any(watcher is self for watcher in state.watchers)
 
     # -- what it prints -------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...core.display import shown_by
 from .events import TURN, FunctionEvent, FunctionEventAvg
-from .table import columns_of, format_time, line, stack_lines
+from .table import columns_of, format_time, line, made_bytes, stack_lines
 
 
 class EventList(list[Any]):
@@ -155,10 +155,7 @@ class EventList(list[Any]):
             if not group_by_input_shapes:
                 average.input_shapes = ""
             average.stack = (average.stack or [])[:group_by_stack_n]
-        return EventList(
-            sums.values(), profile_memory=self.profile_memory, process=self.process, since=self.since,
-            use_device=self.use_device,
-        )
+        return EventList(sums.values(), **vars(self))
 
     def total_average(self) -> FunctionEventAvg:
         """All events summed to one, with the key "Total"."""
@@ -246,7 +243,7 @@ def _times(timed: Any, since: float) -> dict[str, float]:
 
 
 def _arguments(event: Any) -> dict[str, Any]:
-    arguments = {"External id": event.id, "Bytes": event.self_cpu_memory_usage + event.self_device_memory_usage}
+    arguments = {"External id": event.id, "Bytes": made_bytes(event)}
     if event.sequence_nr >= 0:
         arguments["Sequence number"] = event.sequence_nr
         arguments["Fwd thread id"] = event.fwd_thread

@@ -69,20 +69,21 @@ def _for_one_call(total: str) -> property:
 
 
 class _Times:
-    """What events and averages have in common."""
+    """What events and averages have in common: times, bytes and counts, which averages sum, and what is made of them."""
 
-    count: int
-    cpu_time_total: Any
-    self_cpu_time_total: Any
-    compile_time_total: Any
-    self_compile_time_total: Any
-    device_time_total: Any
-    self_device_time_total: Any
-    cpu_memory_usage: Any
-    self_cpu_memory_usage: Any
-    device_memory_usage: Any
-    self_device_memory_usage: Any
-    use_device: str | None = None
+    count: int = 0
+    cpu_time_total: Any = 0
+    self_cpu_time_total: Any = 0
+    compile_time_total: Any = 0
+    self_compile_time_total: Any = 0
+    device_time_total: Any = 0
+    self_device_time_total: Any = 0
+    cpu_memory_usage: Any = 0
+    self_cpu_memory_usage: Any = 0
+    device_memory_usage: Any = 0
+    self_device_memory_usage: Any = 0
+
+    use_device = None
     node_id = -1
     is_async = is_remote = is_legacy = False
 
@@ -212,23 +213,18 @@ class FunctionEvent(_Times):
 class FunctionEventAvg(_Times):
     """Events of one key, summed.
 
-    Attributes are those of the first event, and the sums of ``count``, ``cpu_time_total``, ``self_cpu_time_total``,
-    ``compile_time_total``, ``self_compile_time_total``, ``device_time_total``, ``self_device_time_total``,
-    ``cpu_memory_usage``, ``self_cpu_memory_usage``, ``device_memory_usage`` and ``self_device_memory_usage``;
+    Attributes are those of the first event, which stand here, and the sums of all that ``_Times`` annotates;
     ``cpu_time`` and ``device_time`` are averages.
     """
 
-    def __init__(self) -> None:
-        self.key: str | None = None
-        self.input_shapes: Any = None
-        self.stack: list[str] | None = None
-        self.scope: int | None = None
-        self.overload_name: str | None = None
-        self.is_user_annotation = False
-        self.cpu_children: list[FunctionEvent] | None = None
-        self.cpu_parent: FunctionEvent | None = None
-        for name in _SUMMED:
-            setattr(self, name, 0)
+    key: str | None = None
+    input_shapes: Any = None
+    stack: list[str] | None = None
+    scope: int | None = None
+    overload_name: str | None = None
+    is_user_annotation: bool = False
+    cpu_children: list[FunctionEvent] | None = None
+    cpu_parent: FunctionEvent | None = None
 
     def add(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
         """Take an event, or the sum of several, into this sum; returns it.
@@ -240,15 +236,14 @@ class FunctionEventAvg(_Times):
         if not isinstance(other, FunctionEvent | FunctionEventAvg):
             raise TypeError(f"expected a FunctionEvent or FunctionEventAvg, got {type(other).__name__}")
         if self.key is None:
-            self.key = other.key
-            for name in _COPIED:
+            for name in FunctionEventAvg.__annotations__:
                 setattr(self, name, getattr(other, name))
         if other.key != self.key:
             raise ValueError(f"an event of '{other.key}' cannot be summed with those of '{self.key}'")
         return self._sum(other)
 
     def _sum(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
-        for name in _SUMMED:
+        for name in _Times.__annotations__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         return self
 
@@ -265,14 +260,3 @@ class FunctionEventAvg(_Times):
             f"cpu_time={self.cpu_time_str} compile_time={format_time(self.compile_time_total)} "
             f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage}>"
         )
-
-
-#: Attributes that sums take from their first event, and those that are added up.
-_COPIED = (
-    "input_shapes", "stack", "scope", "overload_name", "is_user_annotation", "cpu_children", "cpu_parent",
-)
-_SUMMED = (
-    "count", "cpu_time_total", "self_cpu_time_total", "compile_time_total", "self_compile_time_total",
-    "device_time_total", "self_device_time_total", "cpu_memory_usage", "self_cpu_memory_usage", "device_memory_usage",
-    "self_device_memory_usage",
-)

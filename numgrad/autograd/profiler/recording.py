@@ -22,8 +22,8 @@ from ..operations import operations
 from ..watching import BLOCK, NODE, RULE, Watcher, unwatch, watch
 from .events import TURN, Compilation, FunctionEvent, Interval, Kernel
 
-#: Categories of records, beside those of the spans that watchers get.
-OPERATION, COMPILATION, LAUNCH = "operation", "compilation", "launch"
+#: Categories of records, beside those of the spans that watchers get: operations, and kernels outside of all else.
+OPERATION, KERNEL = "operation", "kernel"
 
 
 @dataclass(slots=True, eq=False)
@@ -31,9 +31,8 @@ class Record:
     """One thing that was done.
 
     Attributes:
-        category: OPERATION, NODE, RULE or BLOCK; COMPILATION or LAUNCH for a kernel that was made, or that GPUs ran,
-            for none of these.
-        name: PyTorch's name of the operation or node, the block's, or that of the kernel.
+        category: OPERATION, NODE, RULE or BLOCK; KERNEL for one that was made, or that a GPU ran, for none of these.
+        name: PyTorch's name of the operation or node, or the block's; ``numgrad::compile`` or ``numgrad::launch``.
         thread: the identifier of the thread.
         begun, ended: in nanoseconds of ``time.perf_counter_ns``.
         sequence: the number of the node that it recorded, or that it is about; -1 if none.
@@ -160,22 +159,18 @@ class Recording(Watcher):
                 return
 
     def _compiled(self, name: str, begun: int, ended: int) -> None:
-        if self._is_on():
-            self._innermost(COMPILATION, name, begun, ended).compilations.append((name, begun, ended))
+        if self in state.watchers:
+            self._innermost("numgrad::compile", begun, ended).compilations.append((name, begun, ended))
 
     def _launched(self, launch: Any) -> None:
-        if self._is_on():
-            self._innermost(LAUNCH, launch.name, launch.begun, launch.ended).launches.append(launch)
+        if self in state.watchers:
+            self._innermost("numgrad::launch", launch.begun, launch.ended).launches.append(launch)
 
-    def _is_on(self) -> bool:
-        """Whether this thread is watched."""
-        return any(watcher is self for watcher in state.watchers)
-
-    def _innermost(self, category: str, name: str, begun: int, ended: int) -> Record:
-        """The record of what is under way, or one of its own for something that was done outside of all."""
+    def _innermost(self, name: str, begun: int, ended: int) -> Record:
+        """The record of what is under way, or one of its own, of this name, for a kernel outside of all."""
         if self._open:
             return self._open[-1]
-        record = Record(category, name, begun=begun)
+        record = Record(KERNEL, name, begun=begun)
         self._note(record, ())
         self._close(record, ended)
         return record
@@ -208,11 +203,7 @@ _SCOPES = {RULE: 1, BLOCK: 7}
 
 
 def events_of(recording: Recording) -> list[FunctionEvent]:
-    """An event for each record, in order.
-
-    The making of a kernel outside of all else is ``numgrad::compile``, a kernel that a GPU ran there
-    ``numgrad::launch``.
-    """
+    """An event for each record, in order."""
     numbers = {thread: number for number, thread in enumerate(recording.threads, 1)}
 
     def microseconds(time: int | None) -> float:
@@ -238,8 +229,7 @@ def events_of(recording: Recording) -> list[FunctionEvent]:
 def _event(
     record: Record, numbers: dict[int, int], threads: dict[int, int], microseconds: Any
 ) -> FunctionEvent:
-    names = {NODE: TURN + record.name, COMPILATION: "numgrad::compile", LAUNCH: "numgrad::launch"}
-    name = names.get(record.category, record.name)
+    name = TURN + record.name if record.category == NODE else record.name
     inputs = record.inputs or []
     results = [(type, numel(shape) * type.numpy.itemsize) for shape, type in record.results or ()]
     event = FunctionEvent(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-_SECOND, _MILLISECOND = 1e6, 1e3  # in microseconds
-_UNITS = {"s": _SECOND, "ms": _MILLISECOND, "us": 1.0}
+_UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}  # in microseconds, the largest first
 _WIDTH = 12  # of a column, if no more is needed
 _GAP = "  "
 
@@ -18,7 +17,7 @@ def format_time(microseconds: float, unit: str | None = None) -> str:
         ValueError: there is no such unit.
     """
     if unit is None:
-        unit = "s" if microseconds >= _SECOND else "ms" if microseconds >= _MILLISECOND else "us"
+        unit = next((name for name, length in _UNITS.items() if microseconds >= length), "us")
     if unit not in _UNITS:
         raise ValueError(f"time_unit should be one of {sorted(_UNITS)}, not {unit!r}")
     return f"{microseconds / _UNITS[unit]:.3f}{unit}"
@@ -87,7 +86,7 @@ def columns_of(events: Any, widths: tuple[int, int, int], time_unit: str | None 
             columns.append(_Column(f"{device} Mem", memory_of("device_memory_usage")))
             columns.append(_Column(f"Self {device} Mem", memory_of("self_device_memory_usage"), 13))
     else:
-        columns.append(_Column("Bytes", lambda event: format_memory(_bytes(event))))
+        columns.append(_Column("Bytes", lambda event: format_memory(made_bytes(event))))
     columns.append(_Column("# of Calls", lambda event: str(event.count)))
     shapes = [str(event.input_shapes) for event in events if event.input_shapes]
     if shapes:
@@ -98,8 +97,8 @@ def columns_of(events: Any, widths: tuple[int, int, int], time_unit: str | None 
     return columns
 
 
-def _bytes(event: Any) -> int:
-    """The memory of the tensors that it made itself, wherever they are."""
+def made_bytes(event: Any) -> int:
+    """The memory of the tensors that an event made itself, wherever they are."""
     return event.self_cpu_memory_usage + event.self_device_memory_usage
 
 
