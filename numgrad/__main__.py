@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import os
 import sys
@@ -41,6 +42,13 @@ def _seed(text: str) -> int:
     return value
 
 
+#: By command the module of ``numgrad.commands``, which imports what it alone needs, and the function that takes its
+#: options and returns False if it has not found something.
+_COMMANDS = {
+    "info": "info.print_info", "ops": "ops.print_ops", "kernels": "kernels.print_kernels",
+    "train": "train.train_digits", "score": "train.score_digits",
+}
+
 #: What ``kernels`` shows if it is asked for, else the first two.
 _SECTIONS = {
     "python": "the Python text (shown unless something else is asked for)",
@@ -62,8 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     kernels.add_argument("names", nargs="*", metavar="operation", help="none: list the kernels that are kept on disk")
     kernels.add_argument("--dtype", default="float32", help="that of the tensors they are tried on (default: float32)")
     kernels.add_argument("--size", type=_count, default=1_000_000, help="elements of those (default: 1000000)")
-    for section, shown in _SECTIONS.items():
-        kernels.add_argument(f"--{section}", action="store_true", help=f"show {shown}")
+    for section, text in _SECTIONS.items():
+        kernels.add_argument(f"--{section}", action="append_const", dest="sections", const=section, help=f"show {text}")
+    kernels.set_defaults(sections=[])
     train = commands.add_parser(
         "train", help="train a small network on data that comes with numgrad",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
@@ -90,28 +99,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that ``arguments`` (by default the process's) ask for, and return the exit status."""
     options = vars(_parser().parse_args(arguments))
     command = options.pop("command")
-    try:  # each command imports what it alone needs
-        if command == "info":
-            from numgrad.commands.info import print_info
-
-            print_info()
-        elif command == "ops":
-            from numgrad.commands.ops import print_ops
-
-            return 0 if print_ops(options["names"]) else 1
-        elif command == "kernels":
-            from numgrad.commands.kernels import list_kernels, print_kernels
-
-            names, dtype, size = (options.pop(name) for name in ("names", "dtype", "size"))
-            if names:
-                sections = [section for section, wanted in options.items() if wanted]
-                return 0 if print_kernels(names, dtype, size, sections) else 1
-            list_kernels()
-        else:
-            from numgrad.commands.train import score_digits, train_digits
-
-            del options["data"]
-            (train_digits if command == "train" else score_digits)(**options)
+    options.pop("data", None)  # there is but one choice
+    module, function = _COMMANDS[command].split(".")
+    try:
+        found_all = getattr(importlib.import_module(f"numgrad.commands.{module}"), function)(**options)
     except BrokenPipeError:  # whoever read the output has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -121,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    return 0
+    return 1 if found_all is False else 0
 
 
 if __name__ == "__main__":

@@ -16,18 +16,8 @@ __all__ = [
     "sinc", "softmax", "xlogy",
 ]
 
-erf = _public_functions["erf"]
-exp2 = _public_functions["exp2"]
+globals().update({name: _public_functions[name] for name in __all__ if name in _public_functions})
 expit = _public_functions["sigmoid"]
-expm1 = _public_functions["expm1"]
-log1p = _public_functions["log1p"]
-log_softmax = _public_functions["log_softmax"]
-logit = _public_functions["logit"]
-logsumexp = _public_functions["logsumexp"]
-round = _public_functions["round"]
-sinc = _public_functions["sinc"]
-softmax = _public_functions["softmax"]
-xlogy = _public_functions["xlogy"]
 
 
 @_checked
@@ -36,5 +26,7 @@ def ndtr(input: Tensor) -> Tensor:
     return erfc(input * -math.sqrt(0.5)) * 0.5
 
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    from .ops.signatures import erf, exp2, expm1, log1p, log_softmax, logit, logsumexp, round, sinc, softmax, xlogy
+else:
     __getattr__, __dir__ = _found_later(globals(), "special")

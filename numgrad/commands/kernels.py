@@ -12,25 +12,28 @@ from pathlib import Path
 from numgrad.core.display import counted, number_of_bytes
 from numgrad.core.types import dtype, to_dtype
 from numgrad.devices import begin_cuda, cache_directory, gpu_count, needs
-from numgrad.viz.inspection import SIZE, Inspection, inspect_example
+from numgrad.viz.inspection import InspectedKernel, Inspection, inspect_example
 
 _NAME = re.compile(r"(\w+)_[0-9a-f]{24}\.(bin|gpu)")
 
 
-def print_kernels(names: Sequence[str], dtype: str = "float32", size: int = SIZE, sections: Sequence[str] = ()) -> bool:
+def print_kernels(names: Sequence[str], dtype: str, size: int, sections: Sequence[str]) -> bool:
     """Inspect the operations of these names on examples, and print it; return whether there was one of each name.
 
     Args:
-        names: of operations.
+        names: of operations; without any, the kernels that are kept on disk are listed.
         dtype: of the examples' tensors.
         size: how many elements they have, about.
         sections: what to print beside the figures: see ``Inspection.text``.  For "cuda" and "ptx" the example is tried
             on a GPU; where there is none, the kernels that it would run are made, but nothing is run.
     """
+    if not names:
+        _list_kernels()
+    wanted = [section for section in InspectedKernel.sections if section in sections]
     found = True
     for number, name in enumerate(names):
         try:
-            texts = list(_texts(name, size, to_dtype(dtype), sections))
+            texts = list(_texts(name, size, to_dtype(dtype), wanted))
         except (TypeError, ValueError) as error:
             print(f"python -m numgrad kernels: {error}", file=sys.stderr)
             found = False
@@ -61,7 +64,7 @@ def _inspect_on_gpu(name: str, size: int, dtype: dtype) -> Inspection | None:
     return inspect_example(name, size, dtype, "cuda")
 
 
-def list_kernels() -> None:
+def _list_kernels() -> None:
     """Print the kernels that are kept on disk, by name: how many there are, their size, how long ago the last was made.
     """
     directory = cache_directory()

@@ -69,7 +69,7 @@ def _for_one_call(total: str) -> property:
 
 
 class _Times:
-    """What events and averages have in common: times, bytes and counts, which averages sum, and what is made of them."""
+    """What events and averages have in common: what averages sum, and what is made of that."""
 
     count: int = 0
     cpu_time_total: Any = 0
