@@ -27,7 +27,7 @@ from typing import Any
 
 from .autograd import profiler as single
 from .autograd.profiler import record_function
-from .autograd.profiler.event_list import EventList, write_trace
+from .autograd.profiler.event_list import EventList
 from .autograd.profiler.recording import STEP
 from .core.display import shown_by
 from .devices import gpu_count
@@ -245,7 +245,7 @@ class profile:  # noqa: N801 - PyTorch's name
         """
         prof = self._started("exporting chrome trace")
         prof.check_finished()
-        write_trace(prof.function_events, path, self._metadata)
+        prof.function_events.export_chrome_trace(path, self._metadata)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write the stacks of the events; see ``numgrad.autograd.profiler.profile.export_stacks``."""

@@ -33,19 +33,14 @@ def faint(*content: Any) -> Html:
     return element("span", *content, class_="faint")
 
 
-def table(rows: Iterable[Iterable[Any]], head: Iterable[Any] = (), *, class_: str = "") -> Html:
+def table(rows: Iterable[Iterable[Any]], head: Iterable[Any] = (), **attributes: str) -> Html:
     """A table; the first cell of each row is its heading.  A cell that is no ``<td>`` or ``<th>`` becomes one."""
     titles = [_cell("th", title) for title in head]
-    lines = [_row([_cell("td" if index else "th", cell) for index, cell in enumerate(row)]) for row in rows]
-    top = element("thead", _row(titles)) if titles else Html()
-    attributes = {"class_": class_} if class_ else {}
+    lines = [
+        element("tr", *[_cell("td" if index else "th", cell) for index, cell in enumerate(row)]) for row in rows
+    ]
+    top = element("thead", element("tr", *titles)) if titles else Html()
     return element("table", top, element("tbody", *lines), **attributes)
-
-
-def unfolding(head: Any, *content: Any, is_open: bool = False) -> Html:
-    """What can be unfolded below its heading."""
-    attributes = {"open": ""} if is_open else {}
-    return element("details", element("summary", head), *content, **attributes)
 
 
 def _cell(name: str, content: Any) -> Html:
@@ -53,8 +48,11 @@ def _cell(name: str, content: Any) -> Html:
     return content if done else element(name, content)
 
 
-def _row(cells: list[Html]) -> Html:
-    return element("tr", *cells)
+def unfolding(head: Any, *content: Any, is_open: bool = False, **attributes: str) -> Html:
+    """What can be unfolded below its heading."""
+    if is_open:
+        attributes["open"] = ""
+    return element("details", element("summary", head, style="cursor: pointer"), *content, **attributes)
 
 
 def framed(*content: Any, height: str = "32em") -> str:
@@ -84,5 +82,4 @@ _STYLE = """
 .numgrad.numgrad .left :is(th, td), .numgrad.numgrad .names th:first-child { text-align: left; white-space: normal; }
 .numgrad.numgrad .names th:first-child { min-width: 15em; overflow-wrap: anywhere; }
 .numgrad.numgrad .words td { font-family: inherit; }
-.numgrad.numgrad summary { cursor: pointer; }
 """

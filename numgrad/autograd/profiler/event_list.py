@@ -165,9 +165,19 @@ class EventList(list[Any]):
         total.key = "Total"
         return total
 
-    def export_chrome_trace(self, path: str) -> None:
-        """Write the events to a file that ``chrome://tracing`` and Perfetto show; see ``profile``."""
-        write_trace(self, path)
+    def export_chrome_trace(self, path: str, metadata: Mapping[str, Any] | None = None) -> None:
+        """Write the JSON of Chrome's trace event format, which Perfetto reads, too; compressed if the path ends in .gz.
+
+        There is a complete event ("ph": "X") for each event, with its thread, its beginning and length in microseconds
+        and in "args" what else is known of it; one for each compilation; one for each kernel on a GPU, which is there
+        a process of its own; and arrows from operations to their nodes.  The metadata are beside the events.
+
+        Source: "Trace Event Format", the Chromium project.
+        """
+        document = {"schemaVersion": 1, "displayTimeUnit": "ms", **(metadata or {}), "traceEvents": [*_entries(self)]}
+        opened: Any = gzip.open if str(path).endswith(".gz") else open
+        with opened(path, "wt", encoding="utf-8") as file:
+            json.dump(document, file)
 
     def supported_export_stacks_metrics(self) -> Sequence[str]:
         """What ``export_stacks`` may count."""
@@ -189,22 +199,6 @@ class EventList(list[Any]):
                 if event.stack and value > 0:
                     calls = ";".join(call.replace(";", ",").replace(" ", "_") for call in reversed(event.stack))
                     file.write(f"{calls} {value}\n")
-
-
-def write_trace(events: Any, path: str, metadata: Mapping[str, Any] | None = None) -> None:
-    """Write the JSON of Chrome's trace event format, which Perfetto reads, too; compressed if the path ends in .gz.
-
-    There is a complete event ("ph": "X") for each event, with its thread, its beginning and length in microseconds and
-    in "args" what else is known of it; one for each compilation; one for each kernel on a GPU, which is there
-    a process of its own; and arrows from operations to their nodes.  The metadata are beside the events.
-
-    Source: "Trace Event Format", the Chromium project.
-    """
-    entries = list(_entries(events))
-    document = {"schemaVersion": 1, "displayTimeUnit": "ms", **(metadata or {}), "traceEvents": entries}
-    opened: Any = gzip.open if str(path).endswith(".gz") else open
-    with opened(path, "wt", encoding="utf-8") as file:
-        json.dump(document, file)
 
 
 def _entries(events: Any) -> Iterator[dict[str, Any]]:

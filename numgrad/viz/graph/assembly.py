@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ...autograd.graph import GradientEdge
 from ...autograd.node import AccumulateGrad, DeadEnd, Node, edge_of
@@ -251,17 +251,15 @@ def roots_of(subject: Any) -> list[Root]:
         TypeError: it is, or has in it, something else than tensors, nodes and gradient edges.
         ValueError: it is empty, or a tensor requires no gradient.
     """
-    if isinstance(subject, Mapping):
-        named: list[tuple[str | None, Any, str]] = [
-            (readable(str(name)), value, f"subject[{name!r}]") for name, value in subject.items()
-        ]
-    elif isinstance(subject, list | tuple) and not isinstance(subject, GradientEdge):
-        named = [(None, value, f"subject[{index}]") for index, value in enumerate(subject)]
-    else:
+    is_named = isinstance(subject, Mapping)
+    if not is_named and (not isinstance(subject, list | tuple) or isinstance(subject, GradientEdge)):
         return [_root(subject, None, "subject")]
-    if not named:
+    if not subject:
         raise ValueError(f"there is nothing to draw: the {type(subject).__name__} is empty")
-    return [_root(value, name, which) for name, value, which in named]
+    return [
+        _root(value, readable(str(key)) if is_named else None, f"subject[{key!r}]")
+        for key, value in (subject.items() if is_named else enumerate(subject))
+    ]
 
 
 def _root(value: Any, name: str | None, which: str) -> Root:
@@ -281,15 +279,12 @@ def _root(value: Any, name: str | None, which: str) -> Root:
     return Root(edge[0], edge[1], value, name)
 
 
-_Key = TypeVar("_Key", bound=Hashable)
-
-
 def nearest(
-    roots: Iterable[_Key], behind: Mapping[_Key, Sequence[_Key]], max_depth: int | None, max_count: int | None
-) -> set[_Key]:
+    roots: Iterable[str], behind: Mapping[str, Sequence[str]], max_depth: int | None, max_count: int | None
+) -> set[str]:
     """Those that are reached from the roots in at most ``max_depth`` steps, the ``max_count`` nearest of them."""
     front = list(dict.fromkeys(roots))
-    found: set[_Key] = set()
+    found: set[str] = set()
     depth = 0
     while front and (max_depth is None or depth <= max_depth):
         left = len(front) if max_count is None else max_count - len(found)

@@ -151,6 +151,9 @@ class Drawing:
 
     It holds neither the graph nor its tensors.
 
+    Attributes:
+        picture: what is in it.
+
     Example:
         >>> import numgrad
         >>> x = numgrad.tensor([1.0, 2.0], requires_grad=True)
@@ -166,13 +169,8 @@ class Drawing:
     """
 
     def __init__(self, picture: Picture, model: Drawing | None = None):
-        self._picture = picture
+        self.picture = picture
         self._model = model  # the drawing that has the layout, None if it is this one
-
-    @property
-    def picture(self) -> Picture:
-        """What is in it."""
-        return self._picture
 
     def with_picture(self, picture: Picture) -> Drawing:
         """Another picture of the same boxes and arrows, with the layout of this one."""
@@ -180,7 +178,7 @@ class Drawing:
 
     @functools.cached_property
     def _layout(self) -> Layout:
-        return lay_out(self._picture) if self._model is None else self._model._layout
+        return lay_out(self.picture) if self._model is None else self._model._layout
 
     # -- forms ----------------------------------------------------------------------------------------------
 
@@ -191,7 +189,7 @@ class Drawing:
         Raises:
             ImportError: pygraphviz is not installed.
         """
-        return svg_text(self._picture, self._layout)
+        return svg_text(self.picture, self._layout)
 
     def part(self, around: Any, width: float, height: float) -> str:
         """The picture as SVG of at most this size: as it is, a little smaller, or only what lies around a node.
@@ -210,22 +208,22 @@ class Drawing:
         key = self._box_key(around, "part")
         box = self._layout.boxes[key]
         middle = box.left + box.width / 2, box.top + box.height / 2
-        return svg_text(self._picture, self._layout, Window(middle, width, height))
+        return svg_text(self.picture, self._layout, Window(middle, width, height))
 
     @property
     def summary(self) -> str:
         """What there is to see, in a sentence: the text for those who do not see the picture."""
-        return self._picture.summary
+        return self.picture.summary
 
     @property
     def dot(self) -> str:
         """The picture in Graphviz' language."""
-        return dot_text(self._picture)
+        return dot_text(self.picture)
 
     @property
     def mermaid(self) -> str:
         """The picture as a Mermaid flowchart, which Markdown on the web and JupyterLab show."""
-        return mermaid_text(self._picture)
+        return mermaid_text(self.picture)
 
     @property
     def text(self) -> str:
@@ -233,7 +231,7 @@ class Drawing:
 
         What is indented by 40 levels begins at the left again, behind the number of levels that are left out: ``(40)``.
         """
-        return tree_text(self._picture)
+        return tree_text(self.picture)
 
     def __str__(self) -> str:
         return self.text
@@ -265,7 +263,7 @@ class Drawing:
         """
         ending = Path(path).suffix.lower()
         if ending == ".png" or ending == ".pdf":
-            Path(path).write_bytes(rendered(self._picture, ending[1:]))
+            Path(path).write_bytes(rendered(self.picture, ending[1:]))
             return
         forms = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".txt": "text"}
         if ending not in forms:
@@ -295,7 +293,7 @@ class Drawing:
             key = self._box_key(subject, "highlighted")
             text = "\n".join(map(printable, (note or "").split("\n")))
             lit[key] = "\n".join(part for part in (lit.get(key), text) if part)
-        return self.with_picture(replace(self._picture, lit=lit))
+        return self.with_picture(replace(self.picture, lit=lit))
 
     def _box_key(self, subject: Any, asked: str) -> str:
         """The key of the box that shows a node or a tensor."""
@@ -305,7 +303,7 @@ class Drawing:
         if isinstance(subject, Tensor):
             weak = subject._accumulator
             node = subject.grad_fn or (weak() if weak is not None else None)
-        key = None if node is None else self._picture.box_keys.get(node.sequence)
+        key = None if node is None else self.picture.box_keys.get(node.sequence)
         if key is None:
             what = f"a tensor of shape {list(subject.shape)}" if isinstance(subject, Tensor) else repr(subject)
             raise ValueError(f"{asked}(): {what} is not part of the graph that was drawn")

@@ -196,7 +196,7 @@ def _runner(node: Any, values: dict[str, Any]) -> Any:
     def run() -> None:
         with no_grad():
             if isinstance(node, PointwiseNode):
-                statics = {name: values.get(name, default) for name, default in op.statics.items()}
+                statics = {name: values[name] for name in op.statics}
                 op.run([values[name] for name in op.inputs], statics if statics != op.statics else op.statics)
             else:
                 op(*[values[name] for name in op.parameters])
@@ -207,14 +207,15 @@ def _runner(node: Any, values: dict[str, Any]) -> Any:
 def _operands(node: Any, missing: list[str]) -> dict[str, Any]:
     """What the operation was called with, as far as the node has it: tensors that it did not save are ones."""
     with no_grad():
-        op, saved = node.op, {**node.constants, **node.unpack(), "dtype": node.layout.type.dtype}
-    pointwise = isinstance(node, PointwiseNode)
-    differentiable = op.inputs if pointwise else getattr(op, "differentiable", ())
+        op = node.op
+        statics = getattr(op, "statics", {})
+        saved = {**statics, **node.constants, **node.unpack(), "dtype": node.layout.type.dtype}
+    differentiable = getattr(op, "differentiable", op.inputs)
     edges = dict(zip(differentiable, node.edges, strict=False))
     values: dict[str, Any] = {}
     if getattr(op, "sequence", False) and all(node.edges):
         saved[op.inputs[0]] = tuple([_ones(edge[0].output(edge[1])) for edge in node.edges])
-    for name in op.inputs if pointwise else op.parameters:
+    for name in op.parameters:
         edge = edges.get(name)
         if name in saved:
             values[name] = saved[name]
@@ -224,7 +225,7 @@ def _operands(node: Any, missing: list[str]) -> dict[str, Any]:
             values[name] = _ones(edge[0].output(edge[1]))
         else:
             missing.append(f"'{name}'")
-    return {**{name: saved[name] for name in saved if name in getattr(op, "statics", ())}, **values}
+    return values
 
 
 def _ones(layout: Layout) -> Tensor:

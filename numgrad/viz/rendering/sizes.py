@@ -8,7 +8,6 @@ reader has, and a picture is the same everywhere.
 from __future__ import annotations
 
 import unicodedata
-from typing import NamedTuple
 
 from ..graph.picture import Box
 
@@ -16,13 +15,6 @@ from ..graph.picture import Box
 TITLE, ROW, LABEL, CAPTION = 13.0, 10.5, 10.0, 11.5
 #: From one row to the next, and from the frame of a box to its text.
 LINE, PADDING = 14.0, 9.0
-
-
-class Size(NamedTuple):
-    """Width and height."""
-
-    width: float
-    height: float
 
 
 def label_column(box: Box) -> int:
@@ -37,17 +29,17 @@ def rows_width(box: Box) -> float:
     return max((monospace_width(column + row.text, ROW) for row in box.rows), default=0.0)
 
 
-def box_size(box: Box) -> Size:
-    """The size of a box that holds its text."""
+def box_size(box: Box) -> tuple[float, float]:
+    """The width and the height of a box that holds its text."""
     title = sum(sans_width(text, TITLE, strong) for text, strong in box.title)
     width = max(title, rows_width(box)) + 2 * PADDING
-    return Size(max(width, 44.0), TITLE + len(box.rows) * LINE + 2 * PADDING - 3)
+    return max(width, 44.0), TITLE + len(box.rows) * LINE + 2 * PADDING - 3
 
 
-def label_size(text: str, size: float = LABEL) -> Size:
-    """The size of some lines at an arrow."""
+def label_size(text: str, size: float = LABEL) -> tuple[float, float]:
+    """The width and the height of some lines at an arrow."""
     lines = text.split("\n")
-    return Size(max(monospace_width(line, size) for line in lines) + 10, len(lines) * (size + 3))
+    return max(monospace_width(line, size) for line in lines) + 10, len(lines) * (size + 3)
 
 
 #: The width of a character of a fixed-width font, for a size of 1.

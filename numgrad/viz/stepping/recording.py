@@ -9,7 +9,7 @@ may run a backward of its own: another pass.
 from __future__ import annotations
 
 import operator
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -33,7 +33,6 @@ class _Visit:
         self.current = current  # the pass
         #: The gradients that arrived, as they were before hooks saw them: each with its version.
         self.arrived = [(gradient, _version(gradient)) for gradient in arrived]
-        self.in_rule = False
         self.handles: list[RemovableHandle] = []
         #: What the node's hooks were given, once they run: for each edge the gradient with its version.
         self.unhooked: list[tuple[Any, int]] = []
@@ -55,27 +54,19 @@ class StepRecording(Watcher):
         self.sent: WeakKeyDictionary[Any, dict[tuple[Node, int], list[Result | None]]] = WeakKeyDictionary()
 
     def begin(self, kind: str, subject: Any, given: Any) -> Any:
-        if kind == NODE:
-            with _unrecorded():
-                return self._begin_visit(subject)
-        if kind == RULE:
+        if kind not in (NODE, RULE):
+            return None
+        with _unrecorded():
+            if kind == NODE:
+                return partial(self._end_visit, self._begin_visit(subject))
             visit = self.visits[-1]
-            visit.in_rule = True
-            with _unrecorded():
-                self._begin_rule(visit, given)
-            return visit
-        return None
+            self._begin_rule(visit, given)
+            return partial(self._end_rule, visit)
 
     def end(self, token: Any, result: Any) -> None:
-        if token is None:
-            return
-        visit: _Visit = token
-        with _unrecorded():
-            if visit.in_rule:
-                visit.in_rule = False
-                self._end_rule(visit, result)
-            else:
-                self._end_visit(visit)
+        if token is not None:
+            with _unrecorded():
+                token(result)
 
     # -- the visit of a node ------------------------------------------------------------------------------------
 
@@ -109,7 +100,7 @@ class StepRecording(Watcher):
         self.visits.append(visit)
         return visit
 
-    def _end_visit(self, visit: _Visit) -> None:
+    def _end_visit(self, visit: _Visit, result: Any) -> None:
         for handle in visit.handles:
             handle.remove()
         while self.visits and self.visits.pop() is not visit:  # an error may have kept others from ending

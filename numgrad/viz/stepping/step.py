@@ -164,7 +164,9 @@ class Step:
         return f"<Step {self.number}: {self.title}>"
 
     def __str__(self) -> str:
-        return step_text(self)
+        parts = _heading, _incoming, _remark, _saved, _outgoing, _accumulated
+        lines = [line for part in parts for line in part(self)]
+        return textwrap.indent("\n".join(lines), "    " * self.depth)
 
 
 #: Characters to a line of a formula.
@@ -174,16 +176,9 @@ WIDTH = 96
 NAMED = 6
 
 
-def step_text(step: Step) -> str:
-    """The step as a block of lines."""
-    lines = [heading(step), *_incoming(step), *_remark(step), *_saved(step), *_outgoing(step), *_accumulated(step)]
-    return textwrap.indent("\n".join(lines), "    " * step.depth)
-
-
-def heading(step: Step) -> str:
-    """The first line: number and node."""
+def _heading(step: Step) -> Iterator[str]:
     within = "" if step.outer is None else f", within step {step.outer.number}"
-    return f"Step {step.number} of {step.run.count}: {step.title}{within}"
+    yield f"Step {step.number} of {step.run.count}: {step.title}{within}"
 
 
 def _incoming(step: Step) -> Iterator[str]:
