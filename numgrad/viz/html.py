@@ -48,11 +48,10 @@ def _cell(name: str, content: Any) -> Html:
     return content if done else element(name, content)
 
 
-def unfolding(head: Any, *content: Any, is_open: bool = False, **attributes: str) -> Html:
+def unfolding(head: Any, *content: Any, is_open: bool = False) -> Html:
     """What can be unfolded below its heading."""
-    if is_open:
-        attributes["open"] = ""
-    return element("details", element("summary", head, style="cursor: pointer"), *content, **attributes)
+    attributes = {"open": ""} if is_open else {}
+    return element("details", element("summary", head), *content, **attributes)
 
 
 def framed(*content: Any, height: str = "32em") -> str:
@@ -82,4 +81,5 @@ _STYLE = """
 .numgrad.numgrad .left :is(th, td), .numgrad.numgrad .names th:first-child { text-align: left; white-space: normal; }
 .numgrad.numgrad .names th:first-child { min-width: 15em; overflow-wrap: anywhere; }
 .numgrad.numgrad .words td { font-family: inherit; }
+.numgrad.numgrad summary { cursor: pointer; }
 """

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ...core.tensor import Tensor
 from ..graph.drawing import Drawing
 from ..graph.picture import Arrow, Box, GradientRow, Picture, Row, Slot, gradient_row, leaves_row
-from ..html import Html, element, unfolding
+from ..html import Html, element
 from ..values import Value, values_text
 from .step import Step
 
@@ -168,9 +168,10 @@ def steps_html(steps: Sequence[Step], frames: Frames | None) -> str:
     group = f"numgrad-steps-{next(_groups)}"
     parts = []
     for step in shown:
-        title = f"{step.number}. {step.title}"
+        title = element("summary", f"{step.number}. {step.title}", style="cursor:pointer")
         content = _beside(_image(picture(step, frames), drawing), text_html(step)) if each else text_html(step)
-        parts.append(unfolding(title, content, is_open=step is shown[0], name=group, style=_FRAME))
+        is_open = {"open": ""} if step is shown[0] else {}
+        parts.append(element("details", title, content, name=group, **is_open, style=_FRAME))
     if drawing is not None and drawn is not None and not each:
         parts.insert(0, element("div", _image(drawing.svg, drawing), style="overflow:auto;max-height:40em"))
     if len(steps) > MANY:
