@@ -31,7 +31,7 @@ class Call:
 
     @property
     def title(self) -> str:
-        raise NotImplementedError(f"{type(self).__name__} does not define title")
+        return f"aten::{self.name}"
 
     def run(self) -> Any:
         """Do it, as the levels and watchers that are left want it."""

@@ -251,8 +251,7 @@ class MersenneTwister(Generator, device_type="cpu"):
 
         ``low`` is at most ``high``.
         """
-        if out is None:
-            out = _empty(size, dtype)
+        out = _empty(size, dtype) if out is None else out
         with self._lock:
             self._fill_uniform(out, float(low), float(high))
         return out
@@ -261,13 +260,10 @@ class MersenneTwister(Generator, device_type="cpu"):
         self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0, *, out: np.ndarray | None = None
     ) -> np.ndarray:
         """``size`` normal numbers, in the 1-D array ``out`` or a new one, of ``dtype``, float32 or float64."""
-        if out is None:
-            out = _empty(size, dtype)
+        out = _empty(size, dtype) if out is None else out
         with self._lock:
-            if size < _BLOCK:
-                self._fill_pairs(out, float(mean), float(std))
-            else:
-                self._fill_normal(out, float(mean), float(std))
+            fill = self._fill_pairs if size < _BLOCK else self._fill_normal
+            fill(out, float(mean), float(std))
         return out
 
     def normal_pairs(self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
@@ -280,16 +276,13 @@ class MersenneTwister(Generator, device_type="cpu"):
     def exponential(self, size: int, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
         """``size`` numbers from the exponential distribution, as a new 1-D array."""
         with self._lock:
-            return (-np.log1p(-self._doubles(size)) / rate).astype(dtype)
+            return (-np.log1p(-self._uniforms(size)) / rate).astype(dtype)
 
     def bernoulli(self, size: int, probability: float | np.ndarray) -> np.ndarray:
         """``size`` truth values, each true with the ``probability``, one number or an array of floats."""
+        dtype = probability.dtype if isinstance(probability, np.ndarray) else np.float64
         with self._lock:
-            if isinstance(probability, np.ndarray) and probability.dtype == np.float32:
-                uniforms = np.empty(size, np.float32)
-                self._fill_uniform(uniforms, 0.0, 1.0)
-                return uniforms < probability
-            return self._doubles(size) < probability
+            return self._uniforms(size, dtype) < probability
 
     def integers(self, size: int, low: int, high: int, wide: bool | None = None) -> np.ndarray:
         """``size`` integers from [low, high), as a new int64 array; the range is at most 2^64.
@@ -325,9 +318,9 @@ class MersenneTwister(Generator, device_type="cpu"):
         draws = self._draws(2 * size)
         return draws[0::2] << np.uint64(32) | draws[1::2]
 
-    def _doubles(self, size: int) -> np.ndarray:
-        """Uniform numbers from [0, 1) in float64."""
-        out = np.empty(size, np.float64)
+    def _uniforms(self, size: int, dtype: Any = np.float64) -> np.ndarray:
+        """Uniform numbers from [0, 1)."""
+        out = np.empty(size, dtype)
         self._fill_uniform(out, 0.0, 1.0)
         return out
 
@@ -362,9 +355,6 @@ class MersenneTwister(Generator, device_type="cpu"):
     def _fill_uniform(self, out: np.ndarray, low: float, high: float) -> None:
         run = cpu.random_kernel("uniform", out.dtype).entry
         draws_each = out.itemsize // 4
-        if out.size <= _CHUNK:
-            run(self._state, np.empty(out.size * draws_each, _WORD), low, high, out)
-            return
         for start in range(0, out.size, _CHUNK):
             part = out[start : start + _CHUNK]
             run(self._state, np.empty(part.size * draws_each, _WORD), low, high, part)

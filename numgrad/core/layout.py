@@ -57,7 +57,7 @@ _interning = threading.Lock()
 def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None) -> Layout:
     """The layout with these strides; None stands for row-major ones."""
     own = tuple(map(int, shape))  # of NumPy's and other ints, which are equal, all would get what came first
-    row_major = _row_major(own)
+    row_major = contiguous_strides(own)
     steps = row_major if strides is None else tuple(map(int, strides))
     key = type, own, steps
     with _interning:
@@ -72,14 +72,6 @@ def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None)
     return found
 
 
-def _row_major(shape: Ints) -> Ints:
-    strides, step = [], 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= extent or 1
-    return tuple(strides[::-1])
-
-
 def numel(shape: Ints) -> int:
     """The number of elements."""
     return math.prod(shape)
@@ -88,7 +80,11 @@ def numel(shape: Ints) -> int:
 @functools.lru_cache(maxsize=4096)
 def contiguous_strides(shape: Ints) -> Ints:
     """Row-major strides; a dimension of size 0 counts as 1, as in PyTorch."""
-    return _row_major(shape)
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= int(extent) or 1  # of NumPy's ints, which are equal, all would get what came first
+    return tuple(strides[::-1])
 
 
 def is_contiguous(shape: Ints, strides: Ints) -> bool:
@@ -237,7 +233,12 @@ def _order(shape: Ints, operands: Sequence[Ints]) -> list[int]:
 @functools.lru_cache(maxsize=4096)
 def output_strides(shape: Ints, operands: tuple[tuple[Ints, Ints | None], ...]) -> Ints:
     """The strides of a new output of ``shape`` whose inputs have these shapes and strides (None for row-major)."""
-    return _dense_strides(shape, _broadcast(shape, operands))
+    strides = [0] * len(shape)
+    step = 1
+    for dim in reversed(_order(shape, _broadcast(shape, operands))):
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(strides)
 
 
 def _broadcast(shape: Ints, operands: tuple[tuple[Ints, Ints | None], ...]) -> tuple[Ints, ...]:
@@ -245,15 +246,6 @@ def _broadcast(shape: Ints, operands: tuple[tuple[Ints, Ints | None], ...]) -> t
         broadcast_strides(own, contiguous_strides(own) if strides is None else strides, shape)
         for own, strides in operands
     ])
-
-
-def _dense_strides(shape: Ints, operands: tuple[Ints, ...]) -> Ints:
-    strides = [0] * len(shape)
-    step = 1
-    for dim in reversed(_order(shape, operands)):
-        strides[dim] = step
-        step *= max(shape[dim], 1)
-    return tuple(strides)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -281,9 +273,7 @@ def loop_nest(shape: Ints, geometry: tuple[tuple[Ints, Ints | None], ...]) -> tu
     return (tuple(sizes), tuple(zip(*steps, strict=True))) if sizes else ((1,), ((1,),) * len(geometry))
 
 
-def matrix_steps(
-    source: Layout, target: Layout
-) -> tuple[list[tuple[int, int]], tuple[Ints, Ints], int]:
+def matrix_steps(source: Layout, target: Layout) -> tuple[list[tuple[int, int]], tuple[Ints, Ints], int]:
     """How to go through the matrices in the last two dimensions of two tensors of one shape together.
 
     Returns where each group of evenly spaced matrices starts in both, the steps from a matrix to the next, from row to

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,23 +14,13 @@ from ..autograd.grad_mode import LEVELS, state
 from ..autograd.levels import outside, tangent_of
 from .types import bool_, complex_of, get_default_dtype, int64
 
-
-@dataclass
-class _Options:
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
-
-
 _PROFILES: dict[str | None, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": float("inf"), "edgeitems": 3, "linewidth": 80},
 }
 
-_options = _Options()
+_options = SimpleNamespace(**_PROFILES["default"], sci_mode=None)
 
 
 def set_printoptions(
@@ -53,14 +43,12 @@ def set_printoptions(
     """
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     changes = {name: value for name, value in given.items() if value is not None}
-    for name, value in {**_PROFILES.get(profile, {}), **changes}.items():
-        setattr(_options, name, value)
-    _options.sci_mode = sci_mode
+    vars(_options).update(**{**_PROFILES.get(profile, {}), **changes}, sci_mode=sci_mode)
 
 
 def get_printoptions() -> dict[str, Any]:
     """The print options in force, as a dictionary that is the caller's own."""
-    return asdict(_options)
+    return vars(_options).copy()
 
 
 @contextmanager

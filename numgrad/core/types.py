@@ -111,10 +111,10 @@ float64 = dtype("float64", np.float64, "Double")
 complex64 = dtype("complex64", np.complex64, "ComplexFloat")
 complex128 = dtype("complex128", np.complex128, "ComplexDouble")
 
-#: PyTorch's other names of dtypes.
+#: PyTorch's other names of dtypes, and its older names of types, such as "DoubleTensor".
 _ALIASES = {
     "float": float32, "double": float64, "short": int16, "int": int32, "long": int64, "cfloat": complex64,
-    "cdouble": complex128,
+    "cdouble": complex128, **{f"{each.legacy}Tensor": each for each in dtype.named.values()},
 }
 
 #: Called when the default dtype has changed.
@@ -162,11 +162,9 @@ def to_dtype(value: Any) -> dtype:
     """
     if isinstance(value, dtype):
         return value
-    if isinstance(value, type) and value in (bool, int, float, complex):
-        return {bool: bool_, int: int64, float: float64, complex: complex128}[value]
     if isinstance(value, str):
         name = value.removeprefix("torch.")
-        found = dtype.named.get(name) or _ALIASES.get(name) or _named_tensor_type(name)
+        found = dtype.named.get(name) or _ALIASES.get(name)
         if found is not None:
             return found
     if isinstance(getattr(value, "element", None), dtype):
@@ -178,11 +176,6 @@ def to_dtype(value: Any) -> dtype:
     if found is None:
         raise TypeError(f"numgrad has no dtype {value!r}; it has {', '.join(dtype.named)}")
     return found
-
-
-def _named_tensor_type(name: str) -> dtype | None:
-    """The dtype of PyTorch's older type names, such as "DoubleTensor"."""
-    return next((each for each in dtype.named.values() if name == f"{each.legacy}Tensor"), None)
 
 
 class memory_format:  # noqa: N801 - PyTorch's name

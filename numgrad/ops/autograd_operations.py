@@ -6,10 +6,10 @@ from typing import Any
 
 from .. import devices
 from ..autograd.checks import is_inference
-from ..autograd.grad_mode import LEVELS, state
+from ..autograd.grad_mode import state
 from ..autograd.operations import operations
 from ..core.layout import output_strides, overlaps_itself
-from ..core.tensor import Tensor, strided
+from ..core.tensor import Tensor
 from .batching import calls  # noqa: F401 - it says how calls are done under vmap
 from .batching.batches import Batched, below, is_batched, lifted, mapped, zeros_beside
 from .batching.physical import expanded
@@ -55,9 +55,8 @@ def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
 def _zeros(
     shape: tuple[int, ...], type: Any, strides: tuple[int, ...] | None = None, beside: Tensor | None = None
 ) -> Tensor:
-    if beside is not None and state.mode & LEVELS:
-        return zeros_beside((beside,), shape, type, output_strides(shape, ((shape, strides),)))
-    return strided(type.backend.zeros(shape, type), shape, output_strides(shape, ((shape, strides),)), 0, type)
+    others = () if beside is None else (beside,)
+    return zeros_beside(others, shape, type, output_strides(shape, ((shape, strides),)))
 
 
 def _ones(shape: tuple[int, ...], type: Any) -> Tensor:

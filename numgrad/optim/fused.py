@@ -16,7 +16,7 @@ from ..core.tensor import Tensor, check_in_place, strided
 from ..core.types import TensorType, float32
 from ..ops.creation.factories import zeros_like
 from ..ops.creation.from_data import tensor
-from ..ops.memory.copying import kept_strides, write
+from ..ops.memory.copying import kept_layout, write
 from .optimizer import Optimizer
 
 #: One parameter in a step: it, its gradient, its group, and the tensors kept for it (None for one not in use).
@@ -247,7 +247,7 @@ def buffer(state: dict[str, Any], name: str, param: Tensor) -> Tensor:
 
 def _dense_strides(param: Tensor) -> Strides:
     """The order in which a parameter's elements lie in memory, gaps left out."""
-    strides = None if param._flat is not None else kept_strides(param)
+    strides = None if param._flat is not None else kept_layout(param._layout).strides
     return None if strides == contiguous_strides(param._layout.shape) else strides
 
 

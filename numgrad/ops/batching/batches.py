@@ -17,7 +17,7 @@ from ...autograd.grad_mode import DUAL, LEVELS, state
 from ...autograd.levels import Level, enter, outside, share_tangents
 from ...autograd.node import MAYBE, edge_of
 from ...core.layout import contiguous_strides, layout_of, span
-from ...core.tensor import Tensor, fresh, strided
+from ...core.tensor import Tensor, strided, tensor_of
 from ...core.types import TensorType
 
 _ITEM = (
@@ -183,9 +183,7 @@ class below(outside):  # noqa: N801 - a context manager
 
 def mapped(level: Batched, tensor: Tensor, batched: bool = True) -> Tensor:
     """A tensor that stands for the examples in ``tensor``."""
-    skipped = int(batched)
-    shape = tensor._layout.shape[skipped:]
-    out = fresh(None, shape, tensor._layout.type)
+    out = tensor_of(tensor._layout, None)
     Mapped(level, tensor, batched).assign_to(out)
     if not batched:
         out._counter = tensor._counter
@@ -210,12 +208,14 @@ def lifted(level: Batched, tensor: Tensor) -> Tensor:
     return tensor if level.concerns(tensor) else mapped(level, tensor, False)
 
 
-def batch_level() -> Batched | None:
-    """The innermost level of ``vmap``."""
+def batch_level(tensors: Sequence[Tensor] | None = None) -> Batched | None:
+    """The innermost level of ``vmap``, or the innermost one that one of these tensors is of."""
     level = state.level
-    while level is not None and not isinstance(level, Batched):
+    while level is not None:
+        if isinstance(level, Batched) and (tensors is None or any(map(level.concerns, tensors))):
+            return level
         level = level.outer
-    return level
+    return None
 
 
 def is_shared(tensor: Any) -> bool:

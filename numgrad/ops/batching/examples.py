@@ -11,7 +11,7 @@ from ...autograd.calls import transformed
 from ...autograd.grad_mode import LEVELS, WATCHED, state
 from ...autograd.levels import tensors_in
 from ..table.transforms import FreeCall
-from .batches import DYNAMIC, Batched, batch_level, is_batched
+from .batches import DYNAMIC, batch_level, is_batched
 
 Function = Callable[..., Any]
 
@@ -32,18 +32,18 @@ def each(function: Function, refusal: str = "") -> Function:
     With a ``refusal`` it cannot be called for examples that differ: RuntimeError says that.
     """
 
+    watched = free(function)
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        mode = state.mode
-        if mode & LEVELS:
-            if refusal and any(map(is_batched, tensors_in((args, tuple(kwargs.values()))))):
+        if state.mode & LEVELS:
+            tensors = tensors_in((*args, *kwargs.values()))
+            if refusal and any(map(is_batched, tensors)):
                 raise RuntimeError(refusal)
-            level = _level(args, kwargs)
+            level = batch_level(tensors)
             if level is not None:
                 return level.perform(EachCall(call, args, kwargs))
-        if mode & WATCHED:
-            return transformed(FreeCall(function, args, kwargs))
-        return function(*args, **kwargs)
+        return watched(*args, **kwargs)
 
     return call
 
@@ -73,22 +73,20 @@ def dynamic(name: str) -> Callable[[Function], Function]:
 def drawn(function: Function) -> Function:
     """Decorate a function that draws a new tensor at random: for each example another one, or for all the same."""
 
+    watched = free(function)
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        mode = state.mode
-        level = batch_level() if mode & LEVELS else None
+        level = batch_level() if state.mode & LEVELS else None
         if level is None:
-            if mode & WATCHED:
-                return transformed(FreeCall(function, args, kwargs))
             try:
-                return function(*args, **kwargs)
+                return watched(*args, **kwargs)
             except MemoryError as error:
                 raise devices.from_numpy(error) from None
         if level.randomness == "error":  # which the generator says
             return function(*args, **kwargs)
-        given = tensors_in((args, tuple(kwargs.values())))
         like = function.__name__.endswith("_like")
-        if level.randomness == "same" and not like and any(level.concerns(tensor) for tensor in given):
+        if level.randomness == "same" and not like and any(map(level.concerns, tensors_in((*args, *kwargs.values())))):
             raise RuntimeError(
                 "Vmap does not currently support same randomness with a batched tensor input: its numbers depend on "
                 "the example."
@@ -112,14 +110,3 @@ def check_drawing(target: Any) -> None:
             "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
             "randomness: draw into a new tensor."
         )
-
-
-def _level(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Batched | None:
-    """The innermost level that a tensor among the arguments is of."""
-    tensors = tensors_in((args, tuple(kwargs.values())))
-    level = state.level
-    while level is not None:
-        if isinstance(level, Batched) and any(level.concerns(tensor) for tensor in tensors):
-            return level
-        level = level.outer
-    return None

@@ -47,8 +47,7 @@ def _(grad, flat_index, input_shape, dims, distinct):
     return index_backward(grad, flat_index, input_shape, dims, distinct)
 
 
-@index_op.shows("indices")
-def _(node: Any) -> tuple[Tensor | None, ...]:
+def _indices(node: Any) -> tuple[Tensor | None, ...]:
     """The flat index as an index for each dimension, None for one that has none: what PyTorch's node saves.
 
     Raises:
@@ -64,6 +63,9 @@ def _(node: Any) -> tuple[Tensor | None, ...]:
         indices[dim] = flat_index % extent
         flat_index = flat_index // extent
     return tuple(indices)
+
+
+index_op.node_class._saved_indices = property(_indices)  # type: ignore[attr-defined]
 
 
 @planned(

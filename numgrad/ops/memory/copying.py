@@ -14,15 +14,7 @@ from ...autograd.node import edge_of
 from ...core.device import CPU
 from ...core.layout import Layout, broadcasts, layout_of, output_strides, overlaps_itself
 from ...core.tensor import Tensor, fresh, strided, tensor_of
-from ...core.types import (
-    TensorType,
-    contiguous_format,
-    dtype,
-    float32,
-    int64,
-    preserve_format,
-    tensor_type,
-)
+from ...core.types import TensorType, contiguous_format, dtype, float32, int64, preserve_format, tensor_type
 from ..table.dispatch import unary
 from ..table.entries import Entries, Entry
 from ..table.op import attach, public
@@ -51,11 +43,6 @@ def _copy(input: Layout, type: TensorType, row_major: bool = False) -> tuple[Lay
     strides = None if row_major or input.contiguous else kept_layout(input).strides
     out = layout_of(type, input.shape, strides)
     return out, copier(input, out)
-
-
-def kept_strides(input: Tensor) -> tuple[int, ...]:
-    """The strides of a copy."""
-    return kept_layout(input._layout).strides
 
 
 def kept_layout(layout: Layout) -> Layout:

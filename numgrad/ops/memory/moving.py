@@ -9,22 +9,7 @@ from ... import devices
 from ...core.device import numbered, to_device
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
-from ...core.types import (
-    TensorType,
-    bool_,
-    complex64,
-    complex128,
-    dtype,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    tensor_type,
-    to_dtype,
-    uint8,
-)
+from ...core.types import TensorType, dtype, tensor_type, to_dtype
 from ...core.types import device as Device  # noqa: N812 - the names are parameters of PyTorch's
 from ...core.types import dtype as DType  # noqa: N812
 from ..table.op import attach, check_tensors, public
@@ -126,11 +111,8 @@ def _conversion(dtype: dtype) -> Any:
     return method
 
 
-for _name, _kind in {
-    "bool": bool_, "byte": uint8, "char": int8, "short": int16, "int": int32, "long": int64, "float": float32,
-    "double": float64, "cfloat": complex64, "cdouble": complex128,
-}.items():
-    attach(_name, _conversion(_kind))
+for _dtype in dtype.named.values():  # byte, float, cdouble: in words as in "torch.ByteTensor"
+    attach(_dtype.legacy.lower().replace("complex", "c"), _conversion(_dtype))
 
 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:

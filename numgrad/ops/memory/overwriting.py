@@ -90,10 +90,6 @@ class OverwriteCall(Call):
         self.draws = draws  # random numbers
         self.args = (target,) if source is None else (target, source)
 
-    @property
-    def title(self) -> str:
-        return f"aten::{self.name}"
-
     def run(self) -> Tensor:
         if state.mode & TRANSFORMED:
             if self.draws:

@@ -28,7 +28,7 @@ from .sums import all_op, as_real, folded, summed_type
 from .sums import sum as sum_of
 
 
-@operation("CumsumBackward0", linear=True, internal=["backwards"])
+@operation("CumsumBackward0", linear=True, order=["input", "dim", "dtype"])
 def cumsum_op(input: Layout, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> Prepared:
     """The sums of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers."""
     return scanned("sum", input, dim, backwards, dtype)
@@ -232,7 +232,7 @@ def scanned(name: str, input: Layout, dim: int, backwards: bool, dtype: dtype | 
     return layout_of(type, input.shape), launch
 
 
-@operation("CumprodBackward0", internal=["backwards"])
+@operation("CumprodBackward0", order=["input", "dim", "dtype"])
 def cumprod_op(input: Layout, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> Prepared:
     """The products of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers.
 

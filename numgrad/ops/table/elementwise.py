@@ -20,15 +20,7 @@ from ...autograd.grad_mode import TRANSFORMED, state
 from ...autograd.node import Node
 from ...core.layout import Layout, outgrown
 from ...core.tensor import Tensor
-from ...core.types import (
-    bool_,
-    default_dtype_changed,
-    dtype,
-    float32,
-    get_default_dtype,
-    real_of,
-    tensor_type,
-)
+from ...core.types import bool_, default_dtype_changed, dtype, float32, get_default_dtype, real_of, tensor_type
 from ...devices import NUMBERS
 from .callables import function_of, in_place
 from .dispatch import change, perform

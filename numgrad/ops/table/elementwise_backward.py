@@ -9,10 +9,10 @@ from ... import devices
 from ...autograd.grad_mode import TRACED, state
 from ...autograd.node import types_given
 from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor, strided, tensor_of
+from ...core.tensor import Tensor, tensor_of
 from ...core.types import dtype, tensor_type
 from ...devices import NUMBERS
-from ..batching.batches import is_batched, zeros_beside
+from ..batching.batches import zeros_beside
 from ..memory.copying import convert, filled_of
 from .op import Rule, parameters
 from .operands import given_of, kinds_passed, new_layout, operand
@@ -225,11 +225,8 @@ def as_gradient(result: Any, gradient: Tensor) -> Tensor:
     """What a rule gives for a gradient; where that is the number 0, zeros that lie as the gradient does."""
     if result.__class__ is not int:
         return result
-    layout = gradient._layout
-    if is_batched(gradient):  # a tangent may be overwritten with what differs among the examples
-        return zeros_beside((gradient,), layout.shape, layout.type)
-    own = new_layout([layout], layout.shape, layout.type)
-    return strided(own.type.backend.zeros(own.shape, own.type), own.shape, own.strides, 0, own.type)
+    own = new_layout([gradient._layout], gradient._layout.shape, gradient._layout.type)
+    return zeros_beside((gradient,), own.shape, own.type, own.strides)  # a tangent may be overwritten with what differs
 
 
 class _Probe:

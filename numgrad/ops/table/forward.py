@@ -154,12 +154,11 @@ def _by_linearity(op: Any, args: Sequence[Any], tangents: list[Any]) -> Any:
         pairs = zip(args[0], tangents[0], strict=True)
         filled = [filled_of(x._layout.shape, 0, x._layout.type) if t is None else t for x, t in pairs]
         return op(tuple(filled), *args[1:])
-    total = None
-    for position in op.positions:
-        if tangents[position] is not None:
-            term = op(*args[:position], tangents[position], *args[position + 1 :])
-            total = term if total is None else add(total, term)
-    return total
+    terms = [
+        op(*args[:position], tangents[position], *args[position + 1 :])
+        for position in op.positions if tangents[position] is not None
+    ]
+    return functools.reduce(add, terms) if terms else None
 
 
 def _transposed_general(op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output]) -> list[Any]:
@@ -323,11 +322,7 @@ def write_tangent(target: Tensor, level: Level, tangent: Tensor) -> None:
             set_tangent(target, level, laid_out_as(target, tangent))
             return
         base, layout = target._root, target._root._layout
-        if is_mapped(base) or is_mapped(tangent):
-            zeros = zeros_beside((base, tangent), layout.shape, layout.type, layout.strides)
-        else:
-            zeros = filled_of(layout.shape, 0, layout.type)
-        whole = laid_out_as(base, zeros)
+        whole = laid_out_as(base, zeros_beside((base, tangent), layout.shape, layout.type, layout.strides))
         set_tangent(base, level, whole)
         if target._layout.type is layout.type and target._layout.shape == layout.shape and _lies_like(target, base):
             set_tangent(target, level, whole)

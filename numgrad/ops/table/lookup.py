@@ -86,7 +86,6 @@ def lookup(
 def operation(
     node: str,
     *,
-    internal: Sequence[str] = (),
     order: Sequence[str] = (),
     export: bool = True,
     method: bool = True,
@@ -99,9 +98,8 @@ def operation(
 
     Args:
         node: name of the node class.
-        internal: parameters, the last ones, that users do not give.
         export: whether ``numgrad`` has the public function; ``nn.functional`` may, too.
-        order: the parameters as users give them, where that is not the order in which rules do.
+        order: the parameters that users give, in their order, where these are not all, or rules have another order.
         method: whether there is a method of Tensor, too.
         in_place, outside, results: see ``lookup``.
         declared: see ``Planned``.
@@ -110,7 +108,7 @@ def operation(
     def decorate(decide: Callable[..., Any]) -> Planned:
         op = Planned(decide, node, **declared)
         op.prepare = _by_position(decide)
-        resolve = _resolver(op, decide, [name for name in order or op.parameters if name not in internal])
+        resolve = _resolver(op, decide, order or op.parameters)
         op.public = lookup(
             resolve, outside=outside, results=results, export=export, method=method, in_place=in_place
         )

@@ -126,16 +126,6 @@ class Op:
         show_saved(made, self.saveable())
         return made
 
-    def shows(self, name: str) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-        """Decorate the function of a node that gives what it shows as ``_saved_<name>``, besides what it saved."""
-
-        def register(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-            for own in self.node_classes():
-                setattr(own, f"_saved_{name}", property(function))
-            return function
-
-        return register
-
     def node_classes(self) -> Sequence[type[Node]]:
         """All classes of this op's nodes."""
         return [self.node_class]

@@ -82,10 +82,6 @@ class FreeCall(Call):
         self.keywords = keywords
         self.args = (*args, *keywords.values())
 
-    @property
-    def title(self) -> str:
-        return f"aten::{self.name}"
-
     @devices.reports_memory
     def run(self) -> Any:
         return self.function(*self.positional, **self.keywords)
