@@ -83,7 +83,7 @@ def tensor_text(
     parts = []
     if device_text is not None:
         parts.append(f"device={device_text}")
-    if _hides_shape(array):
+    if array.ndim != 1 if array.size == 0 else _options.edgeitems == 0:
         parts.append(f"size={array.shape}")
     if dtype_text is not None:
         parts.append(f"dtype={dtype_text}")
@@ -91,12 +91,6 @@ def tensor_text(
     prefix = "tensor("
     indent = len(prefix)
     return _append_parts(prefix + _data_text(array, indent), parts, indent)
-
-
-def _hides_shape(array: np.ndarray) -> bool:
-    if array.size == 0:
-        return array.ndim != 1
-    return _options.edgeitems == 0
 
 
 def _append_parts(text: str, parts: Sequence[str], indent: int) -> str:

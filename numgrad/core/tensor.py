@@ -84,8 +84,7 @@ class Tensor(Conversions):
             )
         changed = self._layout is not value._layout or self._storage is not value._storage
         other = self._layout.shape != value._layout.shape or self._layout.type is not value._layout.type
-        for name in ("_layout", "_offset", "_storage"):
-            setattr(self, name, getattr(value, name))
+        show_elements_of(self, value)
         if state.mode & LEVELS:
             if hasattr(value, "_mapped"):
                 self._mapped = value._mapped
@@ -188,6 +187,11 @@ def fresh(row: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
 def strided(storage: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, type: TensorType) -> Tensor:
     """A tensor that reads ``storage`` from ``offset`` in steps of ``strides``."""
     return tensor_of(layout_of(type, shape, strides), storage, offset)
+
+
+def show_elements_of(tensor: Tensor, other: Tensor) -> None:
+    """Have a tensor lie where another does, as that does: from now on both have the same elements."""
+    tensor._layout, tensor._storage, tensor._offset = other._layout, other._storage, other._offset
 
 
 def check_in_place(tensor: Tensor, *others: Any) -> None:

@@ -27,6 +27,7 @@ from ...ops.table.arguments import tensors_checked
 from ...ops.table.dispatch import perform
 from ...ops.table.entries import Entries
 from ...ops.table.operands import not_implemented
+from ...ops.table.out import not_cast
 from .reduction import loss_function, reduction_of
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "nll_loss"]
@@ -306,9 +307,7 @@ def binary_cross_entropy_with_logits(
     if not input.is_floating_point():
         raise not_implemented("log_sigmoid_cpu", input._layout)
     if not target.is_floating_point():
-        raise RuntimeError(
-            f"result type {input.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}"
-        )
+        raise not_cast(input.dtype, target.dtype)
     for factor in (weight, pos_weight):
         if factor is not None:
             shape, wide = input._layout.shape, broadcast_shapes(input._layout.shape, factor._layout.shape)

@@ -17,7 +17,7 @@ from ...autograd.grad_mode import DUAL, LEVELS, state
 from ...autograd.levels import Level, enter, outside, share_tangents
 from ...autograd.node import MAYBE, edge_of
 from ...core.layout import contiguous_strides, layout_of, span
-from ...core.tensor import Tensor, strided, tensor_of
+from ...core.tensor import Tensor, show_elements_of, strided, tensor_of
 from ...core.types import TensorType
 
 _ITEM = (
@@ -98,8 +98,7 @@ class Batched(Level):
         while self._adopted:
             tensor = self._adopted.pop()
             own = tensor._mapped.tensor
-            for name in ("_layout", "_offset", "_storage"):
-                setattr(tensor, name, getattr(own, name))
+            show_elements_of(tensor, own)
             _put_in_graph_as(tensor, own)  # what was recorded here ends here
             if tensor._view is not None:
                 tensor._seen = own._seen

@@ -6,6 +6,7 @@ computed.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -23,7 +24,6 @@ from ..memory.moving import placed
 from ..pointwise.arithmetic import add, mul
 from ..pointwise.comparison import choose, lt
 from ..table.dispatch import caller, change
-from ..table.entries import Entries
 from ..table.op import public
 from ..table.operands import check_apart
 from .index import index_op, index_put_op
@@ -50,12 +50,10 @@ def mask_index(mask: Tensor) -> Tensor:
 def only_tensors(index: Any) -> Sequence[Tensor] | None:
     """The tensors that an index consists of, if there is nothing else in it, and none without dimensions."""
     if index.__class__ is tuple:
-        if not index or not isinstance(index[0], Tensor):
-            return None
         for item in index:
             if not (isinstance(item, Tensor) and item._layout.shape):
                 return None
-        return index
+        return index or None
     return (index,) if isinstance(index, Tensor) and index._layout.shape else None
 
 
@@ -92,25 +90,16 @@ class _Plan(NamedTuple):
         return self.fold(*indices)
 
 
-#: The plans by the operation and the layouts; None where masks beside others, converted indices or mistakes are among
-#: them.
-_plans = Entries()
-
-
 def _plan(input: Tensor, indices: Sequence[Tensor | None], op: Any, values: Any = None) -> _Plan | None:
     """What reads a tensor at such indices, or has what overwrites it there with values."""
-    key: list[Any] = [op, input._layout, None if values is None else values._layout]
-    for index in indices:
-        key.append(None if index is None else index._layout)
-    known = tuple(key)
-    try:
-        return _plans.recent[known]
-    except KeyError:
-        return _plans.find(known) or _plans.add(known, _planned(*known))
+    layouts = [None if index is None else index._layout for index in indices]
+    return _planned(op, input._layout, None if values is None else values._layout, *layouts)
 
 
+@functools.lru_cache(maxsize=2048)
 def _planned(op: Any, input: Layout, values: Layout | None, *indices: Layout | None) -> _Plan | None:
-    given = [index for index in indices if index is not None]
+    """The plan for these layouts; None where masks beside others, converted indices or mistakes are among them."""
+    given = tuple([index for index in indices if index is not None])
     dims = tuple([dim for dim, index in enumerate(indices) if index is not None])
     if values is None and len(indices) == 1 and given[0].type == tensor_type(bool_, input.type.device):
         return _planned_mask(input, given[0])
@@ -224,15 +213,12 @@ def _combined(input: Tensor, given: list[tuple[Tensor, int]]) -> Selection:
     if len(indices) == 1:
         return Selection(indices[0], dims, False)
     sizes = tuple([input._layout.shape[dim] for dim in dims])
-    key = (*[index._layout for index in indices], sizes, dims)
-    _, fold = _foldings.find(key) or _foldings.add(key, _folding([index._layout for index in indices], sizes, dims))
+    _, fold = _folding(tuple([index._layout for index in indices]), sizes, dims)
     return Selection(fold(*indices), dims, False)
 
 
-_foldings = Entries()
-
-
-def _folding(indices: Sequence[Layout], sizes: Ints, dims: Ints) -> tuple[Layout, Callable[..., Tensor]]:
+@functools.lru_cache(maxsize=2048)
+def _folding(indices: tuple[Layout, ...], sizes: Ints, dims: Ints) -> tuple[Layout, Callable[..., Tensor]]:
     """What makes a flat index over these dimensions of indices, which are broadcast: its layout, and the function."""
     shapes = [index.shape for index in indices]
     try:

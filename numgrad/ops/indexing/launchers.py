@@ -11,21 +11,13 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ... import devices
 from ...core.device import CPU
-from ...core.layout import (
-    Ints,
-    Layout,
-    broadcast_strides,
-    broadcasts,
-    contiguous_strides,
-    layout_of,
-    numel,
-    output_strides,
-)
+from ...core.layout import Ints, Layout, broadcast_strides, broadcasts, contiguous_strides, layout_of, output_strides
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import TensorType, dtype, int64, tensor_type
 from ..batching.batches import is_mapped
@@ -152,11 +144,11 @@ def nonzero_finder(mask: Layout) -> Callable[[Tensor], Tensor]:
 
 def _located(walk: _Walk, flat_index: Layout, negative: bool) -> tuple[Callable[[Tensor], Any], devices.Steps, int]:
     """What gives the flat index as a row for a device's function, the steps that go with it, and its size."""
-    read, step, size, count = index_reader(flat_index), walk.step, numel(walk.sizes), flat_index.size
+    read, step, size, count = index_reader(flat_index), walk.step, math.prod(walk.sizes), flat_index.size
     if step is None:
         row, extent, step, size = read, size, 1, walk.reach
         backend = flat_index.type.backend
-        count *= numel(tuple([dim[0] for dim in walk.middle if not isinstance(dim, int)]))
+        count *= math.prod([dim[0] for dim in walk.middle if not isinstance(dim, int)])
 
         def read(tensor: Tensor) -> Any:
             indices = row(tensor)

@@ -6,6 +6,7 @@ select elements of what these leave (``advanced``).
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -380,10 +381,7 @@ def _whole_mask(part: Tensor, indices: Sequence[Tensor | None]) -> Tensor | None
 
 def _inner_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape without the sizes of 1 that it begins with, of which the part may have fewer."""
-    count = 0
-    while count < len(shape) and shape[count] == 1:
-        count += 1
-    return shape[count:]
+    return tuple(itertools.dropwhile(lambda extent: extent == 1, shape))
 
 
 def _without_leading_ones(value: Tensor) -> Tensor:

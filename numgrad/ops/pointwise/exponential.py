@@ -17,7 +17,7 @@ from ..table.arguments import wrong_kind
 from ..table.dispatch import unary
 from ..table.elementwise import pointwise
 from ..table.op import composite, export, public
-from ..table.out import write_out
+from ..table.out import not_cast, write_out
 from .arithmetic import abs, conj, mul
 from .comparison import where
 
@@ -245,9 +245,7 @@ def pow_(input: Tensor, exponent: Any) -> Tensor:
     if not isinstance(exponent, int | float):
         return pow_tensor.inplace(input, exponent)
     if _power_base(input, exponent) is not input:
-        raise RuntimeError(
-            f"result type {get_default_dtype().legacy} can't be cast to the desired output type {input.dtype.legacy}"
-        )
+        raise not_cast(get_default_dtype(), input.dtype)
     return pow_number.inplace(input, exponent=exponent)
 
 

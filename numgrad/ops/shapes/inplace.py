@@ -9,7 +9,7 @@ from ...autograd.calls import transformed
 from ...autograd.grad_mode import GRAD, TRANSFORMED, state
 from ...autograd.views import check_writable, reshaped_in_place
 from ...core.layout import contiguous_strides, normal_dim, numel
-from ...core.tensor import Tensor, check_one_device, strided
+from ...core.tensor import Tensor, check_one_device, show_elements_of, strided
 from ..batching.batches import is_mapped
 from ..memory.copying import write, zeros_of
 from ..table.op import public
@@ -167,6 +167,5 @@ def set_(
 
 def _show(input: Tensor, other: Tensor) -> None:
     """Give the tensor the elements that ``other`` shows."""
-    for name in ("_layout", "_offset", "_storage"):
-        setattr(input, name, getattr(other, name))
+    show_elements_of(input, other)
     input._accumulator = None  # the old one expects gradients of the old shape

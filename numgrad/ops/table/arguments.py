@@ -67,9 +67,7 @@ def tensors_checked(function: _Function) -> _Function:
     return checked(function, tensors=True)
 
 
-def checked(
-    function: _Function, name: str | None = None, *, method: bool = False, tensors: bool = False
-) -> _Function:
+def checked(function: _Function, name: str | None = None, *, method: bool = False, tensors: bool = False) -> _Function:
     """Decorate a function: when it fails and an argument is of a type that it does not declare, TypeError says so.
 
     Args:

@@ -38,11 +38,11 @@ from .operands import (
     kinds_passed,
     new_layout,
     no_operand,
-    not_cast,
     operand,
     operand_of,
     static_number,
 )
+from .out import not_cast
 from .promotion import meeting_dtype, number_dtype
 from .transforms import PointwiseCall
 

@@ -262,9 +262,7 @@ def change(call: ChangeCall, level: Level) -> Tensor:
     return target
 
 
-def _unchanged(
-    args: Sequence[Any], tangents: list[Any], target: Tensor
-) -> tuple[Sequence[Any], list[Any]]:
+def _unchanged(args: Sequence[Any], tangents: list[Any], target: Tensor) -> tuple[Sequence[Any], list[Any]]:
     """Arguments and tangents with copies of those about to be overwritten, where what is recorded may save them."""
     if not state.mode & GRAD:
         return args, tangents

@@ -37,7 +37,7 @@ from ...devices import OutOfBoundsError
 from .arguments import bind, check_arguments, declared_arguments
 from .dispatch import caller
 from .entries import Entries
-from .op import attach, named_in_place, parameters
+from .op import attach, named_in_place, parameters, with_options
 from .op import export as export_as
 from .operands import check_apart
 from .out import write_out
@@ -47,8 +47,10 @@ from .planned import Planned
 _OF_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
 
 
+@with_options
 def lookup(
-    resolve: Callable[..., Any] | None = None,
+    resolve: Callable[..., Any],
+    /,
     *,
     outside: Callable[..., Exception] | None = None,
     results: Any = None,
@@ -67,11 +69,6 @@ def lookup(
         export, function, method, names: where users find it; see ``public`` in ``table``.
         in_place: whether there is one that overwrites the tensor, whose name ends with an underscore.
     """
-    if resolve is None:
-        return functools.partial(
-            lookup, outside=outside, results=results, export=export, function=function, method=method, names=names,
-            in_place=in_place,
-        )
     entries = Entries()
     call = _looked_up(resolve, entries, False, outside, results)
     call.method = _looked_up(resolve, entries, True, outside, results)

@@ -182,8 +182,19 @@ def export(name: str, call: Callable[..., Any], function: bool = True, method: b
         attach(name, call)
 
 
+def with_options(decorate: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a decorator be used with and without options: ``@public(direct=True)`` and ``@public``."""
+
+    @functools.wraps(decorate)
+    def call(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+        return functools.partial(decorate, **options) if function is None else decorate(function, **options)
+
+    return call
+
+
+@with_options
 def public(
-    call: Callable[..., Any] | None = None, /, *, export: bool = True, function: bool = True, method: bool = True,
+    call: Callable[..., Any], /, *, export: bool = True, function: bool = True, method: bool = True,
     names: Sequence[str] = (), direct: bool = False,
 ) -> Any:
     """Decorate what users call and no declaration of an operation gives: it is exported under its own name.
@@ -197,10 +208,6 @@ def public(
         names: others that it has.
         direct: whether it is called as it is, since it is called often; it then sees to its arguments itself.
     """
-    if call is None:
-        return functools.partial(
-            public, export=export, function=function, method=method, names=names, direct=direct
-        )
     for name in (call.__name__, *names) if export else ():
         if function:
             public_functions[name] = _with_out(call, name) if method else call if direct else checked(call, name)
@@ -209,10 +216,9 @@ def public(
     return call if direct else checked(call)
 
 
-def composite(call: Callable[..., Any] | None = None, /, **how: Any) -> Any:
+@with_options
+def composite(call: Callable[..., Any], /, **how: Any) -> Any:
     """Decorate a public function that is made of operations of the table: it is listed with them; see ``public``."""
-    if call is None:
-        return functools.partial(composite, **how)
     composites[call.__name__] = exported = public(call, **how)
     return exported
 

@@ -144,10 +144,6 @@ def check_target(target: Tensor, operands: Sequence[Any]) -> None:
         check_overlap(target, value)
 
 
-def not_cast(result: dtype, target: dtype) -> RuntimeError:
-    return RuntimeError(f"result type {result.legacy} can't be cast to the desired output type {target.legacy}")
-
-
 def not_implemented(kernel: str, *layouts: Layout, dtype: str | None = None) -> NotImplementedError:
     """The error for a dtype, that of the first layout, that PyTorch's kernel of this name does not take."""
     told = list(layouts[0].shape) if len(layouts) == 1 else [list(layout.shape) for layout in layouts]

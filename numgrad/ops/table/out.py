@@ -7,7 +7,8 @@ from typing import Any
 from ...autograd.checks import check_updatable
 from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ...autograd.levels import Tangents, level_of
-from ...core.tensor import Tensor, check_one_device
+from ...core.tensor import Tensor, check_one_device, show_elements_of
+from ...core.types import dtype
 from ..batching.batches import is_mapped
 from .arguments import wrong_kind
 
@@ -18,6 +19,11 @@ def is_plain(target: Tensor) -> bool:
         state.mode > ORDINARY or target._requires_grad or target._view is not None
         or target._counter.__class__ is not list
     )
+
+
+def not_cast(result: dtype, target: dtype) -> RuntimeError:
+    """The error where a result would have to be stored in a dtype of a lower category."""
+    return RuntimeError(f"result type {result.legacy} can't be cast to the desired output type {target.legacy}")
 
 
 def write_out(name: str, out: Any, result: Any) -> Any:
@@ -53,9 +59,7 @@ def write_out(name: str, out: Any, result: Any) -> Any:
         check_one_device(out, result)
     target = out.dtype
     if result.dtype.category > target.category:
-        raise RuntimeError(
-            f"result type {result.dtype.legacy} can't be cast to the desired output type {target.legacy}"
-        )
+        raise not_cast(result.dtype, target)
     if out._layout.shape == result._layout.shape:
         return out.copy_(result)
     if out.numel() or out._view is not None:
@@ -64,7 +68,6 @@ def write_out(name: str, out: Any, result: Any) -> Any:
     if is_mapped(result):
         raise RuntimeError(f"vmap: {name}(): out cannot take the shape {list(result.shape)} for each example")
     made = result.to(target).contiguous()
-    out._storage, out._offset = made._storage, made._offset
-    out._layout = made._layout
+    show_elements_of(out, made)
     out._counter[0] += 1
     return out

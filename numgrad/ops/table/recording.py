@@ -341,9 +341,7 @@ def _kept(recipe: Recipe, operands: Sequence[Any]) -> tuple[list[Any], list[int 
     return saved, versions
 
 
-def _save(
-    node: Any, recipe: Recipe, outputs: Sequence[Tensor], inputs: tuple[list[Any], list[int | None]]
-) -> None:
+def _save(node: Any, recipe: Recipe, outputs: Sequence[Tensor], inputs: tuple[list[Any], list[int | None]]) -> None:
     """Have a node keep what the rules need of operands, ``inputs``, and of the results."""
     saved, versions = inputs
     for position, source in enumerate(recipe.sources):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ class TableCall(Call):
 
     @property
     def title(self) -> str:
-        return title_of(self.op, in_place=self.target is not None)
+        return f"aten::{self.op.aten or public_name(self.op.name)}{'' if self.target is None else '_'}"
 
 
 class PointwiseCall(TableCall):
@@ -85,9 +84,3 @@ class FreeCall(Call):
     @devices.reports_memory
     def run(self) -> Any:
         return self.function(*self.positional, **self.keywords)
-
-
-@functools.cache
-def title_of(op: Any, in_place: bool) -> str:
-    """What PyTorch calls an entry of the table, as profilers show it: ``aten::mul``, ``aten::add_``."""
-    return f"aten::{op.aten or public_name(op.name)}{'_' if in_place else ''}"
