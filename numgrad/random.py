@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .autograd.grad_mode import LEVELS, state
+from .autograd.levels import outwards
 from .core.device import to_device
 from .core.generators import Generator, MersenneTwister, Philox
 from .core.types import CPU, device, numbered
@@ -58,14 +59,12 @@ def generator_of(device: device) -> Generator:
 
 def _check_randomness() -> None:
     """Raise if a level of ``vmap`` has said that nothing is drawn at random."""
-    level = state.level
-    while level is not None:
+    for level in outwards(state.level):
         if getattr(level, "randomness", None) == "error":
             raise RuntimeError(
                 "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
                 "'different' randomness flags on vmap or perform the randomness operation out of vmap"
             )
-        level = level.outer
 
 
 def given_or_default(generator: Any, device: device = CPU) -> Any:

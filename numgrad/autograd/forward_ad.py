@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .checks import is_tensor
 from .grad_mode import ModeDecorator, state
-from .levels import Level, Tangents, check_tangent_shape, outside, tangent_of
+from .levels import Level, Tangents, check_tangent_shape, outside, outwards, tangent_of
 from .operations import operations
 
 __all__ = [
@@ -32,10 +32,7 @@ class _DualLevel(Tangents):
 
 
 def _current() -> _DualLevel | None:
-    level: Level | None = state.level
-    while level is not None and level.__class__ is not _DualLevel:
-        level = level.outer
-    return level
+    return next((level for level in outwards(state.level) if isinstance(level, _DualLevel)), None)
 
 
 def enter_dual_level() -> int:

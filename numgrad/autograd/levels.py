@@ -122,6 +122,13 @@ def enter(level: Level | None) -> None:
     state.mode = state.mode & ~LEVELS if level is None else state.mode | LEVELS
 
 
+def outwards(level: Level | None) -> Iterator[Level]:
+    """A level and those around it, the innermost first."""
+    while level is not None:
+        yield level
+        level = level.outer
+
+
 def tensors_in(values: Iterable[Any]) -> list[Any]:
     """The tensors among the values, which may be tuples or lists of them."""
     found: list[Any] = []
@@ -167,12 +174,10 @@ def tangent_of(tensor: Any, level: Level) -> Any:
 
 def tangents_of(tensor: Any) -> Iterator[tuple[Level, Any]]:
     """The tangents of a tensor, with their levels."""
-    level = state.level
-    while level is not None:
+    for level in outwards(state.level):
         tangent = tangent_of(tensor, level)
         if tangent is not None:
             yield level, tangent
-        level = level.outer
 
 
 def set_tangent(tensor: Any, level: Any, tangent: Any) -> None:

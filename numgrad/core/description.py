@@ -17,6 +17,11 @@ else:
     Methods = object
 
 
+def _never(reason: str) -> Any:
+    """A property that is False of every tensor."""
+    return property(lambda self: False, doc=f"Always False: {reason}.")
+
+
 class Description(Methods):
     """The fields of Tensor, and the part of it that describes the tensor."""
 
@@ -123,25 +128,10 @@ class Description(Methods):
         """Whether the elements lie in the CPU's memory."""
         return self._layout.type.device.type == "cpu"
 
-    @property
-    def is_sparse(self) -> bool:
-        """Always False: every element is stored."""
-        return False
-
-    @property
-    def is_nested(self) -> bool:
-        """Always False: all rows are of one length."""
-        return False
-
-    @property
-    def is_quantized(self) -> bool:
-        """Always False: there are no quantized dtypes."""
-        return False
-
-    @property
-    def is_meta(self) -> bool:
-        """Always False: every tensor has elements."""
-        return False
+    is_sparse: bool = _never("every element is stored")
+    is_nested: bool = _never("all rows are of one length")
+    is_quantized: bool = _never("there are no quantized dtypes")
+    is_meta: bool = _never("every tensor has elements")
 
     def get_device(self) -> int:
         """The number of the GPU that the elements lie on, -1 for the CPU."""

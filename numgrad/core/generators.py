@@ -171,9 +171,7 @@ class Philox(Generator, device_type="cuda"):
         """``size`` numbers from the exponential distribution, float32 or float64; none is 0."""
         return self._fill(self._floats(size, dtype, out), "exponential", 1.0 / rate, 0.0)
 
-    def bernoulli(
-        self, size: int, probability: Any, *, value: float = 1.0, out: Row | None = None
-    ) -> Row:
+    def bernoulli(self, size: int, probability: Any, *, value: float = 1.0, out: Row | None = None) -> Row:
         """``value``, with the ``probability``, otherwise 0: truth values, unless ``out`` has another dtype.
 
         The probability is a number, or a row of floats; then the value is 1.
@@ -184,9 +182,7 @@ class Philox(Generator, device_type="cuda"):
         draws = self.uniform(size, probability.dtype)
         return devices.begin_cuda().true_where_below(draws, probability, out)
 
-    def integers(
-        self, size: int, low: int, high: int, wide: bool | None = None, *, out: Row | None = None
-    ) -> Row:
+    def integers(self, size: int, low: int, high: int, wide: bool | None = None, *, out: Row | None = None) -> Row:
         """``size`` integers from [low, high), int64 unless ``out`` has another dtype; the range is at most 2^64."""
         return self._fill(self._row(size, _INT64, out), "integers", low, high - low)
 

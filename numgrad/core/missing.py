@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 #: What to use in place of names that have no like-named neighbour.
 _INSTEAD = {
@@ -67,14 +67,11 @@ def _text(owner: str, name: str, present: Callable[[], Iterable[str]]) -> str:
     return f"PyTorch has '{name}', but {where} has it not yet{hint}"
 
 
-class _Missing:
+class _Missing(NamedTuple):
     """An attribute of instances that there is not."""
 
-    __slots__ = ("name", "owner")
-
-    def __init__(self, owner: str, name: str):
-        self.owner = owner
-        self.name = name
+    owner: str
+    name: str
 
     def __get__(self, instance: Any, cls: type) -> Any:
         if instance is None:

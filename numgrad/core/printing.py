@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.grad_mode import LEVELS, state
-from ..autograd.levels import outside, tangent_of
+from ..autograd.levels import outside, outwards, tangents_of
 from .types import bool_, complex_of, get_default_dtype, int64
 
 _PROFILES: dict[str | None, dict[str, Any]] = {
@@ -211,8 +211,10 @@ def text_of(tensor: Any) -> str:
     hidden = (default,) if tensor._layout.size == 0 else (default, complex_of(default), int64, bool_)
     origin = origin_text(tensor)
     suffixes = [] if origin is None else [origin]
-    if state.mode & LEVELS:
-        suffixes += _tangent_texts(tensor)
+    if state.mode & LEVELS:  # the tangents of forward mode
+        for level, tangent in tangents_of(tensor):
+            with outside(level):
+                suffixes.append(f"tangent={tangent if tangent._layout.shape else tangent.item()}")
     return tensor_text(
         tensor._host_array(),
         device_text=repr(str(tensor.device)) if tensor.is_cuda else None,
@@ -235,22 +237,8 @@ def origin_text(tensor: Any) -> str | None:
 def _mapped_text(tensor: Any) -> str:
     """The text of a tensor under ``vmap``: that of the physical one, and at which level it is mapped."""
     level, own, batched = tensor._mapped
-    number, outer = 0, level
-    while outer is not None:
-        number, outer = number + 1, outer.outer
+    number = len([*outwards(level)])
     with outside(level):
         text = text_of(own).replace("\n", "\n    ")
     dim = "bdim=0, " if batched else ""
     return f"BatchedTensor(lvl={number}, {dim}value=\n    {text}\n)"
-
-
-def _tangent_texts(tensor: Any) -> list[str]:
-    """The tangents at the levels of forward mode that there are."""
-    level, texts = state.level, []
-    while level is not None:
-        tangent = tangent_of(tensor, level)
-        if tangent is not None:
-            with outside(level):
-                texts.append(f"tangent={tangent if tangent._layout.shape else tangent.item()}")
-        level = level.outer
-    return texts

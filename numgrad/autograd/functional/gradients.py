@@ -8,7 +8,7 @@ from typing import Any
 from ..backward import grad
 from ..checks import is_tensor
 from ..grad_mode import is_grad_enabled, set_grad_enabled, state
-from ..levels import Tangents
+from ..levels import Tangents, outwards
 
 Tensors = tuple[Any, ...]
 
@@ -210,8 +210,7 @@ def gradients_of_recorded(
 
 
 def _check_levels(outputs: Sequence[Any], inputs: Tensors) -> None:
-    level = state.level
-    while level is not None:
+    for level in outwards(state.level):
         own = not isinstance(level, Tangents) and any(map(level.concerns, outputs))
         if own and not all(map(level.concerns, inputs)):
             raise RuntimeError(
@@ -220,7 +219,6 @@ def _check_levels(outputs: Sequence[Any], inputs: Tensors) -> None:
                 "all examples of vmap have in common, please attempt to use the functorch transforms (e.g. grad, vjp, "
                 "jacrev, jacfwd, hessian)."
             )
-        level = level.outer
 
 
 def filled(found: Tensors, like: Tensors, strict: StrictErrors | None, create_graph: bool) -> Tensors:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 
 from ...autograd.grad_mode import DUAL, LEVELS, state
-from ...autograd.levels import Level, enter, outside, share_tangents
+from ...autograd.levels import Level, enter, outside, outwards, share_tangents
 from ...autograd.node import MAYBE, edge_of
 from ...core.layout import contiguous_strides, layout_of, span
 from ...core.tensor import Tensor, show_elements_of, strided, tensor_of
@@ -209,11 +209,9 @@ def lifted(level: Batched, tensor: Tensor) -> Tensor:
 
 def batch_level(tensors: Sequence[Tensor] | None = None) -> Batched | None:
     """The innermost level of ``vmap``, or the innermost one that one of these tensors is of."""
-    level = state.level
-    while level is not None:
+    for level in outwards(state.level):
         if isinstance(level, Batched) and (tensors is None or any(map(level.concerns, tensors))):
             return level
-        level = level.outer
     return None
 
 
@@ -281,11 +279,7 @@ def cut(tensor: Tensor) -> Tensor:
 def requires_below(tensor: Tensor) -> bool:
     """Whether something below the levels of ``vmap`` wants the gradient of what a tensor stands for."""
     own = getattr(tensor, "_mapped", None)
-    while own is not None:
-        if own.tensor.requires_grad:
-            return True
-        own = getattr(own.tensor, "_mapped", None)
-    return False
+    return own is not None and (own.tensor.requires_grad or requires_below(own.tensor))
 
 
 def zeros_beside(
@@ -301,14 +295,14 @@ def _zeros(
     level: Level | None,
 ) -> Tensor:
     """The zeros as the levels from this one on want them."""
-    while level is not None:
-        concerned = [isinstance(level, Batched) and level.concerns(other) for other in others]
+    for around in outwards(level):
+        if not isinstance(around, Batched):
+            continue
+        concerned = [around.concerns(other) for other in others]
         batched = any(own and other._mapped.batched for own, other in zip(concerned, others, strict=True))
         others = [other._mapped.tensor if own else other for own, other in zip(concerned, others, strict=True)]
         if batched:
-            assert isinstance(level, Batched)
-            size = level.size
-            whole = _zeros(others, (size, *shape), (extent, *strides), size * extent, type, level.outer)
-            return mapped(level, whole)
-        level = level.outer
+            size = around.size
+            whole = _zeros(others, (size, *shape), (extent, *strides), size * extent, type, around.outer)
+            return mapped(around, whole)
     return strided(type.backend.zeros((extent,), type), shape, strides, 0, type)

@@ -34,12 +34,7 @@ from .physical import aligned, expanded
 
 def _all_lifted(level: Batched, args: Sequence[Any]) -> tuple[Any, ...]:
     """The arguments with all tensors as those of the level."""
-    return tuple([
-        lifted(level, value) if isinstance(value, Tensor)
-        else _all_lifted(level, value) if isinstance(value, tuple) and any(isinstance(v, Tensor) for v in value)
-        else value
-        for value in args
-    ])
+    return mapped_to(args, lambda tensor: lifted(level, tensor))
 
 
 # -- pointwise ------------------------------------------------------------------------------------------------------
@@ -50,9 +45,7 @@ def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
     op, statics, target = call.op, call.statics, call.target
     operands = list(call.args)
     if target is not None:
-        _check_room(level, target, operands, "inplace arithmetic")
-        target = _own(level, target, operands)
-        operands[0] = target
+        operands[0] = target = _to_overwrite(level, target, operands, "inplace arithmetic")
     operands = list(_all_lifted(level, operands))
     tensors = tensors_in(operands)
     compute, dtype = op.compute_types(given_of(operands))
@@ -83,30 +76,24 @@ def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
     return out if call.target is None else call.target
 
 
-def _check_room(level: Batched, target: Tensor, others: Sequence[Any], name: str) -> None:
-    """Raise if a tensor that all examples have in common would be overwritten with what differs.
+def _to_overwrite(level: Batched, target: Tensor, others: Sequence[Any], name: str) -> Tensor:
+    """A tensor that is to be overwritten as one of this level, recorded as such if what is written is.
 
     Raises:
-        RuntimeError: it would.
+        RuntimeError: all examples have it in common, and what is written differs.
     """
     if level.concerns(target) and target._mapped.batched:
-        return
-    if any(level.concerns(other) and other._mapped.batched for other in tensors_in(others)):
+        return target
+    concerned = [other for other in tensors_in(others) if level.concerns(other)]
+    if any(other._mapped.batched for other in concerned):
         raise RuntimeError(
             f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
             "has more elements than `self`. This happened due to `other` being vmapped over but `self` not being "
             f"vmapped over in a vmap. Please try to use out-of-place operators instead of {name}. If said operator is "
             "being called inside the PyTorch framework, please file a bug report instead."
         )
-
-
-def _own(level: Batched, target: Tensor, others: Sequence[Any]) -> Tensor:
-    """A tensor to overwrite as one of this level, recorded as such if what is written is."""
-    if level.concerns(target):
-        return target
-    if state.mode & GRAD and any(level.concerns(other) and other.requires_grad for other in tensors_in(others)):
+    if not level.concerns(target) and state.mode & GRAD and any(other.requires_grad for other in concerned):
         level.adopt(target)
-        return target
     return lifted(level, target)
 
 
@@ -195,34 +182,33 @@ def _merged(tensor: Tensor) -> Tensor:
     return reshape(whole, (size * first, *rest))
 
 
+def _example(args: tuple[Any, ...], number: int) -> tuple[Any, ...]:
+    """The arguments of one example."""
+    return mapped_to(
+        args, lambda tensor: physical(tensor) if is_shared(tensor) else select_op(physical(tensor), 0, number)
+    )
+
+
 def each_example(function: Callable[..., Any], level: Batched, args: tuple[Any, ...]) -> Any:
     """What a function gives for each example, stacked.  To be called below the level."""
-
-    def example(number: int) -> tuple[Any, ...]:
-        return mapped_to(
-            args, lambda tensor: physical(tensor) if is_shared(tensor) else select_op(physical(tensor), 0, number)
-        )
-
     if not level.size:  # the shapes are those that zeros give
         empty = mapped_to(args, lambda tensor: physical(tensor).new_zeros(tensor._layout.shape))
         return _combined([function(*empty)], lambda rows: rows[0].new_zeros((0, *rows[0]._layout.shape)))
-    return _combined([function(*example(number)) for number in range(level.size)], lambda rows: stack_op(rows, 0))
+    results = [function(*_example(args, number)) for number in range(level.size)]
+    return _combined(results, lambda rows: stack_op(rows, 0))
 
 
 def each(call: EachCall, level: Batched) -> Any:
     """A function called for each example, or once where the result is the same for all."""
     names, count = tuple(call.keywords), len(call.positional)
-    given = mapped_to(call.args, lambda tensor: lifted(level, tensor))
+    given = _all_lifted(level, call.args)
     shared = level.randomness != "different" if call.draws else all(map(is_shared, tensors_in(given)))
 
     def run(*values: Any) -> Any:
         return call.function(*values[:count], **dict(zip(names, values[count:], strict=True)))
 
-    def first(tensor: Any) -> Any:
-        return physical(tensor) if is_shared(tensor) else select_op(physical(tensor), 0, 0)
-
     with below(level):
-        done = run(*mapped_to(given, first)) if shared else each_example(run, level, given)
+        done = run(*_example(given, 0)) if shared else each_example(run, level, given)
     return mapped_to((done,), lambda tensor: mapped(level, tensor, not shared))[0]
 
 
@@ -238,9 +224,7 @@ def _combined(results: list[Any], join: Callable[[tuple[Tensor, ...]], Tensor]) 
 def change(call: ChangeCall, level: Batched) -> Tensor:
     """An entry of the table in place."""
     op = call.op
-    assert call.target is not None
-    _check_room(level, call.target, call.args[1:], f"aten::{op.name.removesuffix('_op')}_")
-    target = _own(level, call.target, call.args)
+    target = _to_overwrite(level, call.target, call.args[1:], f"aten::{op.name.removesuffix('_op')}_")
     args = _all_lifted(level, (target, *call.args[1:]))
     check_in_place(*[args[position] for position in op.positions if args[position] is not None])
     entry, operands = op.entry(args, True)
@@ -257,9 +241,8 @@ def change(call: ChangeCall, level: Batched) -> Tensor:
 def overwrite(call: OverwriteCall, level: Batched) -> Tensor:
     """Overwriting, with another tensor or with what has no derivative."""
     given, source = call.target, call.source
-    assert given is not None
-    _check_room(level, given, (source,), "fill_" if call.node.op_name == "Fill" else "inplace arithmetic")
-    target = _own(level, given, (source,))
+    name = "fill_" if call.node.op_name == "Fill" else "inplace arithmetic"
+    target = _to_overwrite(level, given, (source,), name)
     source = None if source is None else lifted(level, source)
     edges = call.begin(target, source)
     with below(level):
@@ -291,7 +274,6 @@ def _draw(call: OverwriteCall, level: Batched, target: Tensor) -> None:
 def reshape_in_place(call: ShapeCall, level: Batched) -> Tensor:
     """A view in place."""
     op, target = call.op, call.target
-    assert target is not None
     args = tuple(call.args)
     check_writable(target)
     seen = mapped(level, *_done(op, level, args))

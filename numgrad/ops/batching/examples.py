@@ -19,9 +19,7 @@ Function = Callable[..., Any]
 class EachCall(FreeCall):
     """A function called for each example; if it ``draws``, only where each is to have its own random numbers."""
 
-    def __init__(
-        self, function: Function, args: tuple[Any, ...], keywords: Mapping[str, Any], draws: bool = False
-    ):
+    def __init__(self, function: Function, args: tuple[Any, ...], keywords: Mapping[str, Any], draws: bool = False):
         super().__init__(function, args, keywords)
         self.draws = draws
 

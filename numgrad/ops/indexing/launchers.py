@@ -272,10 +272,7 @@ def number_as(value: Any, like: Tensor) -> Tensor:
 
 def _is_held(value: float) -> bool:
     """Whether every floating-point dtype holds a number, perhaps rounded; NaN is not answered for."""
-    return -1e30 < value < 1e30 or value in _INFINITIES
-
-
-_INFINITIES = (float("inf"), float("-inf"))
+    return -1e30 < value < 1e30 or value in (math.inf, -math.inf)
 
 
 def number_in(value: Any, type: TensorType) -> Any:

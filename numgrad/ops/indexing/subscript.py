@@ -122,7 +122,6 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
     alone = reading and isinstance(index, slice)
     result, dim = self, 0
     found: Indices = []
-    tensors = False
     for item in items:
         if item is Ellipsis:
             skipped = rank - total
@@ -134,13 +133,11 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
             skipped = 1
         elif isinstance(item, Tensor) and (item._layout.shape or item.dtype.kind in "fc" or is_batched(item)):
             found.append(item)
-            tensors = True
             dim += max(_consumed(item), 1)
             continue
         elif isinstance(item, bool) or (isinstance(item, Tensor) and item._layout.type.dtype in _MASKS):
             result = unsqueeze_op(result, dim)
             found.append(_whether(bool(item), self))
-            tensors = True
             dim += 1
             continue
         else:
@@ -148,7 +145,7 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
             continue
         found += [None] * skipped
         dim += skipped
-    return result, found if tensors else None
+    return result, found if any(index is not None for index in found) else None
 
 
 def _whether(condition: bool, input: Tensor) -> Tensor:
@@ -329,8 +326,7 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     shape, given = part._layout.shape, value._layout.shape
     if given == shape:
         copy_(part, value)
-        return
-    if not given:
+    elif not given:
         fill_(part, value)
     else:
         if overlaps(physical_of(part), physical_of(value)):

@@ -91,7 +91,6 @@ class PointwiseRecipe(Recipe):
                 raise TypeError(f"{rules.op.name} has nothing called '{name}', which one of its rules asks for")
         sources = [OUTPUT if name == "out" else positions[name] for name in rules.names]
         super().__init__(node_class, rules.names, sources, rules.constants)
-        self.frees = any(source < len(rules.op.inputs) for source in self.sources)  # not by numbers that configure it
         self.rules = rules
         self.compute = compute
         self.types = [types[i] for i in rules.computed]

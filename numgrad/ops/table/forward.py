@@ -251,7 +251,6 @@ def _extent(tensor: Tensor) -> int:
 def change(call: ChangeCall, level: Level) -> Tensor:
     """An operation of the table in place, and the tangent of what it makes of its target."""
     op, target = call.op, call.target
-    assert target is not None
     tangents = _tangents(call.args, level)
     with outside(level):
         args, tangents = _unchanged(call.args, tangents, target)
@@ -277,7 +276,6 @@ def _unchanged(args: Sequence[Any], tangents: list[Any], target: Tensor) -> tupl
 def overwrite(call: OverwriteCall, level: Level) -> Tensor:
     """Overwriting with another tensor: the tangent is that one's."""
     target, source = call.target, call.source
-    assert target is not None
     tangent = None if source is None or not target._layout.type.dtype.differentiable else tangent_of(source, level)
     with outside(level):
         with_duals(call.run)
@@ -290,7 +288,6 @@ def overwrite(call: OverwriteCall, level: Level) -> Tensor:
 def reshape(call: ShapeCall, level: Level) -> Tensor:
     """A view in place: the tangent becomes the same view of itself."""
     target = call.target
-    assert target is not None
     tangent = tangent_of(target, level)
     with outside(level):
         with_duals(call.run)

@@ -288,9 +288,7 @@ class Planned(Op):
                     constants[each] = known[each]
                 elif each != "grad":
                     raise TypeError(f"{self.name} has nothing called '{each}', which its rule for {name} asks for")
-        recipe = RuleRecipe(self.node_class, saved, constants, rules)
-        recipe.frees = any(source < len(self.inputs) for source in recipe.sources)  # not numbers, which configure it
-        return recipe
+        return RuleRecipe(self.node_class, saved, constants, rules)
 
 
 def _nth_view(tensor: Tensor, op: Planned, arguments: tuple[Any, ...], number: int) -> Tensor:

@@ -143,7 +143,7 @@ class Recipe:
         self.sources = tuple(sources)
         self.of_operands = all(source >= 0 for source in self.sources)
         self.constants = constants
-        self.frees = bool(self.sources)
+        self.frees = any(source < len(node_class.op.inputs) for source in self.sources)  # not by numbers alone
 
 
 class RuleRecipe(Recipe):

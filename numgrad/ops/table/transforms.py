@@ -19,7 +19,7 @@ class TableCall(Call):
     """A call of an operation ``op`` of the table, in place if there is a target, which is the first of its arguments.
     """
 
-    def __init__(self, op: Any, args: Sequence[Any], target: Tensor | None = None):
+    def __init__(self, op: Any, args: Sequence[Any], target: Any = None):
         self.op = op
         self.name = op.name
         self.args = args

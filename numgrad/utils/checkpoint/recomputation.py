@@ -27,7 +27,7 @@ from ...autograd.checks import is_tensor
 from ...autograd.engine import NESTING, in_thread
 from ...autograd.grad_mode import enable_grad, state
 from ...autograd.graph import saved_tensors_hooks
-from ...autograd.levels import Level, Tangents, outside, set_tangent, tangent_of, tangents_of
+from ...autograd.levels import Level, Tangents, outside, outwards, set_tangent, tangent_of, tangents_of
 from ...autograd.node import NO_LAYOUT
 from ...autograd.saved import SavingNode, keep
 from ...core.layout import Layout
@@ -268,11 +268,9 @@ class _within(outside):  # noqa: N801 - a context manager
 
     def __exit__(self, *exception: Any) -> None:
         super().__exit__(*exception)
-        level = self.level
-        while level is not None:
+        for level in outwards(self.level):
             if isinstance(level, Tangents) and not level.active:
                 level.forget()
-            level = level.outer
 
 
 class _Recomputation:
