@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from ...core.tensor import Tensor
 from .. import functional
 from ..functional.reduction import newer_reduction
-from .module import Module
+from .module import CallsFunction
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HuberLoss", "KLDivLoss", "L1Loss",
@@ -15,17 +16,35 @@ __all__ = [
 ]
 
 
-class _Loss(Module):
+#: Parameters that are no attributes of losses.
+_NOT_KEPT = {"self", "size_average", "reduce"}
+
+
+class _Loss(CallsFunction):
     """A loss; ``reduction`` ("mean", "sum" or "none") says what is made of the losses of the elements.
 
-    ``size_average`` and ``reduce`` are how older programs say that.
+    ``size_average`` and ``reduce`` are how older programs say that.  A subclass that names its function keeps all other
+    arguments as attributes of these names, and the function is given them by name.
     """
 
+    _kept: tuple[str, ...]
     reduction: str
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "function" in options:
+            cls._kept = tuple([name for name in inspect.signature(cls.__init__).parameters if name not in _NOT_KEPT])
 
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
         super().__init__()
         self.reduction = newer_reduction(reduction, size_average, reduce)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return self._function(input, target, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        """What the function is given beside tensors."""
+        return {name: getattr(self, name) for name in self._kept}
 
 
 class _WeightedLoss(_Loss):
@@ -41,21 +60,15 @@ class _WeightedLoss(_Loss):
 # -- of numbers -------------------------------------------------------------------------------------------------
 
 
-class L1Loss(_Loss):
+class L1Loss(_Loss, function=functional.l1_loss):
     """The absolute difference of input and target."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return functional.l1_loss(input, target, reduction=self.reduction)
 
-
-class MSELoss(_Loss):
+class MSELoss(_Loss, function=functional.mse_loss):
     """The square of the difference of input and target."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return functional.mse_loss(input, target, reduction=self.reduction)
 
-
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_Loss, function=functional.smooth_l1_loss):
     """``d**2 / (2 * beta)`` of the difference ``d`` where it is less than ``beta``, else ``|d| - beta / 2``."""
 
     def __init__(
@@ -64,22 +77,16 @@ class SmoothL1Loss(_Loss):
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return functional.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
-
-class HuberLoss(_Loss):
+class HuberLoss(_Loss, function=functional.huber_loss):
     """``d**2 / 2`` of the difference ``d`` where it is less than ``delta``, else ``delta * (|d| - delta / 2)``."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
         self.delta = delta
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return functional.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
-
-class GaussianNLLLoss(_Loss):
+class GaussianNLLLoss(_Loss, function=functional.gaussian_nll_loss):
     """``(log(var) + (input - target)**2 / var) / 2``; ``var``, the third argument, is at least ``eps``."""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
@@ -88,12 +95,10 @@ class GaussianNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        return functional.gaussian_nll_loss(
-            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
-        )
+        return self._function(input, target, var, **self._options())
 
 
-class PoissonNLLLoss(_Loss):
+class PoissonNLLLoss(_Loss, function=functional.poisson_nll_loss):
     """``exp(input) - target * input`` or, unless ``log_input``, ``input - target * log(input + eps)``."""
 
     def __init__(
@@ -111,15 +116,13 @@ class PoissonNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return functional.poisson_nll_loss(
-            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
-        )
+        return self._function(log_input, target, **self._options())
 
 
 # -- of probabilities -------------------------------------------------------------------------------------------
 
 
-class NLLLoss(_WeightedLoss):
+class NLLLoss(_WeightedLoss, function=functional.nll_loss):
     """The negative logarithm of the probability of the target class; the input holds logarithms."""
 
     def __init__(
@@ -133,13 +136,8 @@ class NLLLoss(_WeightedLoss):
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return functional.nll_loss(
-            input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction
-        )
 
-
-class CrossEntropyLoss(_WeightedLoss):
+class CrossEntropyLoss(_WeightedLoss, function=functional.cross_entropy):
     """The negative logarithm of the softmax of the input at the target class, or weighted by target probabilities."""
 
     def __init__(
@@ -155,18 +153,8 @@ class CrossEntropyLoss(_WeightedLoss):
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return functional.cross_entropy(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
 
-
-class KLDivLoss(_Loss):
+class KLDivLoss(_Loss, function=functional.kl_div):
     """``target * (log(target) - input)``: the input holds logarithms, and with ``log_target`` so does the target."""
 
     def __init__(
@@ -175,18 +163,12 @@ class KLDivLoss(_Loss):
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return functional.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
-
-class BCELoss(_WeightedLoss):
+class BCELoss(_WeightedLoss, function=functional.binary_cross_entropy):
     """``-(target * log(input) + (1 - target) * log(1 - input))`` of probabilities."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return functional.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
-
-class BCEWithLogitsLoss(_WeightedLoss):
+class BCEWithLogitsLoss(_WeightedLoss, function=functional.binary_cross_entropy_with_logits):
     """The binary cross entropy of ``sigmoid(input)``; ``pos_weight`` weights the positive targets."""
 
     def __init__(
@@ -199,8 +181,3 @@ class BCEWithLogitsLoss(_WeightedLoss):
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.register_buffer("pos_weight", pos_weight)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return functional.binary_cross_entropy_with_logits(
-            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
-        )

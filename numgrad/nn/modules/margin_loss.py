@@ -15,11 +15,8 @@ __all__ = [
 ]
 
 
-class SoftMarginLoss(_Loss):
+class SoftMarginLoss(_Loss, function=functional.soft_margin_loss):
     """``log(1 + exp(-target * input))`` for targets 1 and -1."""
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return functional.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class _MarginLoss(_Loss):
@@ -32,7 +29,7 @@ class _MarginLoss(_Loss):
         self.margin = margin
 
 
-class HingeEmbeddingLoss(_MarginLoss):
+class HingeEmbeddingLoss(_MarginLoss, function=functional.hinge_embedding_loss):
     """The input for targets 1, ``max(0, margin - input)`` for targets -1."""
 
     def __init__(
@@ -40,25 +37,22 @@ class HingeEmbeddingLoss(_MarginLoss):
     ) -> None:
         super().__init__(margin, size_average, reduce, reduction)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return functional.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
-
-class MarginRankingLoss(_MarginLoss):
+class MarginRankingLoss(_MarginLoss, function=functional.margin_ranking_loss):
     """``max(0, margin - target * (input1 - input2))``: a target 1 wants the first to be larger, -1 the second."""
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return functional.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+        return self._function(input1, input2, target, **self._options())
 
 
-class CosineEmbeddingLoss(_MarginLoss):
+class CosineEmbeddingLoss(_MarginLoss, function=functional.cosine_embedding_loss):
     """``1 - cos(input1, input2)`` for targets 1, ``max(0, cos(input1, input2) - margin)`` for targets -1."""
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return functional.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+        return self._function(input1, input2, target, **self._options())
 
 
-class TripletMarginLoss(_Loss):
+class TripletMarginLoss(_Loss, function=functional.triplet_margin_loss):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` with the p-norm as distance.
 
     With ``swap`` the distance of positive and negative counts if it is the smaller.
@@ -82,19 +76,10 @@ class TripletMarginLoss(_Loss):
         self.swap = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return functional.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+        return self._function(anchor, positive, negative, **self._options())
 
 
-class TripletMarginWithDistanceLoss(_Loss):
+class TripletMarginWithDistanceLoss(_Loss, function=functional.triplet_margin_with_distance_loss):
     """TripletMarginLoss with a distance of one's own; the default is PairwiseDistance's."""
 
     def __init__(
@@ -112,15 +97,7 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.swap = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return functional.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+        return self._function(anchor, positive, negative, **self._options())
 
 
 def _check_margin(loss: _Loss, margin: float) -> None:
