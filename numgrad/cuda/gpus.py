@@ -128,8 +128,7 @@ def get_device_name(device: Any = None) -> str:
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
     """The compute capability of a GPU, the current one for None: (9, 0) for Hopper."""
-    properties = get_device_properties(device)
-    return properties.major, properties.minor
+    return get_device_properties(device).capability
 
 
 def synchronize(device: Any = None) -> None:

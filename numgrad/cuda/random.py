@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..core.device import numbered, to_device
 from ..core.tensor import Tensor
 from ..devices import begin_cuda, cuda_in_use
 from ..ops.creation.random_numbers import get_state, set_state
-from ..random import generator_of, gpu_generator, seed_gpus
+from ..random import gpu_generator, seed_gpus
+from .gpus import index_of
 
 __all__ = [
     "get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all",
@@ -23,16 +23,8 @@ __all__ = [
 
 
 def _generator(device: Any) -> Any:
-    """The default generator of a GPU, named or by its number.
-
-    Raises:
-        ImportError, RuntimeError: there is no such GPU.
-        ValueError: the device is no GPU.
-    """
-    gpu = numbered(to_device(device))
-    if gpu.type != "cuda":
-        raise ValueError(f"Expected a cuda device, but got: {gpu}")
-    return generator_of(gpu)
+    """The default generator of a GPU, named or by its number; see ``gpus.index_of`` for errors."""
+    return gpu_generator(index_of(device))
 
 
 def _of_current() -> Any:

@@ -41,8 +41,7 @@ def gpu_ptx(kernel: Any, device: int | None = None) -> str:
     """The PTX of a kernel for GPUs, for the one of this number, or for Hopper."""
     if device is None:
         return kernel.ptx()
-    properties = begin_cuda().runtime.driver.device_properties(device)
-    return kernel.ptx((properties.major, properties.minor))
+    return kernel.ptx(begin_cuda().runtime.driver.device_properties(device).capability)
 
 
 def begin_cuda(dry: bool = False) -> ModuleType:

@@ -120,8 +120,7 @@ class _ThisThread(threading.local):
     """Whether listeners hear nothing of what this thread runs: it is in a listener, or in what is reported as a whole.
     """
 
-    def __init__(self) -> None:
-        self.busy = False
+    busy = False
 
 
 _this_thread = _ThisThread()
@@ -159,7 +158,8 @@ def _change() -> None:
                 _surround(kernel, kernel_class)
             elif kernel in _bare:
                 setattr(kernel, kernel_class.attribute, _bare.pop(kernel))
-    _bind_all()
+    for function in list(_bound):
+        function()
 
 
 def _listeners_to(device_type: str) -> tuple[Listener, ...]:
@@ -195,11 +195,6 @@ def bind(function: Callable[[], None]) -> None:
     with _changing:
         function()
         _bound.add(function)
-
-
-def _bind_all() -> None:
-    for function in list(_bound):
-        function()
 
 
 def _surround(kernel: Any, kernel_class: KernelClass) -> None:

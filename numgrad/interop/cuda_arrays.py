@@ -139,7 +139,7 @@ def export_capsule(tensor: Tensor, stream: Any, versioned: bool) -> Any:
             raise TypeError(f"stream must be an int or None, not {type(stream).__name__}")
         other = _foreign_stream(_DEFAULT if stream is None else stream, device)
         cuda.runtime.in_order(_own_stream(device), other)
-        cuda.memory.use_on_stream(tensor._storage, other)
+        cuda.memory.note_uses(other, (tensor._storage,))
     row, layout = tensor._storage, tensor._layout
     return capsule_of(
         row, row.address + tensor._offset * row.itemsize, device, row.dtype, layout.shape, layout.strides, versioned,

@@ -20,7 +20,7 @@ def _alias_of(class_name: str, data: Any) -> Tensor:
 
 
 class _MarkedTensor(type):
-    """Counts as instances also tensors that bear the class's mark."""
+    """The type of a class that counts as its instances also tensors that bear its mark."""
 
     _mark: str
 
@@ -30,15 +30,7 @@ class _MarkedTensor(type):
         )
 
 
-class _ParameterMeta(_MarkedTensor):
-    _mark = "_is_param"
-
-
-class _BufferMeta(_MarkedTensor):
-    _mark = "_is_buffer"
-
-
-class Parameter(Tensor, metaclass=_ParameterMeta):
+class Parameter(Tensor, metaclass=_MarkedTensor):
     """A tensor to be learnt: assigned to a module, it appears among its ``parameters()``.
 
     It lies in the memory of ``data`` (no copy) and requires a gradient unless told otherwise.
@@ -53,6 +45,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         Parameter containing:
         tensor([1., 2.], requires_grad=True)
     """
+
+    _mark = "_is_param"
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         parameter: Any = _alias_of("Parameter", data)
@@ -70,12 +64,14 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return "Parameter containing:\n" + super().__repr__()
 
 
-class Buffer(Tensor, metaclass=_BufferMeta):
+class Buffer(Tensor, metaclass=_MarkedTensor):
     """A tensor that belongs to a module's state but is not learnt: assigned to a module, it is registered.
 
     What the call makes is a plain tensor on the memory of ``data``, marked as a buffer.  Unless it is
     ``persistent`` it is left out of the module's ``state_dict``.
     """
+
+    _mark = "_is_buffer"
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         buffer = _alias_of("Buffer", data)

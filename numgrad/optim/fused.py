@@ -102,7 +102,7 @@ class FusedOptimizer(Optimizer):
         for plan, same in work:
             if plan.overlapping:  # one after the other, as if each had a step of its own
                 for entry in same:
-                    self._update(self._new_plan([entry]), [entry])
+                    self._update(_Plan(self._kernel, [entry]), [entry])
             else:
                 self._update(plan, same)
         return loss
@@ -111,16 +111,13 @@ class FusedOptimizer(Optimizer):
         rows = [None if one is None else one._flat for param, _, _, kept in entries for one in (param, *kept)]
         plan = self._plans.get(type)
         if plan is None or not plan.fits(rows):
-            plan = self._new_plan(entries)
+            plan = _Plan(self._kernel, entries)
             if plan.reusable:
                 self._plans[type] = plan
         for param, grad, _, _ in entries:
             if grad._layout.shape != param._layout.shape or grad._layout.type is not type:
                 raise _mismatch("gradient", grad, param)
         return plan
-
-    def _new_plan(self, entries: Sequence[Entry]) -> _Plan:
-        return _Plan(self._kernel, entries)
 
     def _update(self, plan: _Plan, entries: Sequence[Entry]) -> None:
         lines = plan.table.numbers

@@ -86,11 +86,9 @@ class Optimizer:
             self.add_param_group(group)
 
     def _make_hooks(self) -> None:
-        for name in (
-            "_step_pre_hooks", "_step_post_hooks", "_state_dict_pre_hooks", "_state_dict_post_hooks",
-            "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
-        ):
-            self.__dict__.setdefault(name, OrderedDict())
+        for name in Optimizer.__annotations__:
+            if name.endswith("_hooks"):
+                self.__dict__.setdefault(name, OrderedDict())  # one from a pickle has none
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}

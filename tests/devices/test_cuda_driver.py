@@ -358,7 +358,7 @@ def test_memory_that_another_stream_uses_waits_for_it(gpu):
     address = row.address
     driver.synchronize_device(0)
     driver.copy_to_host(back.ctypes.data, address, back.nbytes, side)
-    memory.use_on_stream(row, side)
+    memory.note_uses(side, (row,))
     del row
     assert memory.empty_row(100, FLOAT64).address != address
     driver.synchronize(side)
@@ -371,7 +371,7 @@ def test_memory_that_another_gpu_uses_waits_for_it(two):
     row, back = memory.zero_row(100, FLOAT64, 0), np.ones(100)
     address = row.address
     driver.copy_to_host(back.ctypes.data, address, back.nbytes, there)
-    memory.use_on_stream(row, there)
+    memory.note_uses(there, (row,))
     del row
     assert memory.empty_row(100, FLOAT64, 0).address != address
     driver.synchronize(there)
@@ -404,7 +404,7 @@ def test_kept_memory_is_given_back_before_memory_runs_out(gpu):
     size = caching.LARGE_SEGMENT
     row = memory.empty_row(size, np.dtype(np.uint8))
     kept = memory.empty_row(2 * size, np.dtype(np.uint8))
-    memory.use_on_stream(kept, runtime.pooled_stream(0))
+    memory.note_uses(runtime.pooled_stream(0), (kept,))
     del kept
     large = memory.empty_row(2 * size + 512, np.dtype(np.uint8))  # 64 MiB are not enough for all three
     assert memory.allocator(0).retries == 1

@@ -7,6 +7,7 @@ arrays, and these functions do in plain Python what they do on a GPU.
 from __future__ import annotations
 
 import ctypes
+import inspect
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -111,10 +112,20 @@ def register() -> None:
         _pending.pop()()
 
 
-def _compiled(public: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Decorator: the instructions that calls of ``public`` become, as Numba's ``intrinsic`` says."""
+def _compiled(public: Callable[..., Any], signature: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Decorator: what generates the instructions that a call of ``public`` becomes, as Numba's ``intrinsic`` says.
 
-    def decorate(implementation: Any) -> Any:
+    ``signature`` gives the types of the arguments and of the result for those of what is given.
+    """
+
+    def decorate(generate: Any) -> Any:
+        def implementation(typing_context: Any, *given: Any) -> Any:
+            return signature(*given), generate
+
+        own = inspect.signature(public)
+        context = inspect.Parameter("typing_context", inspect.Parameter.POSITIONAL_ONLY)
+        implementation.__signature__ = own.replace(parameters=[context, *own.parameters.values()])  # type: ignore[attr-defined]
+
         def tell() -> None:
             from numba.core.typing.templates import make_intrinsic_template
             from numba.cuda.cudadecl import registry
@@ -123,63 +134,44 @@ def _compiled(public: Callable[..., Any]) -> Callable[[Any], Any]:
             registry.register_global(public, types.Function(template))
 
         _pending.append(tell)
-        return implementation
+        return generate
 
     return decorate
 
 
-@_compiled(atomic_add)
-def _atomic_add(typing_context: Any, row: Any, index: Any, value: Any) -> Any:
-    element = row.dtype
-    shared = isinstance(row, types.Array)
+@_compiled(atomic_add, lambda row, index, value: types.void(row, types.intp, row.dtype))
+def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    from numba.cuda import nvvmutils
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        from numba.cuda import nvvmutils
-
-        row, index, value = arguments
-        if shared:
-            row = context.make_array(signature.args[0])(context, builder, row).data
-        target = builder.gep(row, [index])
-        if isinstance(element, types.Float):  # NVVM has no instruction for it, but functions
-            add = getattr(nvvmutils, f"declare_atomic_add_{element.name}")(builder.module)
-            builder.call(add, [target, value])
-        else:
-            builder.atomic_rmw("add", target, value, "monotonic")
-        return context.get_dummy_value()
-
-    return types.void(row, types.intp, element), generate
+    (row, index, value), given = arguments, signature.args[0]
+    if isinstance(given, types.Array):  # in shared memory
+        row = context.make_array(given)(context, builder, row).data
+    target = builder.gep(row, [index])
+    if isinstance(given.dtype, types.Float):  # NVVM has no instruction for it, but functions
+        add = getattr(nvvmutils, f"declare_atomic_add_{given.dtype.name}")(builder.module)
+        builder.call(add, [target, value])
+    else:
+        builder.atomic_rmw("add", target, value, "monotonic")
+    return context.get_dummy_value()
 
 
-@_compiled(compare_and_swap)
-def _compare_and_swap(typing_context: Any, row: Any, index: Any, expected: Any, wanted: Any) -> Any:
-    element = row.dtype
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        row, index, expected, wanted = arguments
-        found = builder.cmpxchg(builder.gep(row, [index]), expected, wanted, "monotonic", "monotonic")
-        return builder.extract_value(found, 0)
-
-    return element(row, types.intp, element, element), generate
+@_compiled(compare_and_swap, lambda row, *_: row.dtype(row, types.intp, row.dtype, row.dtype))
+def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    row, index, expected, wanted = arguments
+    found = builder.cmpxchg(builder.gep(row, [index]), expected, wanted, "monotonic", "monotonic")
+    return builder.extract_value(found, 0)
 
 
-@_compiled(as_word)
-def _as_word(typing_context: Any, number: Any) -> Any:
-    word: Any = {32: types.uint32, 64: types.uint64}[number.bitwidth]
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], context.get_value_type(word))
-
-    return word(number), generate
+#: Unsigned integers by their bits.
+_WORDS: dict[int, Any] = {32: types.uint32, 64: types.uint64}
 
 
-@_compiled(as_number)
-def _as_number(typing_context: Any, word: Any, dtype: Any) -> Any:
-    number = dtype.dtype
+def _same_bits(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], context.get_value_type(number))
 
-    return number(word, dtype), generate
+_compiled(as_word, lambda number: _WORDS[number.bitwidth](number))(_same_bits)
+_compiled(as_number, lambda word, dtype: dtype.dtype(word, dtype))(_same_bits)
 
 
 def _quad(context: Any, builder: Any, element: Any, row: Any, quad: Any) -> tuple[Any, int]:
@@ -190,86 +182,64 @@ def _quad(context: Any, builder: Any, element: Any, row: Any, quad: Any) -> tupl
     return builder.bitcast(first, ir.VectorType(stored, 4).as_pointer()), min(4 * size, 16)
 
 
-@_compiled(load4)
-def _load4(typing_context: Any, row: Any, quad: Any) -> Any:
-    element = row.dtype
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, alignment = _quad(context, builder, element, *arguments)
-        vector = builder.load(address, align=alignment)
-        lanes = [builder.extract_element(vector, ir.Constant(ir.IntType(32), lane)) for lane in range(4)]
-        lanes = [context.data_model_manager[element].from_data(builder, lane) for lane in lanes]
-        return context.make_tuple(builder, signature.return_type, lanes)
-
-    return types.UniTuple(element, 4)(row, types.uint64), generate  # type: ignore[attr-defined]
+@_compiled(load4, lambda row, quad: types.UniTuple(row.dtype, 4)(row, types.uint64))  # type: ignore[attr-defined]
+def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    element = signature.args[0].dtype
+    address, alignment = _quad(context, builder, element, *arguments)
+    vector = builder.load(address, align=alignment)
+    lanes = [builder.extract_element(vector, ir.Constant(ir.IntType(32), lane)) for lane in range(4)]
+    lanes = [context.data_model_manager[element].from_data(builder, lane) for lane in lanes]
+    return context.make_tuple(builder, signature.return_type, lanes)
 
 
-@_compiled(store4)
-def _store4(typing_context: Any, row: Any, quad: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    element = row.dtype
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, alignment = _quad(context, builder, element, *arguments[:2])
-        vector = ir.Constant(ir.VectorType(context.get_data_type(element), 4), ir.Undefined)
-        for lane, value in enumerate(arguments[2:]):
-            stored = context.data_model_manager[element].as_data(builder, value)
-            vector = builder.insert_element(vector, stored, ir.Constant(ir.IntType(32), lane))
-        builder.store(vector, address, align=alignment)
-        return context.get_dummy_value()
-
-    return types.void(row, types.uint64, element, element, element, element), generate
+@_compiled(store4, lambda row, *_: types.void(row, types.uint64, *[row.dtype] * 4))
+def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    element = signature.args[0].dtype
+    address, alignment = _quad(context, builder, element, *arguments[:2])
+    vector = ir.Constant(ir.VectorType(context.get_data_type(element), 4), ir.Undefined)
+    for lane, value in enumerate(arguments[2:]):
+        stored = context.data_model_manager[element].as_data(builder, value)
+        vector = builder.insert_element(vector, stored, ir.Constant(ir.IntType(32), lane))
+    builder.store(vector, address, align=alignment)
+    return context.get_dummy_value()
 
 
 def _narrow(instruction: str) -> Any:
     """The instruction on the lower 32 bits of two numbers."""
 
-    def implementation(typing_context: Any, number: Any, divisor: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            short = [builder.trunc(value, ir.IntType(32)) for value in arguments]
-            return builder.zext(getattr(builder, instruction)(*short), ir.IntType(64))
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        short = [builder.trunc(value, ir.IntType(32)) for value in arguments]
+        return builder.zext(getattr(builder, instruction)(*short), ir.IntType(64))
 
-        return types.uint64(types.uint64, types.uint64), generate
-
-    return implementation
+    return generate
 
 
-_compiled(quotient)(_narrow("udiv"))
-_compiled(rest)(_narrow("urem"))
+_compiled(quotient, lambda *_: types.uint64(types.uint64, types.uint64))(_narrow("udiv"))
+_compiled(rest, lambda *_: types.uint64(types.uint64, types.uint64))(_narrow("urem"))
+
+
+@_compiled(high_product, lambda a, b: types.uint32(types.uint32, types.uint32))
+def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    word = ir.IntType(32)
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(word, [word] * 2), "__nv_umulhi")
+    return builder.call(function, arguments)
 
 
 def _circular(name: str) -> Any:
     """A function of NVIDIA's libdevice that reduces angles without float64 and without memory, unlike its sin."""
 
-    def implementation(typing_context: Any, x: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return device_function(name, Value(builder, arguments[0])).value
-
-        return x(x), generate
-
-    return implementation
-
-
-@_compiled(high_product)
-def _high_product(typing_context: Any, a: Any, b: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(32)
-        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(word, [word] * 2), "__nv_umulhi")
-        return builder.call(function, arguments)
+        return device_function(name, Value(builder, arguments[0])).value
 
-    return types.uint32(types.uint32, types.uint32), generate
+    return generate
 
 
-_compiled(sinpi)(_circular("sinpi"))
-_compiled(cospi)(_circular("cospi"))
+_compiled(sinpi, lambda x: x(x))(_circular("sinpi"))
+_compiled(cospi, lambda x: x(x))(_circular("cospi"))
 
 
-@_compiled(row_at)
-def _row_at(typing_context: Any, address: Any, dtype: Any) -> Any:
-    result = types.CPointer(dtype.dtype)  # type: ignore[attr-defined]
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = context.get_value_type(result)
-        in_global_memory = builder.inttoptr(arguments[0], pointer.pointee.as_pointer(addrspace=1))
-        return builder.addrspacecast(in_global_memory, pointer)
-
-    return result(types.intp, dtype), generate
+@_compiled(row_at, lambda address, dtype: types.CPointer(dtype.dtype)(types.intp, dtype))  # type: ignore[attr-defined]
+def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    pointer = context.get_value_type(signature.return_type)
+    in_global_memory = builder.inttoptr(arguments[0], pointer.pointee.as_pointer(addrspace=1))
+    return builder.addrspacecast(in_global_memory, pointer)

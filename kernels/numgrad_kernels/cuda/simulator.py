@@ -116,7 +116,8 @@ class Module(FakeCUDAModule):
         """Run the threads of all blocks; where none ``waits``, that takes no threads of Python's."""
         try:
             for at, block_name in self.blocks:
-                block = self._begin_block(_Block(at, block_name))
+                self._forget_shared_memory()
+                block = self._block = _Block(at, block_name)
                 everyone = [_Thread(block, at, number, name) for number, (at, name) in enumerate(self.threads)]
                 _order.shuffle(everyone)
                 if waits:
@@ -129,12 +130,11 @@ class Module(FakeCUDAModule):
             for worker in self.workers:
                 worker.stop()
 
-    def _begin_block(self, block: _Block) -> _Block:
+    def _forget_shared_memory(self) -> None:
+        """The memory of the block before will be another's."""
         if self._block is not None and self.accesses is not None:
             for array in self._block.arrays.values():
                 self.accesses.forget(array)
-        self._block = block
-        return block
 
     def _end_interval(self) -> None:
         if self.accesses is not None:
@@ -194,10 +194,6 @@ class Module(FakeCUDAModule):
         """The group of all threads, which are those of one block where they wait for one another."""
         return self
 
-    def sync(self) -> None:
-        """Wait for the other threads of the grid."""
-        self._wait("block", None)
-
     def watched(self, array: np.ndarray) -> Any:
         """What stands for an array in a kernel."""
         return array if self.accesses is None else Watched(array, self.accesses)
@@ -222,6 +218,8 @@ class Module(FakeCUDAModule):
     def syncthreads(self) -> None:
         """Wait for the other threads of the block."""
         self._wait("block", None)
+
+    sync = syncthreads
 
     def syncwarp(self, mask: int = 0xFFFFFFFF) -> None:
         """Wait for the other threads of the warp, those of a mask."""

@@ -49,6 +49,18 @@ def _joined(top, total, other, more):
     return highest, total * exp(top - zero) + more * exp(other - zero)
 
 
+def _share_of_line(lines, length, inner, columns, depth, shift, along):
+    """What a thread has of its line: its number among the line's threads and how far apart these are; the line; where
+    its own first element and the line's last are; the steps between the elements of four, and from four to four.
+    """
+    level, column, apart = position(cuda.threadIdx.x, shift, along)
+    line = np.int64(cuda.blockIdx.x) * columns + column
+    base = column_start(min(line, lines - 1), length, inner)  # threads without a line read the last one
+    first = base + level * (4 if PACKED else inner)
+    last = base + (length - 1) * inner
+    return level, apart, line, first, last, 1 if PACKED else depth * inner, 4 * depth * inner
+
+
 def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, out: Out):
     """``exp(x)`` divided by its sum, or what else ``share`` says, for each line.
 
@@ -57,13 +69,7 @@ def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, 
     tops = cuda.shared.array(THREADS, T)
     sums = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
-    level, column, apart = position(thread, shift, along)
-    line = np.int64(cuda.blockIdx.x) * columns + column
-    base = column_start(min(line, lines - 1), length, inner)  # threads without a line read the last one
-    last = base + (length - 1) * inner
-    step = 1 if PACKED else depth * inner
-    stride = 4 * depth * inner
-    first = base + level * (4 if PACKED else inner)
+    level, apart, line, first, last, step, stride = _share_of_line(lines, length, inner, columns, depth, shift, along)
     top = T(-np.inf)
     total = T(0)
     offset = first
@@ -94,13 +100,7 @@ def backward_lines(grad, y, lines, length, inner, columns, depth, shift, along, 
     """``y * (grad - sum(grad * y))``, or what else ``summed`` and ``gradient`` say, for each line."""
     part = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
-    level, column, apart = position(thread, shift, along)
-    line = np.int64(cuda.blockIdx.x) * columns + column
-    base = column_start(min(line, lines - 1), length, inner)
-    last = base + (length - 1) * inner
-    step = 1 if PACKED else depth * inner
-    stride = 4 * depth * inner
-    first = base + level * (4 if PACKED else inner)
+    level, apart, line, first, last, step, stride = _share_of_line(lines, length, inner, columns, depth, shift, along)
     total = T(0)
     offset = first
     while offset <= last:

@@ -36,8 +36,8 @@ def tile_of_products(tile, left, right, line, across, x, x_start, x_step, rows, 
     sums = _zeros()
     for start in range(0, width, SIDE):
         cuda.syncthreads()
-        _stage(left, line, across, x, x_start + start, x_step, rows, width - start)
-        _stage(right, line, across, y, y_start + start, y_step, columns, width - start)
+        _stage(left, x, x_start + start, across, 1, width - start, line, x_step, rows)
+        _stage(right, y, y_start + start, across, 1, width - start, line, y_step, columns)
         cuda.syncthreads()
         sums = _multiplied(sums, left, np.uint64(across), right, np.uint64(line))
     at = np.uint64(4 * line * PITCH + 4 * across)
@@ -55,9 +55,8 @@ def add_products(
         sums = _zeros()
         for start in range(0, columns, SIDE):
             cuda.syncthreads()
-            _stage_across(
-                right, line, across, y, y_start + start * y_step + offset, y_step, columns - start, width - offset
-            )
+            first = y_start + start * y_step + offset
+            _stage(right, y, first, line, y_step, columns - start, across, 1, width - offset)
             cuda.syncthreads()
             sums = _multiplied(sums, tile, np.uint64(start * (PITCH // 4) + across), right, np.uint64(line))
         row = 4 * across
@@ -90,34 +89,22 @@ def _add4(out, offset, left, shrink, a, b, c, d):
         out[offset + 3] = out[offset + 3] * shrink + d
 
 
-def _stage(part, line, across, x, start, step, rows, width):
-    """Bring SIDE elements of each of the rows into shared memory, transposed, with zeros beyond rows and width."""
-    offset = start + min(across, width - 1)
-    a = x[offset + min(line, rows - 1) * step]  # all four are on their way before the first is waited for
-    b = x[offset + min(line + SIDE, rows - 1) * step]
-    c = x[offset + min(line + 2 * SIDE, rows - 1) * step]
-    d = x[offset + min(line + 3 * SIDE, rows - 1) * step]
-    rows = rows if across < width else 0
-    a = a if line < rows else T(0)
-    b = b if line + SIDE < rows else T(0)
-    c = c if line + 2 * SIDE < rows else T(0)
-    d = d if line + 3 * SIDE < rows else T(0)
-    put4(part, np.uint64(across * PITCH + line), SIDE, a, b, c, d)
+def _stage(part, x, start, own, own_step, own_count, other, other_step, other_count):
+    """Bring SIDE lines of a tile into shared memory, zeros beyond what there is of either axis.
 
-
-def _stage_across(part, line, across, y, start, step, rows, width):
-    """Bring SIDE rows into shared memory, as much of their width as a tile has, with zeros beyond rows and width."""
-    offset = start + min(line, rows - 1) * step
-    a = y[offset + min(across, width - 1)]
-    b = y[offset + min(across + SIDE, width - 1)]
-    c = y[offset + min(across + 2 * SIDE, width - 1)]
-    d = y[offset + min(across + 3 * SIDE, width - 1)]
-    width = width if line < rows else 0
-    a = a if across < width else T(0)
-    b = b if across + SIDE < width else T(0)
-    c = c if across + 2 * SIDE < width else T(0)
-    d = d if across + 3 * SIDE < width else T(0)
-    put4(part, np.uint64(line * PITCH + across), SIDE, a, b, c, d)
+    A thread brings four elements of line ``own``: number ``other``, and those SIDE, 2 * SIDE and 3 * SIDE further on.
+    """
+    offset = start + min(own, own_count - 1) * own_step
+    a = x[offset + min(other, other_count - 1) * other_step]  # all four are on their way before one is waited for
+    b = x[offset + min(other + SIDE, other_count - 1) * other_step]
+    c = x[offset + min(other + 2 * SIDE, other_count - 1) * other_step]
+    d = x[offset + min(other + 3 * SIDE, other_count - 1) * other_step]
+    count = other_count if own < own_count else 0
+    a = a if other < count else T(0)
+    b = b if other + SIDE < count else T(0)
+    c = c if other + 2 * SIDE < count else T(0)
+    d = d if other + 3 * SIDE < count else T(0)
+    put4(part, np.uint64(own * PITCH + other), SIDE, a, b, c, d)
 
 
 def put4(part, at, step, a, b, c, d):

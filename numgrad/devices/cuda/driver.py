@@ -60,8 +60,7 @@ _contexts: dict[int, Any] = {}
 class _Active(threading.local):
     """The GPU that this thread's calls go to; -1 where that is not sure, for others may change it."""
 
-    def __init__(self) -> None:
-        self.device = -1
+    device = -1
 
 
 _active = _Active()
@@ -321,7 +320,7 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
             if device not in functions:
                 use(device)
                 begun = perf_counter_ns()
-                entry, code = machine_code(name, text, arguments, _capability(device))
+                entry, code = machine_code(name, text, arguments, device_properties(device).capability)
                 module = _value(cu.cuModuleLoadData(code))
                 functions[device] = _value(cu.cuModuleGetFunction(module, entry.encode()))
                 notify_made(name, begun)
@@ -345,8 +344,3 @@ def load(name: str, text: str, arguments: Sequence[Any]) -> Callable[..., None]:
     launch.occupancy = occupancy
     launch.prepare = find
     return launch
-
-
-def _capability(device: int) -> tuple[int, int]:
-    properties = device_properties(device)
-    return properties.major, properties.minor

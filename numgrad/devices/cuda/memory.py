@@ -17,7 +17,7 @@ from .runtime import StreamHandle, side_streams, stream
 
 __all__ = [
     "allocator", "download", "empty", "empty_row", "memory_launcher", "no_row", "note_uses", "row_from", "stream",
-    "upload", "use_on_stream", "zero_row", "zeros",
+    "upload", "zero_row", "zeros",
 ]
 
 #: Bytes up to which arrays are copied to a GPU by way of pinned memory, which saves waiting for the GPU.
@@ -49,6 +49,11 @@ def empty_row(count: int, dtype: np.dtype, device: int | None = None) -> DeviceR
         return DeviceRow(0, 0, dtype, device, None)
     block = allocator(device).allocate(count * dtype.itemsize, stream(device))
     return DeviceRow(block.address, count, dtype, device, block)
+
+
+def empty_pair(size: int, like: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
+    """Uninitialised rows for elements like those of another row, and for an index of each."""
+    return empty_row(size, like.dtype, like.device), empty_row(size, np.dtype(np.int64), like.device)
 
 
 def zero_row(count: int, dtype: np.dtype, device: int | None = None) -> DeviceRow:
@@ -102,15 +107,13 @@ def _finish_copy(block: Any, here: StreamHandle) -> None:
 
 
 def note_uses(here: StreamHandle, values: Iterable[Any]) -> None:
-    """Note that work on a stream uses those of the values that are rows: see :func:`use_on_stream`."""
+    """Note that work on a stream uses those of the values that are rows.
+
+    Memory goes to others only once that has been done.
+    """
     for value in values:
         if value.__class__ is DeviceRow and value.block.__class__ is Block:
             value.block.use_on(here)
-
-
-def use_on_stream(row: DeviceRow, other: StreamHandle) -> None:
-    """Note that work on another stream uses a row: its memory goes to others only once that has been done."""
-    note_uses(other, (row,))
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from ..common import FOLDS, nothing
 from ..rows import DeviceRow
 from .launching import INT64, THREADS, blocks_for, launch
 from .lines import power_of_two
-from .memory import empty_row, no_row
+from .memory import empty_pair, empty_row, no_row
 
 __all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool_launcher", "norm_axis", "variance_axis"]
 
@@ -177,8 +177,7 @@ def extreme_axis(
 ) -> tuple[DeviceRow, DeviceRow]:
     """The largest (or smallest) elements over the middle axis, and their indices."""
     columns = outer * inner
-    out = empty_row(columns, flat.dtype, flat.device)
-    indices = empty_row(columns, INT64, flat.device)
+    out, indices = empty_pair(columns, flat)
     if columns == 0:
         return out, indices
     x, values = as_numbers(flat), as_numbers(out)
@@ -187,7 +186,7 @@ def extreme_axis(
     pieces = shares[2]
     found = no_row(INT64)
     if pieces > 1:
-        bests, candidates = [empty_row(columns * pieces, dtype, flat.device) for dtype in (x.dtype, INT64)]
+        bests, candidates = empty_pair(columns * pieces, x)
         launch(
             extremes.extreme_axis, x.dtype, x, found, columns, length, inner, *shares, bests, candidates, blocks=blocks,
             fold=fold, index_of=extremes.index_of, **packed(x, columns, length, inner),
@@ -213,7 +212,7 @@ def max_pool_launcher(
     dtype = type.numpy
 
     def run(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
-        out, indices = [empty_row(count, own, flat.device) for own in (dtype, INT64)]
+        out, indices = empty_pair(count, flat)
         launch(
             extremes.max_pool, dtype, flat, *sizes, nothing("max", dtype), count, out, indices, blocks=blocks_for(count)
         )

@@ -103,6 +103,11 @@ class Properties:
     pci_device_id: int = 0
     pci_domain_id: int = 0
 
+    @property
+    def capability(self) -> tuple[int, int]:
+        """The compute capability."""
+        return self.major, self.minor
+
     def __repr__(self) -> str:
         memory = self.total_memory // 2**20
         return (

@@ -13,9 +13,9 @@ from numgrad_kernels.cpu.scans import later_larger, later_smaller
 from numgrad_kernels.cuda import adapter, reductions, running, scans
 
 from ..rows import DeviceRow
-from .launching import INT64, THREADS, blocks_for, launch
+from .launching import THREADS, blocks_for, launch
 from .lines import power_of_two
-from .memory import empty_row, no_row
+from .memory import empty_pair, empty_row, no_row
 from .reductions import as_numbers, packed, shared_out
 
 __all__ = ["extremes_so_far", "recurrence_axis", "scan_axis", "shift_axis"]
@@ -116,8 +116,7 @@ def extremes_so_far(
     flat: DeviceRow, outer: int, length: int, inner: int, largest: bool
 ) -> tuple[DeviceRow, DeviceRow]:
     """The largest (or smallest) elements so far, and the indices of the last of them."""
-    out = empty_row(flat.size, flat.dtype, flat.device)
-    indices = empty_row(flat.size, INT64, flat.device)
+    out, indices = empty_pair(flat.size, flat)
     if flat.size == 0:
         return out, indices
     x, values, columns = as_numbers(flat), as_numbers(out), flat.size // length

@@ -51,11 +51,10 @@ def _launcher(
 
     def launched(*rows: DeviceRow) -> DeviceRow:
         out = empty_row(size, rows[0].dtype, rows[0].device)
-        if size:
-            launch(
-                function, out.dtype, *rows, lines, length, inner, columns, depth, shift, along, *numbers, out,
-                blocks=blocks, threads=threads, **parts, **(packed(length, *rows, out) if inner == 1 else {}),
-            )
+        launch(
+            function, out.dtype, *rows, lines, length, inner, columns, depth, shift, along, *numbers, out,
+            blocks=blocks, threads=threads, **parts, **(packed(length, *rows, out) if inner == 1 else {}),
+        )
         return out
 
     return launched

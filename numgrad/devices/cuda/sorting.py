@@ -15,7 +15,7 @@ from numgrad_kernels.cuda import sorting, unique
 from ...core.deterministic import are_deterministic_algorithms_enabled
 from ..rows import DeviceRow
 from .launching import INT64, THREADS, blocks_for, launch
-from .memory import empty_row, no_row, zero_row
+from .memory import empty_pair, empty_row, no_row, zero_row
 from .reductions import as_numbers, fold_axis
 from .scans import scan_axis
 
@@ -30,11 +30,6 @@ TILE = 4 * THREADS
 
 #: Blocks among which one line is divided at most where its longest run is looked for.
 PARTS = 256
-
-
-def _empty_pair(size: int, flat: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
-    """Rows for elements like those of another row, and for where they stood."""
-    return empty_row(size, flat.dtype, flat.device), empty_row(size, INT64, flat.device)
 
 
 def _sorted_lines(
@@ -54,7 +49,7 @@ def _sorted_lines(
         keep = chunk if count is None or (count > chunk // 2 and chunks > 1) else min(count, chunk)
         kept = (chunks - 1) * keep + min(keep, length - (chunks - 1) * chunk)
         shift = (chunk - 1).bit_length()
-        out, out_origins = _empty_pair(lines * kept, flat)
+        out, out_origins = empty_pair(lines * kept, flat)
         launch(
             sorting.sort_tiles, flat.dtype, values, origins, lines, length, inner, chunk, shift, keep, kept, out,
             out_origins, blocks=-(-lines * chunks // (TILE >> shift)), TILE=TILE, TWO_TILES=2 * TILE, own_origin=own,
@@ -67,7 +62,7 @@ def _sorted_lines(
             break
     width = chunk
     while width < length:
-        out, out_origins = _empty_pair(values.size, flat)
+        out, out_origins = empty_pair(values.size, flat)
         launch(
             sorting.merge_runs, flat.dtype, values, origins, values.size, length, width, out, out_origins,
             blocks=blocks_for(values.size), **order,
@@ -83,10 +78,10 @@ def sort_axis(
     count = length if count is None else int(count)
     size = outer * count * inner
     if not size:
-        return _empty_pair(0, flat)
+        return empty_pair(0, flat)
     values, origins, kept = _sorted_lines(as_numbers(flat), outer, length, inner, descending, count)
     if inner > 1 or kept > count:
-        out, indices = _empty_pair(size, values)
+        out, indices = empty_pair(size, values)
         launch(
             sorting.take_first, values.dtype, values, origins, size, kept, count, inner, out, indices,
             blocks=blocks_for(size),
@@ -100,7 +95,7 @@ def _picked(
 ) -> tuple[DeviceRow, DeviceRow]:
     """What a kernel, given a number, picks from the sorted lines, of which it needs the first ``count`` elements."""
     lines = outer * inner
-    out, indices = _empty_pair(lines, flat)
+    out, indices = empty_pair(lines, flat)
     if lines:
         values, origins, kept = _sorted_lines(as_numbers(flat), outer, length, inner, count=count)
         launch(
@@ -130,7 +125,7 @@ def median_axis(
 def mode_axis(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[DeviceRow, DeviceRow]:
     """The smallest of the most frequent elements, and where they last stand."""
     lines = outer * inner
-    out, indices = _empty_pair(lines, flat)
+    out, indices = empty_pair(lines, flat)
     if lines:
         values, origins, _ = _sorted_lines(as_numbers(flat), outer, length, inner)
         parts = min(-(-length // TILE), PARTS)

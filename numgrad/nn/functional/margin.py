@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from ...core.tensor import Tensor
@@ -147,10 +148,7 @@ def triplet_margin_loss(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
             f"anchor {ranks[0]}D, positive {ranks[1]}D, and negative {ranks[2]}D inputs"
         )
-
-    def distance(x1: Tensor, x2: Tensor) -> Tensor:
-        return pairwise_distance(x1, x2, p, eps)
-
+    distance = functools.partial(pairwise_distance, p=p, eps=eps)
     return _triplet(distance, anchor, positive, negative, margin, swap, reduction)
 
 

@@ -63,6 +63,12 @@ class _Numbered(Module):
         self.add_module(str(len(self)), module)
         return self
 
+    def insert(self, index: int, module: Module) -> Any:
+        """Put a module before the one at ``index``."""
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+
     def __getitem__(self, index: Any) -> Any:
         if not isinstance(index, slice):
             return self._modules[self._name(index)]
@@ -108,9 +114,7 @@ class Sequential(_Numbered):
         count = len(self)
         if not -count <= index <= count:
             raise IndexError(f"Index out of range: {index}")
-        modules = list(self)
-        modules.insert(index, module)
-        self._renumber(modules)
+        super().insert(index, module)
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
@@ -158,12 +162,6 @@ class ModuleList(_Numbered):
 
     def _part(self, modules: list[tuple[str, Any]]) -> Any:
         return type(self)([module for _, module in modules])
-
-    def insert(self, index: int, module: Module) -> None:
-        """Put a module before the one at ``index``."""
-        modules = list(self)
-        modules.insert(index, module)
-        self._renumber(modules)
 
     def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end; returns this one."""

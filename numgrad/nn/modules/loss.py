@@ -94,7 +94,7 @@ class GaussianNLLLoss(_Loss, function=functional.gaussian_nll_loss):
         self.full = full
         self.eps = eps
 
-    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:  # type: ignore[override]
         return self._function(input, target, var, **self._options())
 
 

@@ -41,14 +41,14 @@ class HingeEmbeddingLoss(_MarginLoss, function=functional.hinge_embedding_loss):
 class MarginRankingLoss(_MarginLoss, function=functional.margin_ranking_loss):
     """``max(0, margin - target * (input1 - input2))``: a target 1 wants the first to be larger, -1 the second."""
 
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         return self._function(input1, input2, target, **self._options())
 
 
 class CosineEmbeddingLoss(_MarginLoss, function=functional.cosine_embedding_loss):
     """``1 - cos(input1, input2)`` for targets 1, ``max(0, cos(input1, input2) - margin)`` for targets -1."""
 
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         return self._function(input1, input2, target, **self._options())
 
 
@@ -75,7 +75,7 @@ class TripletMarginLoss(_Loss, function=functional.triplet_margin_loss):
         self.eps = eps
         self.swap = swap
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
         return self._function(anchor, positive, negative, **self._options())
 
 
@@ -96,7 +96,7 @@ class TripletMarginWithDistanceLoss(_Loss, function=functional.triplet_margin_wi
         self.margin = margin
         self.swap = swap
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
         return self._function(anchor, positive, negative, **self._options())
 
 

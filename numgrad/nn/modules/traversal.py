@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...core.tensor import Tensor
 from ..parameter import Parameter
@@ -26,14 +27,8 @@ class Traversal(Attributes):
         Raises:
             AttributeError: there is none.
         """
-        found: Any = self
-        for name in target.split(".") if target else ():
-            if not hasattr(found, name):
-                raise AttributeError(f"{type(found).__name__} has no attribute `{name}`")
-            found = getattr(found, name)
-            if not isinstance(found, Traversal):
-                raise AttributeError(f"`{name}` is not an nn.Module")
-        return found
+        names = target.split(".") if target else ()
+        return functools.reduce(_submodule, names, cast("Module", self))
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Replace the submodule of this dotted name, or add one, which ``strict`` forbids.
@@ -47,11 +42,9 @@ class Traversal(Attributes):
         path, _, name = target.rpartition(".")
         if not isinstance(module, Traversal):
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
-        parent = self.get_submodule(path) if path else self
-        if strict and not hasattr(parent, name):
-            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
-        if hasattr(parent, name) and not isinstance(getattr(parent, name), Traversal):
-            raise AttributeError(f"`{name}` is not an nn.Module")
+        parent = self.get_submodule(path)
+        if strict or hasattr(parent, name):
+            _submodule(parent, name)
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
@@ -60,9 +53,10 @@ class Traversal(Attributes):
         Raises:
             AttributeError: there is none.
         """
-        found = self._get_member(target)
+        path, _, name = target.rpartition(".")
+        found = _attribute(self.get_submodule(path), name)
         if not isinstance(found, Parameter):
-            raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found
 
     def get_buffer(self, target: str) -> Tensor:
@@ -72,24 +66,17 @@ class Traversal(Attributes):
             AttributeError: there is none.
         """
         path, _, name = target.rpartition(".")
-        found = self._get_member(target)
-        if name not in self.get_submodule(path)._buffers:
+        module = self.get_submodule(path)
+        found = _attribute(module, name)
+        if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
         return found
-
-    def _get_member(self, target: str) -> Any:
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-        return getattr(module, name)
 
     # -- one after the other --------------------------------------------------------------------------------
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters of the module and, with ``recurse``, of all below it, each once."""
-        for _, parameter in self.named_parameters(recurse=recurse):
-            yield parameter
+        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -99,8 +86,7 @@ class Traversal(Attributes):
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers of the module and, with ``recurse``, of all below it, each once."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -111,9 +97,9 @@ class Traversal(Attributes):
     def _named_members(
         self,
         members: Callable[[Any], Iterable[tuple[str, Any]]],
-        prefix: str = "",
-        recurse: bool = True,
-        remove_duplicate: bool = True,
+        prefix: str,
+        recurse: bool,
+        remove_duplicate: bool,
     ) -> Iterator[tuple[str, Any]]:
         seen = set()
         modules: Any = [(prefix, self)]
@@ -129,8 +115,7 @@ class Traversal(Attributes):
 
     def children(self) -> Iterator[Module]:
         """The modules directly below this one, each once."""
-        for _, module in self.named_children():
-            yield module
+        return (module for _, module in self.named_children())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """The modules directly below this one with their names, each once."""
@@ -142,8 +127,7 @@ class Traversal(Attributes):
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """The module itself and all below it, each once if ``remove_duplicate``."""
-        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
-            yield module
+        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
@@ -162,3 +146,16 @@ class Traversal(Attributes):
         for name, module in self._modules.items():
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+
+def _submodule(module: Module, name: str) -> Module:
+    found = _attribute(module, name)
+    if not isinstance(found, Traversal):
+        raise AttributeError(f"`{name}` is not an nn.Module")
+    return cast("Module", found)
+
+
+def _attribute(module: Module, name: str) -> Any:
+    if not hasattr(module, name):
+        raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+    return getattr(module, name)

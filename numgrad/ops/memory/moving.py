@@ -181,4 +181,4 @@ def record_stream(self: Tensor, stream: Any) -> None:
     """
     if not self.is_cuda:
         raise NotImplementedError("record_stream is for tensors on a GPU, but this one is on the CPU")
-    devices.begin_cuda().memory.use_on_stream(self._storage, stream._handle)
+    devices.begin_cuda().memory.note_uses(stream._handle, (self._storage,))

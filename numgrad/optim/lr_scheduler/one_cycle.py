@@ -49,7 +49,6 @@ class OneCycleLR(LRScheduler):
         last_epoch: int = -1,
     ):
         check_optimizer(optimizer)
-        self.optimizer = optimizer
         self.total_steps = _total(total_steps, epochs, steps_per_epoch)
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
