@@ -15,6 +15,10 @@ from numgrad_kernels.updates import BLOCK, UPDATES
 from ..core.layout import contiguous_strides
 from .memory import NO_MEMORY, out_of_memory
 
+__all__ = [
+    "NUMBERS", "OutOfBoundsError", "Steps", "check_sizes", "check_values", "evenly_spaced", "filler", "row_adder",
+]
+
 # -- pointwise programs -----------------------------------------------------------------------------------------------
 
 #: The classes of numbers, which are passed to a kernel as they are.

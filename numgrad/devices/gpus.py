@@ -13,6 +13,8 @@ from . import needs
 from .cpu.pointwise import pointwise_kernels
 from .rows import set_driver
 
+__all__ = ["begin_cuda", "cuda_in_use", "cuda_text", "gpu_count", "gpu_driver", "gpu_driver_version", "gpu_ptx", "ptx"]
+
 _beginning = threading.RLock()
 _begun: ModuleType | None = None
 

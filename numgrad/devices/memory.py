@@ -22,6 +22,8 @@ import numpy as np
 
 from .needs import OutOfMemoryError
 
+__all__ = ["check_countable", "from_numpy", "reports_memory", "shape_told"]
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Bytes from which memory comes from the pool.

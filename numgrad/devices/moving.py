@@ -10,6 +10,8 @@ import numpy as np
 from .gpus import begin_cuda, cuda_in_use
 from .rows import DeviceRow, waited
 
+__all__ = ["is_pinned", "moved", "overwrite", "pinned"]
+
 
 def moved(row: Any, device: Any, wait: bool = True) -> Any:
     """The elements of a row in a new row on a device, the number of which is known; an array on the CPU is kept.

@@ -8,15 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cuda.pointwise import (
-    argument_types,
-    may_be_quads,
-    quads_text,
-    row_facts,
-    row_text,
-    strided_facts,
-    strided_text,
-)
+from numgrad_kernels.cuda import pointwise as kernels
 from numgrad_kernels.pointwise import Program
 
 from ...core.layout import Layout, loop_nest, numel
@@ -39,13 +31,13 @@ def _kernel(program: Program, form: Any) -> Kernel:
     kernel = program.kernels.get(form)
     if kernel is None:
         if form is _ROW:
-            text, facts = row_text(program), row_facts(program)
+            text, facts = kernels.row_text(program), kernels.row_facts(program)
         elif form is _QUADS:
-            text, facts = quads_text(program), row_facts(program)
+            text, facts = kernels.quads_text(program), kernels.row_facts(program)
         else:
             _, rank, narrow = form
-            text, facts = strided_text(program, rank, narrow), strided_facts(program, rank)
-        types = argument_types(program, len(facts.parameters) - len(program.parameters))
+            text, facts = kernels.strided_text(program, rank, narrow), kernels.strided_facts(program, rank)
+        types = kernels.argument_types(program, len(facts.parameters) - len(program.parameters))
         kernel = program.kernels[form] = compile_kernel(program.name, text, types, facts)
     return kernel
 
@@ -55,7 +47,7 @@ def _run_rows(program: Program, arguments: Sequence[Any], size: int, device: int
     if not size:
         return
     form, work = _ROW, size
-    if size >= QUADS_FROM and may_be_quads(program) and all(map(_is_aligned, arguments)):
+    if size >= QUADS_FROM and kernels.may_be_quads(program) and all(map(_is_aligned, arguments)):
         form, work = _QUADS, size // 4
     kernel = program.kernels.get(form) or _kernel(program, form)
     kernel.run(*kernel.grid(work, device), stream(device), *arguments, size)

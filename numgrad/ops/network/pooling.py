@@ -17,6 +17,12 @@ from ..table.lookup import lookup
 from ..table.operands import not_implemented
 from ..table.planned import planned
 
+#: What ``nn.functional`` has of it.
+__all__ = [
+    "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d",
+    "max_pool3d_with_indices",
+]
+
 
 @planned("MaxPool2DWithIndicesBackward0", aten="max_pool2d_with_indices", extras=["indices"], dims=())
 def max_pool_op(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool) -> Prepared:

@@ -22,6 +22,12 @@ from ..table.op import check_tensors, named_in_place, public
 from . import comparison
 from .comparison import threshold_backward, where
 
+#: What ``nn.functional`` has of it.
+__all__ = [
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "prelu", "relu",
+    "relu6", "relu_", "rrelu", "rrelu_", "softshrink", "threshold", "threshold_",
+]
+
 
 def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: float) -> Tensor:
     """An activation function's operation on its argument ``input``, perhaps in place.

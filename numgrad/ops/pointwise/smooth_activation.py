@@ -24,6 +24,12 @@ from .comparison import where
 from .exponential import exp, log1p, sigmoid, tanh
 from .special import erfc
 
+#: What ``nn.functional`` has of it.
+__all__ = [
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "logsigmoid", "mish", "selu", "selu_", "silu", "softplus",
+    "softsign", "tanhshrink",
+]
+
 
 @pointwise("EluBackward0", dtypes="f", export=False)
 def elu_op(input, *, alpha=1, scale=1, input_scale=1):
