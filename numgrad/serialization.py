@@ -19,7 +19,7 @@ import safetensors.numpy
 
 from .core.device import to_device
 from .core.tensor import Tensor
-from .core.types import device, dtype
+from .core.types import device
 from .interop.nested_state import read_header, write_header
 from .ops.creation.from_data import from_array
 
@@ -95,11 +95,9 @@ def _replace(path: str, data: bytes) -> None:
 
 # -- loading ----------------------------------------------------------------------------------------------------
 
-#: The dtypes by safetensors' names.
+#: NumPy's dtypes by safetensors' names.
 _DTYPES = {
-    "BOOL": np.dtype(np.bool_), "U8": np.dtype(np.uint8), "I8": np.dtype(np.int8), "I16": np.dtype(np.int16),
-    "I32": np.dtype(np.int32), "I64": np.dtype(np.int64), "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
-    "C64": np.dtype(np.complex64),
+    "BOOL": "?", "U8": "u1", "I8": "i1", "I16": "i2", "I32": "i4", "I64": "i8", "F32": "f4", "F64": "f8", "C64": "c8",
 }
 
 
@@ -140,7 +138,7 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True, mmap: 
                 _Entry(key, np.frombuffer(entry["data"], np.uint8), entry["dtype"], entry["shape"])
                 for key, entry in safetensors.deserialize(data)
             ]
-            metadata = _header(data).get("__metadata__") or {}
+            metadata = _header(data)[0].get("__metadata__") or {}
     except safetensors.SafetensorError as error:
         raise RuntimeError(f"{name} is damaged or truncated: {error}") from None
     if _KEY not in metadata and _FORMAT not in metadata.items():
@@ -205,20 +203,17 @@ class _Entry(NamedTuple):
     shape: Sequence[int]
 
 
-def _header(data: Any) -> dict[str, Any]:
-    return json.loads(bytes(data[8 : 8 + _header_size(data)]))
-
-
-def _header_size(data: Any) -> int:
-    return int.from_bytes(bytes(data[:8]), "little")
+def _header(data: Any) -> tuple[dict[str, Any], int]:
+    """The header of a file, and where it ends."""
+    end = 8 + int.from_bytes(bytes(data[:8]), "little")
+    return json.loads(bytes(data[8:end])), end
 
 
 def _mapped(path: Any) -> tuple[list[_Entry], dict[str, str]]:
     """The entries on the memory of the file, and its metadata."""
     memory = np.memmap(path, np.uint8, "c").view(np.ndarray)
-    header = _header(memory)
+    header, start = _header(memory)
     metadata = header.pop("__metadata__", None) or {}
-    start = 8 + _header_size(memory)
     entries = []
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
@@ -232,6 +227,6 @@ def _mapped(path: Any) -> tuple[list[_Entry], dict[str, str]]:
 def _tensor(entry: _Entry, name: str) -> Tensor:
     """A tensor from a file that numgrad did not write."""
     element = _DTYPES.get(entry.dtype_code)
-    if element is None or element not in dtype.of_numpy:
+    if element is None:
         raise RuntimeError(f"{name}: tensor {entry.name!r} has dtype {entry.dtype_code}, which numgrad does not have")
     return from_array(entry.row.view(element).reshape(entry.shape))

@@ -126,16 +126,10 @@ def _sort(a, axis=-1):
     return ops.sort(a, axis)[0]
 
 
-def _argsort(a, axis=-1):
-    return ops.argsort(*_flat(a, axis))
-
-
-def _extreme(name: str) -> Callable[..., Any]:
-    return lambda a, axis=None, *, keepdims=False: getattr(ops, name)(a, () if axis is None else axis, keepdims)
-
-
-def _truth(name: str) -> Callable[..., Any]:
-    return lambda a, axis=None, *, keepdims=False: getattr(ops, name)(a, axis, keepdims)
+def _reduction(name: str, everything: Any = None) -> Callable[..., Any]:
+    return lambda a, axis=None, *, keepdims=False: getattr(ops, name)(
+        a, everything if axis is None else axis, keepdims
+    )
 
 
 def _spread(name: str) -> Callable[..., Any]:
@@ -144,8 +138,8 @@ def _spread(name: str) -> Callable[..., Any]:
     )
 
 
-def _running(name: str) -> Callable[..., Any]:
-    return lambda a, axis=None: getattr(ops, name)(*_flat(a, axis))
+def _along(name: str, axis: int | None = None) -> Callable[..., Any]:
+    return lambda a, axis=axis: getattr(ops, name)(*_flat(a, axis))
 
 
 def _together(name: str) -> Callable[..., Any]:
@@ -165,10 +159,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "prod": lambda a, axis=None, dtype=None, *, keepdims=False: (
         ops.prod(a, dtype=dtype) if axis is None and not keepdims else ops.prod(a, axis, keepdims, dtype=dtype)
     ),
-    "max": _extreme("amax"), "amax": _extreme("amax"), "min": _extreme("amin"), "amin": _extreme("amin"),
-    "argmax": _truth("argmax"), "argmin": _truth("argmin"), "any": _truth("any"), "all": _truth("all"),
+    **dict.fromkeys(["max", "amax"], _reduction("amax", ())), **dict.fromkeys(["min", "amin"], _reduction("amin", ())),
+    "argmax": _reduction("argmax"), "argmin": _reduction("argmin"), "any": _reduction("any"), "all": _reduction("all"),
     "std": _spread("std"), "var": _spread("var"),
-    "cumsum": _running("cumsum"), "cumprod": _running("cumprod"),
+    "cumsum": _along("cumsum"), "cumprod": _along("cumprod"),
     "linalg.norm": _norm,
     # shapes
     "reshape": _reshape,
@@ -198,7 +192,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "take_along_axis": lambda arr, indices, axis=-1: ops.take_along_dim(arr, indices, axis),
     "where": _where,
     "nonzero": _where,
-    "sort": _sort, "argsort": _argsort,
+    "sort": _sort, "argsort": _along("argsort", -1),
     # products
     "dot": _dot,
     "outer": lambda a, b: ops.outer(ops.reshape(a, (-1,)), ops.reshape(b, (-1,))),
@@ -215,9 +209,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-@functools.cache
-def _signature(name: str) -> inspect.Signature:
-    return inspect.signature(_FUNCTIONS[name])
+_signature = functools.cache(inspect.signature)
 
 
 def _as_tensor(value: Any) -> Any:
@@ -271,7 +263,7 @@ def _array_function(self: Tensor, function: Callable[..., Any], types: Any, args
     translated = _FUNCTIONS.get(name)
     if translated is not None:
         try:
-            bound = _signature(name).bind(*map(_operand, args), **{k: _operand(v) for k, v in kwargs.items()})
+            bound = _signature(translated).bind(*map(_operand, args), **{k: _operand(v) for k, v in kwargs.items()})
         except TypeError:  # an argument for which there is no operation
             pass
         else:

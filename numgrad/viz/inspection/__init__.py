@@ -171,15 +171,13 @@ def _named(name: str) -> Callable[..., Any]:
     from ... import linalg, special  # only to look a name up: most inspections need neither
     from ...nn import functional
 
-    if name in public_functions:
-        return public_functions[name]
-    for space in (functional, special, linalg):
-        if name in space.__all__:
-            return getattr(space, name)
+    known = {key: getattr(space, key) for space in (linalg, special, functional) for key in space.__all__}
+    known |= public_functions
+    if name in known:
+        return known[name]
     op: Any = ops.get(name) or ops.get(f"{name}_op")
     if op is None:
-        known = {*public_functions, *functional.__all__, *special.__all__, *linalg.__all__, *ops}
-        near = difflib.get_close_matches(name, sorted(known), 3)
+        near = difflib.get_close_matches(name, sorted({*known, *ops}), 3)
         raise ValueError(f"numgrad has no operation '{name}'{': ' * bool(near)}{', '.join(near)}")
     if isinstance(op, Pointwise):
         function: Any = function_of(op)
