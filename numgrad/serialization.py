@@ -11,8 +11,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Sequence
-from typing import IO, Any, NamedTuple
+from collections.abc import Callable
+from typing import IO, Any
 
 import numpy as np
 import safetensors.numpy
@@ -132,19 +132,16 @@ def load(f: File, map_location: Any = None, *, weights_only: bool = True, mmap: 
     try:
         if mmap:
             with safetensors.safe_open(f, framework="np"):  # which tests that nothing is missing
-                entries, metadata = _mapped(f)
+                rows, header = _mapped(f)
         else:
-            entries = [
-                _Entry(key, np.frombuffer(entry["data"], np.uint8), entry["dtype"], entry["shape"])
-                for key, entry in safetensors.deserialize(data)
-            ]
-            metadata = _header(data)[0].get("__metadata__") or {}
+            rows = {key: np.frombuffer(entry["data"], np.uint8) for key, entry in safetensors.deserialize(data)}
+            header, _ = _header(data)
     except safetensors.SafetensorError as error:
         raise RuntimeError(f"{name} is damaged or truncated: {error}") from None
+    metadata = header.get("__metadata__") or {}
     if _KEY not in metadata and _FORMAT not in metadata.items():
-        return {entry.name: _tensor(entry, name).to(device_for("cpu")) for entry in entries}
+        return {key: _tensor(key, row, header[key], name).to(device_for("cpu")) for key, row in rows.items()}
     try:
-        rows = {entry.name: entry.row for entry in entries}
         return read_header(metadata.get(_KEY, ""), rows, test=not mmap, device_for=device_for)
     except ValueError as error:
         raise RuntimeError(f"{name} is damaged: {error}") from error
@@ -194,39 +191,27 @@ def _check_format(name: str, head: bytes) -> None:
     raise RuntimeError(f"{name} is no safetensors file, or is damaged at its beginning ({head!r})")
 
 
-class _Entry(NamedTuple):
-    """A tensor in a safetensors file: its name, its bytes, safetensors' name of its dtype, its shape."""
-
-    name: str
-    row: np.ndarray
-    dtype_code: str
-    shape: Sequence[int]
-
-
 def _header(data: Any) -> tuple[dict[str, Any], int]:
     """The header of a file, and where it ends."""
     end = 8 + int.from_bytes(bytes(data[:8]), "little")
     return json.loads(bytes(data[8:end])), end
 
 
-def _mapped(path: Any) -> tuple[list[_Entry], dict[str, str]]:
-    """The entries on the memory of the file, and its metadata."""
+def _mapped(path: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The bytes of each tensor, on the memory of the file, and the header."""
     memory = np.memmap(path, np.uint8, "c").view(np.ndarray)
     header, start = _header(memory)
-    metadata = header.pop("__metadata__", None) or {}
-    entries = []
-    for name, entry in header.items():
-        begin, end = entry["data_offsets"]
+    rows = {}
+    for name in [name for name in header if name != "__metadata__"]:
+        begin, end = header[name]["data_offsets"]
         row = memory[start + begin : start + end]
-        if row.ctypes.data % 8:  # others need not have aligned it
-            row = row.copy()
-        entries.append(_Entry(name, row, entry["dtype"], entry["shape"]))
-    return entries, metadata
+        rows[name] = row.copy() if row.ctypes.data % 8 else row  # others need not have aligned it
+    return rows, header
 
 
-def _tensor(entry: _Entry, name: str) -> Tensor:
-    """A tensor from a file that numgrad did not write."""
-    element = _DTYPES.get(entry.dtype_code)
+def _tensor(key: str, row: np.ndarray, entry: dict[str, Any], name: str) -> Tensor:
+    """A tensor from a file that numgrad did not write: its bytes, and what the header says of it."""
+    element = _DTYPES.get(entry["dtype"])
     if element is None:
-        raise RuntimeError(f"{name}: tensor {entry.name!r} has dtype {entry.dtype_code}, which numgrad does not have")
-    return from_array(entry.row.view(element).reshape(entry.shape))
+        raise RuntimeError(f"{name}: tensor {key!r} has dtype {entry['dtype']}, which numgrad does not have")
+    return from_array(row.view(element).reshape(entry["shape"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import platform
@@ -108,7 +109,11 @@ def _target() -> str:
 def _threading_layer() -> str:
     from numba.np.ufunc.parallel import _launch_threads
 
-    available = [name for name, module in _THREADING_LAYERS.items() if _can_import(module)]
+    available = []
+    for name, module in _THREADING_LAYERS.items():
+        with contextlib.suppress(ImportError):  # the layer's own library is not installed
+            importlib.import_module(f"numba.np.ufunc.{module}")
+            available.append(name)
     try:
         _launch_threads()  # Numba chooses the layer when the threads start
     except ValueError:  # the layer that NUMBA_THREADING_LAYER asks for is not installed
@@ -116,14 +121,6 @@ def _threading_layer() -> str:
     else:
         selected = numba.threading_layer()
     return f"{selected}; available: {', '.join(available)}"
-
-
-def _can_import(module: str) -> bool:
-    try:
-        importlib.import_module(f"numba.np.ufunc.{module}")
-    except ImportError:  # the layer's own library is not installed
-        return False
-    return True
 
 
 def _blas() -> str:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from time import perf_counter_ns, time_ns
-from types import FrameType
+from traceback import walk_stack
 from typing import Any
 
 from ...core.layout import numel
@@ -187,12 +187,8 @@ def _described(value: Any) -> Any:
 
 def _calls() -> list[str]:
     """The calls of the program that led into this package, the innermost first: ``file.py(7): function``."""
-    frame: FrameType | None = calling_frame(2)
-    calls = []
-    while frame is not None:
-        calls.append(f"{frame.f_code.co_filename}({frame.f_lineno}): {frame.f_code.co_name}")
-        frame = frame.f_back
-    return calls
+    frames = walk_stack(calling_frame(2))
+    return [f"{frame.f_code.co_filename}({line}): {frame.f_code.co_name}" for frame, line in frames]
 
 
 #: Blocks of this name and ``#``, a number, are summed, with ``*`` in its place.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
+from traceback import walk_stack
 from types import FrameType
 from typing import Any
 
@@ -103,15 +104,13 @@ def _is_a(value: Any, cls: type) -> bool:
 
 def _calling_variables() -> Iterator[dict[str, Any]]:
     """The variables that the calling program sees, innermost first: of functions, then of the module or cell."""
-    frame: FrameType | None = calling_frame(2)
-    while frame is not None:
+    for frame, _ in walk_stack(calling_frame(2)):
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:  # a module, or a cell of a notebook
             yield dict(frame.f_locals)
             return
         yield _local_variables(frame)
         if not _is_inner(frame):
             yield dict(frame.f_globals)
-        frame = frame.f_back
 
 
 def _is_inner(frame: FrameType) -> bool:
