@@ -29,6 +29,7 @@ Example:
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
@@ -94,7 +95,10 @@ def backward_steps(
         raise TypeError(f"backward_steps() needs a tensor to start from, not {type_name(loss)}")
     if not isinstance(values, int):
         raise TypeError(f"backward_steps(): argument 'values' must be a bool or an int, not {type_name(values)}")
-    run = Run(float("inf") if values is True else values, _drawing(loss, module, names))
+    drawing = None
+    with contextlib.suppress(RuntimeError, ValueError):  # there is no graph: backward will tell
+        drawing = draw(loss, module, names=names)
+    run = Run(float("inf") if values is True else values, drawing)
     recording = StepRecording(run)
     watch(recording)
     try:
@@ -102,16 +106,8 @@ def backward_steps(
     finally:
         unwatch(recording)
     _find_names(run, recording.steps, names, module)
-    frames = None if run.drawing is None else Frames(run.drawing, recording.steps)
+    frames = None if drawing is None else Frames(drawing, recording.steps)
     return Steps(run, recording.steps, frames)
-
-
-def _drawing(loss: Tensor, module: Module | None, names: Mapping[str, Tensor] | None) -> Drawing | None:
-    """The graph before backward; None if there is none, of which backward will tell."""
-    try:
-        return draw(loss, module, names=names)
-    except (RuntimeError, ValueError):
-        return None
 
 
 def _find_names(
