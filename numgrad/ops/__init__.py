@@ -10,7 +10,19 @@ from .creation import distributions, factories, from_data, random_numbers
 from .indexing import advanced, gathering, index, launchers, masking, scattering, selecting, subscript
 from .matrices import addmm, einsum, linalg, matmul, products
 from .memory import copying, moving, overwriting
-from .network import attention, convolution, dropout, loss_reduction, losses, normalization, pooling, softmax
+from .network import (
+    attention,
+    average_pooling,
+    convolution,
+    dropout,
+    interpolation,
+    loss_reduction,
+    losses,
+    normalization,
+    pooling,
+    softmax,
+    unpooling,
+)
 from .pointwise import (
     activation,
     arithmetic,

@@ -44,6 +44,19 @@ def _like(x, other):
     return np.broadcast_to(x, other.shape)
 
 
+def _lp_pool(x, *how):
+    """Of windows of two elements along each dimension."""
+    sizes = [part for size in x.shape[2:] for part in (size // 2, 2)]
+    dims = tuple(range(3, 3 + 2 * (x.ndim - 2), 2))
+    return (np.abs(x.reshape(*x.shape[:2], *sizes)) ** 2).sum(dims) ** 0.5
+
+
+def _local_response(x, size, alpha):
+    squares = np.pad(x**2, [(0, 0), (size // 2, (size - 1) // 2), (0, 0)])
+    means = sum(squares[:, at : at + x.shape[1]] for at in range(size)) / size
+    return x / (1 + alpha * means) ** 0.75
+
+
 #: For each function how NumPy computes it, the shapes of its tensors, and further arguments.
 SAMPLES = [
     ("adjoint", np.transpose, [(2, 3)], ()),
@@ -75,6 +88,10 @@ SAMPLES = [
     ("kron", np.kron, [(2, 2), (2, 3)], ()),
     ("ldexp", np.ldexp, [(2, 3)], (numgrad.tensor([1, 0, -2]),)),
     ("linear", lambda x, weight: x @ weight.T, [(2, 3), (4, 3)], ()),
+    ("local_response_norm", _local_response, [(2, 4, 3)], (3, 0.5)),
+    ("lp_pool1d", _lp_pool, [(1, 2, 4)], (2, 2)),
+    ("lp_pool2d", _lp_pool, [(1, 2, 4, 2)], (2, 2)),
+    ("lp_pool3d", _lp_pool, [(1, 1, 2, 4, 2)], (2, 2)),
     ("matmul", np.matmul, [(2, 2, 3), (3, 2)], ()),
     ("matrix_power", np.linalg.matrix_power, [(3, 3)], (3,)),
     ("meshgrid", lambda *x: np.meshgrid(*x, indexing="ij"), [(2,), (3,)], ()),

@@ -103,6 +103,11 @@ def window(index, stride, padding, dilation, kernel, size):
     return min(first, size - 1), min(start + dilation * kernel, size) if first < size else np.int64(0)
 
 
+def adaptive_window(index, stride, padding, dilation, kernel, size):
+    """Instead of ``window``: where the elements of one of ``stride`` windows that share a dimension begin and end."""
+    return index * size // stride, ((index + 1) * size + stride - 1) // stride
+
+
 def largest_of_window(
     x, base, layer, row, column, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z, stride_y, stride_x,
     padding_z, padding_y, padding_x, dilation_z, dilation_y, dilation_x, lowest,

@@ -223,13 +223,17 @@ def extreme_axis(
     return run
 
 
-def max_pool_launcher(type: Any, sizes: Sequence[int], work: int, count: int) -> Callable[[Any], tuple[Any, Any]]:
+def max_pool_launcher(
+    type: Any, sizes: Sequence[int], work: int, count: int, adaptive: bool = False
+) -> Callable[[Any], tuple[Any, Any]]:
     """What finds the largest elements of ``count`` windows, and their indices in the images: ``launch(row)``.
 
     ``sizes`` are three numbers each, one for each dimension: of the images, the windows, their strides, paddings and
-    dilations, and how many windows there are.  ``work`` is how many elements all windows have.
+    dilations, and how many windows there are.  ``work`` is how many elements all windows have.  Windows that are
+    ``adaptive`` share the images among them; instead of a stride there is how many there are.
     """
     dtype = type.numpy
     lowest = nothing("max", dtype)
     outs = [(count, dtype), (count, np.dtype(np.int64))]
-    return bound(extremes.max_pool, dtype, None, dtype, (*sizes, lowest), outs, work)
+    window = extremes.adaptive_window if adaptive else extremes.window
+    return bound(extremes.max_pool, dtype, None, dtype, (*sizes, lowest), outs, work, window=window)

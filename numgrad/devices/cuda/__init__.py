@@ -19,6 +19,7 @@ from .pointwise import *  # noqa: F403
 from .products import *  # noqa: F403
 from .random import *  # noqa: F403
 from .reductions import *  # noqa: F403
+from .resampling import *  # noqa: F403
 from .scans import *  # noqa: F403
 from .softmax import *  # noqa: F403
 from .sorting import *  # noqa: F403

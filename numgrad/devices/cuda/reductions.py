@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from numgrad_kernels.cpu import reductions as terms
+from numgrad_kernels.cpu.extremes import adaptive_window, window
 from numgrad_kernels.cuda import adapter, extremes, reductions
 
 from ..common import FOLDS, nothing
@@ -203,7 +204,7 @@ def extreme_axis(
 
 
 def max_pool_launcher(
-    type: Any, sizes: Sequence[int], work: int, count: int
+    type: Any, sizes: Sequence[int], work: int, count: int, adaptive: bool = False
 ) -> Callable[[DeviceRow], tuple[DeviceRow, DeviceRow]]:
     """What finds the largest elements of ``count`` windows, and their indices in the images: ``launch(row)``.
 
@@ -214,7 +215,8 @@ def max_pool_launcher(
     def run(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
         out, indices = empty_pair(count, flat)
         launch(
-            extremes.max_pool, dtype, flat, *sizes, nothing("max", dtype), count, out, indices, blocks=blocks_for(count)
+            extremes.max_pool, dtype, flat, *sizes, nothing("max", dtype), count, out, indices,
+            blocks=blocks_for(count), window=adaptive_window if adaptive else window,
         )
         return out, indices
 

@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING
 from ...core.missing import found_later as _found_later
 from ...ops.indexing.gathering import one_hot
 from ...ops.matrices.matmul import linear
+from ...ops.network import average_pooling as _average_pooling
+from ...ops.network import interpolation as _interpolation
 from ...ops.network import pooling as _pooling
+from ...ops.network import unpooling as _unpooling
 from ...ops.network.attention import scaled_dot_product_attention
+from ...ops.network.average_pooling import *
 from ...ops.network.convolution import conv1d, conv2d, conv3d
+from ...ops.network.interpolation import *
 from ...ops.network.normalization import batch_norm
 from ...ops.network.pooling import *
+from ...ops.network.unpooling import *
 from ...ops.pointwise import activation as _activation
 from ...ops.pointwise import smooth_activation as _smooth_activation
 from ...ops.pointwise.activation import *
@@ -31,8 +37,11 @@ __all__ = [
     "pairwise_distance", "scaled_dot_product_attention", "sigmoid", "tanh",
 ]
 __all__ += _activation.__all__
+__all__ += _average_pooling.__all__
+__all__ += _interpolation.__all__
 __all__ += _pooling.__all__
 __all__ += _smooth_activation.__all__
+__all__ += _unpooling.__all__
 __all__ += classification.__all__
 __all__ += dropouts.__all__
 __all__ += margin.__all__

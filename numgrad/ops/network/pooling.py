@@ -1,38 +1,37 @@
-"""The largest elements of the windows of images."""
+"""The largest elements of the windows of images, of one size or of a given number."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of, numel
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import bool_, int64, tensor_type
-from ..indexing.gathering import gather_op, scatter_zeros
+from ..indexing.gathering import gather_op, scatterer
 from ..memory.copying import row_reader
 from ..reductions.axes import Prepared
 from ..shapes.dimensions import squeeze_dim, unsqueeze_op
-from ..shapes.views import for_each_dimension, reshape
+from ..shapes.views import reshape
 from ..table.lookup import lookup
 from ..table.operands import not_implemented
 from ..table.planned import planned
+from .average_pooling import adaptive_sizes, check_adaptive
+from .image_windows import Numbers, check_windows, window_counts, window_numbers
 
 #: What ``nn.functional`` has of it.
 __all__ = [
-    "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d",
-    "max_pool3d_with_indices",
+    "adaptive_max_pool1d", "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices", "max_pool1d",
+    "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices",
 ]
 
 
 @planned("MaxPool2DWithIndicesBackward0", aten="max_pool2d_with_indices", extras=["indices"], dims=())
 def max_pool_op(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool) -> Prepared:
     """The largest elements of windows over the last dimensions, and where they are in these, counted as one."""
-    rank, each_dim = len(kernel_size), zip(kernel_size, stride, padding, dilation, strict=True)
+    rank = len(kernel_size)
     outer, size = input.shape[:-rank], input.shape[-rank:]
-    windows = tuple([_count(extent, *each, ceil) for extent, each in zip(size, each_dim, strict=True)])
-    if min(windows) < 1:
-        before, after = [f"({'x'.join(map(str, (outer[-1], *each)))})" for each in (size, windows)]
-        raise RuntimeError(f"Given input size: {before}. Calculated output size: {after}. Output size is too small")
+    windows = window_counts(input, kernel_size, stride, padding, dilation, ceil)
     if input.type.dtype is bool_ or input.type.dtype.is_complex:
         raise not_implemented(f"max_pool{rank}d", input)
     out = layout_of(input.type, (*outer, *windows))
@@ -59,64 +58,70 @@ def _(grad, indices, input_shape, kernel_size):
 )
 def max_pool_backward(grad_output: Layout, indices: Layout, shape: Ints, rank: int) -> Prepared:
     """Zeros of ``shape``, with gradients added where the largest elements are in the last ``rank`` dimensions."""
-    own, index = [layout_of(each.type, _joined(each.shape, rank)) for each in (grad_output, indices)]
-    _, scatter = scatter_zeros.prepare(own, index, _joined(shape, rank), len(shape) - rank)
-    read, read_index = row_reader(grad_output), row_reader(indices)
-    return layout_of(own.type, shape), lambda grad, indices: scatter(
-        tensor_of(own, read(grad)), tensor_of(index, read_index(indices))
-    )
+    return placed(grad_output, indices, shape, rank, "add")
 
 
 @max_pool_backward.gradient("grad_output")
 def _(grad, indices, grad_output_shape, rank):
     """``gather(grad, indices)``."""
-    own, index = [reshape(each, _joined(each._layout.shape, rank)) for each in (grad, indices)]
-    return reshape(gather_op(own, index, len(grad_output_shape) - rank), grad_output_shape)
+    return taken(grad, indices, rank)
+
+
+def placed(source: Layout, indices: Layout, shape: Ints, rank: int, mode: str) -> Prepared:
+    """Zeros of ``shape``, in which elements are "set", or "add"ed, where indices into the last ``rank`` dimensions say.
+    """
+    own, index = [layout_of(each.type, joined(each.shape, rank)) for each in (source, indices)]
+    flat, out = layout_of(own.type, joined(shape, rank)), layout_of(own.type, shape)
+    scatter = scatterer(flat, index, own, len(shape) - rank, mode)
+    read, read_index = row_reader(source), row_reader(indices)
+
+    def launch(source: Tensor, indices: Tensor) -> Any:
+        memory = out.type.backend.zeros(shape, out.type)
+        scatter(tensor_of(flat, memory), tensor_of(index, read_index(indices)), tensor_of(own, read(source)))
+        return memory
+
+    return out, launch
+
+
+def taken(input: Tensor, indices: Tensor, rank: int) -> Tensor:
+    """The elements where indices into the last ``rank`` dimensions say."""
+    own, index = [reshape(each, joined(each._layout.shape, rank)) for each in (input, indices)]
+    return reshape(gather_op(own, index, len(own._layout.shape) - 1), indices._layout.shape)
 
 
 max_pool3d_op = max_pool_op.recorded_as("MaxPool3DWithIndicesBackward0")
 max_pool3d_backward = max_pool_backward.recorded_as("MaxPool3DWithIndicesBackwardBackward0")
 
 
-def _joined(shape: Ints, rank: int) -> Ints:
+def joined(shape: Ints, rank: int) -> Ints:
     """The shape with the last dimensions made one."""
     return (*shape[:-rank], numel(shape[-rank:]))
 
 
-def _count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool) -> int:
-    """How many windows there are along a dimension: rounded up, those that begin before the padding behind it."""
-    span = size + 2 * padding - dilation * (kernel - 1) - 1
-    count = -(-span // stride) + 1 if ceil else span // stride + 1
-    return count - 1 if ceil and (count - 1) * stride >= size + padding else count
+@planned("AdaptiveMaxPool2DBackward0", aten="adaptive_max_pool2d", extras=["indices"], dims=())
+def adaptive_max_pool_op(input: Layout, sizes: Ints) -> Prepared:
+    """The largest elements of so many windows over the last dimensions, and where they are in these, counted as one."""
+    rank = len(sizes)
+    outer, size = input.shape[:-rank], input.shape[-rank:]
+    out = layout_of(input.type, (*outer, *sizes))
+    indices = layout_of(tensor_type(int64, input.type.device), out.shape)
+    ones, zeros, before = (1, 1, 1), (0, 0, 0), (1,) * (3 - rank)
+    numbers = [*before, *size, *ones, *before, *sizes, *zeros, *ones, *before, *sizes]
+    read = row_reader(input)
+    compute = input.type.backend.max_pool_launcher(input.type, numbers, max(input.size, out.size), out.size, True)
+    return (out, indices), lambda tensor: compute(read(tensor))
 
 
-def _check(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> None:
-    """Raise unless images, perhaps a batch of them, can be pooled with these windows.
+adaptive_max_pool3d_op = adaptive_max_pool_op.recorded_as("AdaptiveMaxPool3DBackward0")
+_adaptive_backward = {
+    rank: max_pool_backward.recorded_as(f"AdaptiveMaxPool{rank}DBackwardBackward0") for rank in (2, 3)
+}
 
-    Raises:
-        RuntimeError: the shape or the numbers are not such.
-    """
-    rank = len(kernel_size)
-    ranks = f"{rank + 1}D or {rank + 2}D (batch mode) tensor"
-    if len(input.shape) not in (rank + 1, rank + 2):
-        raise RuntimeError(f"non-empty {ranks} expected for input")
-    for k, s, p, d in zip(kernel_size, stride, padding, dilation, strict=True):
-        if s == 0:
-            raise RuntimeError("stride should not be zero")
-        if p < 0:
-            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
-        if p > int((d * (k - 1) + 1) / 2):
-            raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
-                f"dilation={d}"
-            )
-    numbers = ("kernel size", "k", kernel_size), ("stride", "d", stride), ("dilation", "dilation", dilation)
-    for name, letter, given in numbers:
-        if min(given) < 1:
-            told = " ".join([f"{letter}{dim}: {number}" for dim, number in zip("THW"[-rank:], given, strict=True)])
-            raise RuntimeError(f"{name} should be greater than zero, but got {told}")
-    if 0 in input.shape[-rank - 1 :]:
-        raise RuntimeError(f"Expected {ranks} with optional 0 dim batch size for input, but got:{list(input.shape)}")
+
+@adaptive_max_pool_op.gradient("input")
+def _(grad, indices, input_shape, sizes):
+    """``zeros(input_shape)``, with ``grad`` added at ``indices``."""
+    return _adaptive_backward[len(sizes)](grad, indices, input_shape, len(sizes))
 
 
 # -- the public functions -----------------------------------------------------------------------------------------
@@ -126,29 +131,18 @@ def _max_pool(rank: int, indices: bool) -> Any:
     """The public function for images of so many dimensions; with ``indices`` it returns these in any case."""
     name = f"max_pool{rank}d"
 
-    def each(argument: str, must: str, value: int | Sequence[int]) -> Ints:
-        """A number for each dimension, of one for all or one for each."""
-        given = for_each_dimension(value, rank, argument)
-        if len(given) != rank:
-            count = ("one int", "two ints", "three ints")[rank - 1]
-            raise RuntimeError(f"{name}: {argument} {must} a single int, or a tuple of {count}")
-        return given
-
     def resolve(
-        input: Layout, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-        padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False,
-        return_indices: bool = False,
+        input: Layout, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0,
+        dilation: Numbers = 1, ceil_mode: bool = False, return_indices: bool = False,
     ) -> Any:
         steps = kernel_size if stride is None or stride in ((), []) else stride
-        how = [
-            each("kernel_size", "must either be", kernel_size), each("stride", "must either be omitted,", steps),
-            each("padding", "must either be", padding), each("dilation", "must be either", dilation),
-        ]
+        given = {"kernel_size": kernel_size, "stride": steps, "padding": padding, "dilation": dilation}
+        how = [window_numbers(name, argument, value, rank) for argument, value in given.items()]
         image, last = input, len(input.shape) - 1
         if rank == 1 and last > 0:  # an image of one row
             image = layout_of(input.type, (*input.shape[:-1], 1, input.shape[-1]))
             how = [(otherwise, *own) for own, otherwise in zip(how, (1, 1, 0, 1), strict=True)]
-        _check(image, *how)
+        check_windows(image, *how)
 
         def call(input: Tensor) -> Any:
             images = input if image.shape == input._layout.shape else unsqueeze_op(input, last)
@@ -183,4 +177,52 @@ def _max_pool(rank: int, indices: bool) -> Any:
 max_pool1d, max_pool2d, max_pool3d = [_max_pool(rank, False) for rank in (1, 2, 3)]
 max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = [
     _max_pool(rank, True) for rank in (1, 2, 3)
+]
+
+
+def _adaptive_max_pool(rank: int, indices: bool) -> Any:
+    """The public function for images of so many dimensions; with ``indices`` it returns these in any case."""
+    name, dims = f"adaptive_max_pool{rank}d", max(rank, 2)
+    inner = f"adaptive_max_pool{dims}d"
+
+    def resolve(input: Layout, output_size: Any, return_indices: bool = False) -> Any:
+        sizes = adaptive_sizes(name, input, output_size, rank, "(): internal error: output_size.size()")
+        image, last = input, len(input.shape) - 1
+        if rank == 1:  # an image of one row
+            image, sizes = layout_of(input.type, (*input.shape[:-1], 1, input.shape[-1])), (1, *sizes)
+        check_adaptive(inner, image, dims, ":")
+        if min(sizes) < 0:
+            shape = [*image.shape[:-dims], *sizes]
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {shape}")
+        if not input.type.dtype.is_floating_point:
+            raise not_implemented(f"{inner}_cpu" if rank == 3 else inner, input)
+        op = adaptive_max_pool3d_op if rank == 3 else adaptive_max_pool_op
+        count = 1 + (indices or return_indices)
+
+        def call(input: Tensor) -> Any:
+            out = op(unsqueeze_op(input, last) if rank == 1 else input, sizes)[:count]
+            out = tuple([squeeze_dim(one, last) for one in out]) if rank == 1 else out
+            return out if count > 1 else out[0]
+
+        return call, ()
+
+    resolve.__name__ = resolve.__qualname__ = name + "_with_indices" if indices else name
+    resolve.__doc__ = f"""The largest elements of so many windows of images of {rank} dimensions that the output has a
+    given size.
+
+    Args:
+        input: floating-point numbers, of shape (n, channels, ...) or (channels, ...).
+        output_size: a number for all dimensions or one for each; None stands for the input's size.
+        return_indices: whether to return besides where the elements are, int64, in each image as one row.
+
+    Raises:
+        RuntimeError, ValueError: the shape, or the numbers, do not fit.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    return lookup(resolve, export=rank == 1 and not indices, method=False)
+
+
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = [_adaptive_max_pool(rank, False) for rank in (1, 2, 3)]
+adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = [
+    _adaptive_max_pool(rank, True) for rank in (1, 2, 3)
 ]

@@ -1,9 +1,12 @@
-"""Samples of the largest elements of windows, and of the gradient."""
+"""Samples of pooling: the largest elements of windows and their gradient, means of windows, other sizes."""
 
 import itertools
+import math
 
 import numpy as np
-from ops.sampling import ANY, NUMBERS, index, sample, without
+from ops.sampling import ANY, FLOATS, NUMBERS, Domain, index, sample, without
+
+from numgrad.ops.network.resampling import LineMap, window_map
 
 without("max_pool_op max_pool_backward", "0-d")
 
@@ -51,3 +54,71 @@ for _shape, _out in (((2, 2, 3, 4), (2, 2, 2, 3)), ((1, 3, 4), (1, 0, 3))):
     _domain = (ANY, index(12))
     sample("max_pool_backward", _max_pool_backward, _out, _out, args=(_shape, 2), domain=_domain,
            dtypes=("float64",))
+
+# -- maps along each dimension ------------------------------------------------------------------------------------
+
+without("resample_op", "0-d")
+
+
+def _resample(x, name, maps):
+    for dim, own in enumerate(maps, x.ndim - len(maps)):
+        matrix = np.zeros((own.count, own.length), x.dtype)
+        for row in range(own.count):
+            for k in range(own.starts[row], own.starts[row + 1]):
+                matrix[row, own.indices[k]] += own.weights[k] / own.divisors[row]
+        x = np.moveaxis(np.tensordot(matrix, x, (1, dim)), 0, dim)
+    return x
+
+
+_sums = window_map(5, np.array([0, 1, 3]), np.array([2, 4, 5]))
+_empty = window_map(3, np.array([0, 1]), np.array([0, 3]))
+_same = LineMap(4, np.arange(4))
+_weighted = LineMap(4, np.array([3, 1, 1, 0, 2]), np.array([2, 3]), np.array([0.5, -1, 2, 1, 3]), np.array([1.0, 4]))
+for _shape, _maps in (((3, 5), (_sums,)), ((2, 5, 3), (_sums, _empty)), ((0, 5), (_sums,)), ((2, 4), (_same,))):
+    sample("resample_op", _resample, _shape, args=("AvgPool2D", _maps), dtypes=NUMBERS)
+for _shape, _maps in (((2, 4), (_weighted,)), ((2, 3, 5, 4), (_empty, _sums, _weighted)), ((4, 4), (_weighted, _same))):
+    sample("resample_op", _resample, _shape, args=("AvgPool2D", _maps), dtypes=FLOATS)
+
+# -- a given number of windows, and elements at given places --------------------------------------------------------
+
+without("adaptive_max_pool_op max_unpool_op fractional_max_pool_op", "0-d")
+
+
+def _adaptive_max_pool(x, sizes):
+    rank = len(sizes)
+    out = np.empty((*x.shape[:-rank], *sizes), x.dtype)
+    indices = np.empty(out.shape, np.int64)
+    whole = np.arange(np.prod(x.shape[-rank:])).reshape(x.shape[-rank:])
+    for place in np.ndindex(out.shape):
+        outer = place[:-rank]
+        part = tuple([
+            slice(at * size // count, -(-(at + 1) * size // count))
+            for at, size, count in zip(place[-rank:], x.shape[-rank:], sizes, strict=True)
+        ])
+        best = x[outer][part].argmax()
+        out[place], indices[place] = x[outer][part].flat[best], whole[part].flat[best]
+    return out, indices
+
+
+for _shape, _sizes in (((2, 2, 5, 6), (2, 4)), ((1, 3, 4, 5), (2, 3, 1)), ((0, 1, 4, 4), (2, 2))):
+    sample("adaptive_max_pool_op", _adaptive_max_pool, _shape, args=(_sizes,), dtypes=FLOATS)
+
+
+def _different(rank):
+    """Indices that are different ones within the last dimensions."""
+    return Domain(lambda u: u.reshape(*u.shape[:-rank], -1 if u.size else 1).argsort(-1).reshape(u.shape), "int64")
+
+
+def _fractional(x, windows, rank):
+    outer = x.shape[:-rank]
+    flat, index = x.reshape(*outer, math.prod(x.shape[-rank:])), windows.reshape(*outer, math.prod(windows.shape[2:]))
+    elements = np.take_along_axis(flat, index, -1).reshape(windows.shape)
+    best = elements.argmax(-1)[..., None]
+    return np.take_along_axis(elements, best, -1)[..., 0], np.take_along_axis(windows, best, -1)[..., 0]
+
+
+for _shape, _out in (((2, 2, 3, 4), (2, 2, 2, 3)), ((0, 3, 4), (0, 1, 3))):
+    sample("max_unpool_op", _max_pool_backward, _out, _out, args=(_shape, 2), domain=(ANY, _different(2)),
+           dtypes=FLOATS)
+    sample("fractional_max_pool_op", _fractional, (*_shape[:1], 2, 3, 4), (*_shape[:1], 2, 2, 1, 4), args=(2,),
+           domain=(ANY, _different(1)), dtypes=FLOATS)

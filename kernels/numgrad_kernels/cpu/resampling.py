@@ -1,0 +1,99 @@
+"""Products with sparse matrices along one axis of arrays seen as (outer, length, inner): windows are summed, images
+interpolated, or read at any points.
+
+A matrix is given by rows (CSR): row ``r`` has the ``weights`` from number ``starts[r]`` to ``starts[r + 1]``, each for
+the element at the index in ``indices``; an index below 0 stands for an element that is 0.  There are ``count`` rows for
+``channels`` outer entries, and others for the next ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from ..facts import InOut, Out
+
+#: Placeholder: the dtype of the elements.
+T = np.float32
+
+
+def _scale(weight, values, out):
+    """``out = weight * values``: the first of the terms of a sum, so that -0 stays what it is."""
+    for c in range(out.size):
+        out[c] = T(weight * values[c])
+
+
+def _add(weight, values, out):
+    for c in range(out.size):
+        out[c] = T(out[c] + weight * values[c])
+
+
+def _divide(divisor, out):
+    for c in range(out.size):
+        out[c] = T(out[c] / divisor)
+
+
+def element(x, base, index):
+    """The element at an index of the row that begins at ``base``; 0 outside."""
+    return x[base + index] if index >= 0 else T(0)
+
+
+def row_times(x, base, begin, end, indices, weights):
+    """The product of the row of a matrix with elements that lie side by side."""
+    total = T(0)
+    if begin < end:
+        total = T(weights[begin] * element(x, base, indices[begin]))
+    for k in range(begin + 1, end):
+        total = T(total + weights[k] * element(x, base, indices[k]))
+    return total
+
+
+def csr_axis(x, length, inner, channels, count, starts, indices, weights, divisors, chunk, out: Out):
+    """``out[o, j, c]`` is ``sum(weights[k] * x[o, indices[k], c]) / divisors[j]`` over the numbers k of row j."""
+    chunks = (count + chunk - 1) // chunk
+    for piece in prange(out.size // (count * inner) * chunks):
+        o = piece // chunks
+        first = piece % chunks * chunk
+        base = o * length * inner
+        row = o // channels * count
+        for j in range(first, min(count, first + chunk)):
+            begin, end, divisor = starts[row + j], starts[row + j + 1], divisors[j]
+            target = (o * count + j) * inner
+            if inner == 1:
+                total = row_times(x, base, begin, end, indices, weights)
+                out[target] = total if divisor == 1 else T(total / divisor)
+            else:
+                sums = out[target : target + inner]
+                if begin == end:
+                    sums[:] = T(0)
+                for k in range(begin, end):
+                    source = base + indices[k] * inner
+                    if k == begin:
+                        _scale(weights[k], x[source : source + inner], sums)
+                    else:
+                        _add(weights[k], x[source : source + inner], sums)
+                if divisor != 1:
+                    _divide(divisor, sums)
+
+
+def csr_scatter(grad, length, channels, count, starts, indices, weights, out: InOut):
+    """``out[o, indices[k]] += weights[k] * grad[o, j]`` for all numbers k of row j; the inner axis has one entry."""
+    for o in prange(out.size // length):
+        row = o // channels * count
+        for j in range(count):
+            value = grad[o * count + j]
+            for k in range(starts[row + j], starts[row + j + 1]):
+                if indices[k] >= 0:
+                    out[o * length + indices[k]] += weights[k] * value
+
+
+def csr_weights(grad, x, length, channels, count, starts, indices, out: Out):
+    """``out[k]`` is the sum of ``grad[o, j] * x[o, indices[k]]`` over the outer entries that row j is for."""
+    for row in prange(starts.size - 1):
+        first, j = row // count * channels, row % count
+        for k in range(starts[row], starts[row + 1]):
+            total = T(0)
+            if indices[k] >= 0:
+                for o in range(first, first + channels):
+                    total += grad[o * count + j] * x[o * length + indices[k]]
+            out[k] = total

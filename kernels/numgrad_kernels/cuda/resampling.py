@@ -1,0 +1,55 @@
+"""Products with sparse matrices along one axis of arrays seen as (outer, length, inner), on GPUs: a thread for each
+result; see ``cpu/resampling.py`` for what the numbers mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..cpu.resampling import element
+from ..facts import InOut, Out
+from .adapter import cuda
+from .language import atomic_add
+
+#: Placeholder: the dtype of the elements.
+T = np.float32
+
+
+def csr_axis(x, length, inner, channels, count, starts, indices, weights, divisors, size, out: Out):
+    """``out[o, j, c]`` is ``sum(weights[k] * x[o, indices[k], c]) / divisors[j]`` over the numbers k of row j."""
+    for i in range(cuda.grid(1), size, cuda.gridsize(1)):
+        line = i // inner
+        o, j, c = line // count, line % count, i % inner
+        base = o * length * inner + c
+        row = o // channels * count + j
+        k, end = starts[row], starts[row + 1]
+        total = T(0)
+        if k < end:  # the first term is no sum, so that -0 stays what it is
+            total = T(weights[k] * element(x, base, indices[k] * inner))
+            k += 1
+        while k < end:
+            total = T(total + weights[k] * element(x, base, indices[k] * inner))
+            k += 1
+        out[i] = total if divisors[j] == 1 else T(total / divisors[j])
+
+
+def csr_scatter(grad, length, channels, count, starts, indices, weights, size, out: InOut):
+    """``out[o, indices[k]] += weights[k] * grad[o, j]`` for all numbers k of row j; ``grad`` has ``size`` elements."""
+    for i in range(cuda.grid(1), size, cuda.gridsize(1)):
+        o, j = i // count, i % count
+        row = o // channels * count + j
+        for k in range(starts[row], starts[row + 1]):
+            if indices[k] >= 0:
+                atomic_add(out, o * length + indices[k], weights[k] * grad[i])
+
+
+def csr_weights(grad, x, length, channels, count, starts, indices, rows, out: Out):
+    """``out[k]`` is the sum of ``grad[o, j] * x[o, indices[k]]`` over the outer entries that row j is for."""
+    for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
+        first, j = row // count * channels, row % count
+        for k in range(starts[row], starts[row + 1]):
+            total = T(0)
+            if indices[k] >= 0:
+                for o in range(first, first + channels):
+                    total += grad[o * count + j] * x[o * length + indices[k]]
+            out[k] = total

@@ -1,0 +1,312 @@
+"""Means, and other norms, of the windows of images."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ...core.layout import Ints, Layout, layout_of
+from ...core.tensor import Tensor
+from ...core.types import int64
+from ..memory.copying import from_row
+from ..pointwise.arithmetic import abs, add, div, mul, sign
+from ..pointwise.comparison import relu
+from ..pointwise.exponential import pow
+from ..pointwise.rounding import truncated_quotient
+from ..reductions.sums import mean
+from ..shapes.dimensions import squeeze_dim, unsqueeze_op
+from ..shapes.padding import pad
+from ..shapes.views import reshape, sizes_of
+from ..table.lookup import lookup
+from ..table.op import composite
+from ..table.operands import not_implemented
+from .image_windows import Numbers, check_windows, window_count, window_counts, window_numbers
+from .resampling import LineMap, each_dimension, resampled, window_map
+
+#: What ``nn.functional`` has of it.
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d",
+    "avg_pool3d", "local_response_norm", "lp_pool1d", "lp_pool2d", "lp_pool3d",
+]
+
+# -- windows of one size ------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=1024)
+def _averages(length: int, kernel: int, stride: int, padding: int, ceil: bool, divisor: str | int) -> LineMap:
+    """The map to the sums of the windows along a dimension, divided by a number or by how many elements they have.
+
+    With the divisor "padded" the padding counts, with "inside" it does not.
+    """
+    begin = np.arange(window_count(length, kernel, stride, padding, 1, ceil)) * stride - padding
+    end = np.minimum(begin + kernel, length + padding)
+    starts, stops = np.maximum(begin, 0), np.minimum(end, length)
+    sizes = {"padded": end - begin, "inside": np.maximum(stops - starts, 1)}
+    divisors = sizes[divisor] if isinstance(divisor, str) else np.full(begin.size, divisor)
+    return window_map(length, starts, stops, divisors)
+
+
+def _avg_pool(rank: int) -> Any:
+    """The public function for images of so many dimensions."""
+    name = f"avg_pool{rank}d"
+
+    def resolve(
+        input: Layout, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0,
+        ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> Any:
+        steps = kernel_size if stride is None or stride in ((), []) else stride
+        given = {"kernel_size": kernel_size, "stride": steps, "padding": padding}
+        how = [window_numbers(name, argument, value, rank) for argument, value in given.items()]
+        image, last = input, len(input.shape) - 1
+        if rank == 1:  # an image of one row
+            _check_lines(name, input)
+            image = layout_of(input.type, (*input.shape[:-1], 1, input.shape[-1]))
+            how = [(otherwise, *own) for own, otherwise in zip(how, (1, 1, 0), strict=True)]
+        if divisor_override == 0:
+            raise RuntimeError("divisor must be not zero")
+        ones = (1,) * len(how[0])
+        _check(image, *how)
+        window_counts(image, how[0], how[1], how[2], ones, ceil_mode)
+        whole = input.type.dtype is int64
+        if not (whole or input.type.dtype.is_floating_point):
+            raise not_implemented("avg_pool3d_out_frame" if rank == 3 else "avg_pool2d", input)
+        divisors: tuple[Any, ...] = ("padded" if count_include_pad else "inside",) * len(ones)
+        if divisor_override is not None:
+            divisors = divisor_override, *ones[1:]
+        numbers = image.shape[-len(ones) :], *how, (ceil_mode,) * len(ones)
+        averages = each_dimension(_averages, *numbers, divisors)
+        sums = each_dimension(_averages, *numbers, ones)
+        op, *arguments = resampled(f"AvgPool{len(ones)}D", *(sums if whole else averages))
+        if rank > 1 and not whole:
+            return op, arguments
+
+        def call(input: Tensor) -> Tensor:
+            out = op(unsqueeze_op(input, last) if rank == 1 else input, *arguments)
+            if whole:
+                counts = functools.reduce(np.multiply.outer, [own.divisors.astype(np.int64) for own in averages])
+                out = truncated_quotient(out, from_row(counts.reshape(-1), counts.shape, out._layout.type))
+            return squeeze_dim(out, last) if rank == 1 else out
+
+        return call, ()
+
+    resolve.__name__ = resolve.__qualname__ = name
+    resolve.__doc__ = f"""The means of the windows of images of {rank} dimensions.
+
+    Args:
+        input: of shape (n, channels, ...) or (channels, ...), of floating-point numbers or int64, whose means are
+            rounded towards 0.
+        kernel_size: the size of a window.
+        stride: by how many elements windows lie apart; the size of one unless given.
+        padding: by how many zeros windows reach beyond either end of a dimension, at most half of their size.
+        ceil_mode: whether a window that reaches further beyond the end counts, if it begins before that.
+        count_include_pad: whether zeros of the padding count for the mean.
+        divisor_override: what sums are divided by instead of the number of elements.
+
+    Raises:
+        RuntimeError: the shape, or the numbers, do not fit.
+        NotImplementedError: the elements are of another dtype.
+    """
+    return lookup(resolve, export=rank == 1, method=False)
+
+
+def _check(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints) -> None:
+    """Raise unless images, perhaps a batch of them, have means in such windows.
+
+    Raises:
+        RuntimeError: the shape or the numbers are not such.
+    """
+    shape, rank = list(input.shape), len(kernel_size)
+    volumes = rank == 3 and len(shape) in (4, 5)
+    if volumes and 0 in shape[-4:]:
+        raise RuntimeError(
+            "avg_pool3d(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+            f"{shape} and non-batch dimension {shape[-4:].index(0)} has length zero!"
+        )
+    if rank == 2 and len(shape) > 4:
+        raise RuntimeError(
+            f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}"
+        )
+    check_windows(input, kernel_size, stride, padding, (1,) * rank)
+    if volumes and any(k > size + 2 * p for k, size, p in zip(kernel_size, shape[-3:], padding, strict=True)):
+        extents, windows = [" ".join(map("{}: {}".format, names, each)) for names, each in (
+            ("THW", shape[-3:]), (("kT", "kH", "kW"), kernel_size)
+        )]
+        raise RuntimeError(f"input image ({extents}) smaller than kernel size ({windows})")
+
+
+def _check_lines(name: str, input: Layout) -> None:
+    if len(input.shape) not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {len(input.shape)}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {name})"
+        )
+
+
+avg_pool1d, avg_pool2d, avg_pool3d = [_avg_pool(rank) for rank in (1, 2, 3)]
+
+
+def _lp_pool(rank: int, average: Any) -> Any:
+    """The public function for images of so many dimensions."""
+
+    def lp_pool(
+        input: Tensor, norm_type: int | float, kernel_size: Numbers, stride: Numbers | None = None,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        means = average(pow(input, norm_type), kernel_size, stride, 0, ceil_mode)
+        size = int(np.prod(window_numbers(lp_pool.__name__, "kernel_size", kernel_size, rank)))
+        return pow(mul(mul(sign(means), relu(abs(means))), size), 1.0 / norm_type)
+
+    lp_pool.__name__ = lp_pool.__qualname__ = f"lp_pool{rank}d"
+    lp_pool.__doc__ = f"""``sum(x ** p) ** (1 / p)`` of the windows of images of {rank} dimensions.
+
+    Args:
+        input: of shape (n, channels, ...) or (channels, ...).
+        norm_type: the ``p``.
+        kernel_size, stride, ceil_mode: as :func:`avg_pool{rank}d` takes them.
+
+    Raises:
+        RuntimeError: the shape, or the numbers, do not fit.
+    """
+    return composite(lp_pool, export=False)
+
+
+lp_pool1d, lp_pool2d, lp_pool3d = [
+    _lp_pool(rank, average) for rank, average in ((1, avg_pool1d), (2, avg_pool2d), (3, avg_pool3d))
+]
+
+
+@composite(export=False)
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """``input / (k + alpha * mean(input ** 2)) ** beta``, the mean being over ``size`` channels around each.
+
+    It is that of AlexNet (Krizhevsky, Sutskever and Hinton 2012), where the sum is taken.
+
+    Args:
+        input: of shape (n, channels, ...).
+        size: how many neighbouring channels are looked at; those that are not there count as zeros.
+        alpha, beta, k: the numbers of the formula.
+
+    Raises:
+        ValueError: there are fewer than three dimensions.
+    """
+    shape = input._layout.shape
+    if len(shape) < 3:
+        gap = " " * 26  # as PyTorch says it
+        raise ValueError(f"Expected 3D or higher dimensionality{gap}input (got {len(shape)} dimensions)")
+    if not input._layout.size:
+        return input
+    squares = reshape(mul(input, input), (shape[0], 1, shape[1], *shape[2:3], -1))
+    squares = pad(squares, [0, 0, 0, 0, size // 2, (size - 1) // 2])
+    means = reshape(avg_pool3d(squares, (size, 1, 1), 1), shape)
+    return div(input, pow(add(mul(means, alpha), k), beta))
+
+
+# -- a given number of windows ------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=1024)
+def adaptive_bounds(length: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where each of so many windows that cover a dimension begins and ends; some may overlap by an element."""
+    numbers = np.arange(count)
+    return numbers * length // max(count, 1), -(-(numbers + 1) * length // max(count, 1))
+
+
+@functools.lru_cache(maxsize=1024)
+def _adaptive_averages(length: int, count: int) -> LineMap:
+    starts, stops = adaptive_bounds(length, count)
+    return window_map(length, starts, stops, stops - starts)
+
+
+def adaptive_sizes(name: str, input: Layout, output_size: Any, rank: int, internal: str = "") -> Ints:
+    """The output size, in which None stands for the input's; ``name`` is the function's.
+
+    Raises:
+        RuntimeError, ValueError: there are not as many numbers, or dimensions, as there must be.
+    """
+    if rank == 1:
+        if isinstance(output_size, tuple | list) and len(output_size) != 1:
+            raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(output_size)})")
+        _check_lines(name, input)
+        given = output_size if isinstance(output_size, tuple | list) else (output_size,)
+        return sizes_of((), given, f"{name}(): argument 'output_size' (position 2)")
+    if isinstance(output_size, int):
+        return (output_size,) * rank
+    count = len(output_size)
+    if len(input.shape) <= count:
+        raise ValueError(f"Input dimension should be at least {count + 1}")
+    own = input.shape[len(input.shape) - count :]
+    sizes = tuple([extent if size is None else size for size, extent in zip(output_size, own, strict=True)])
+    if count != rank:
+        raise RuntimeError(f"{name}{internal} must be {rank}")
+    return sizes_of((), sizes, f"{name}(): argument 'output_size' (position 2)")
+
+
+def check_adaptive(name: str, input: Layout, rank: int, colon: str = "") -> None:
+    """Raise unless images, perhaps a batch of them, have elements to pool.
+
+    Raises:
+        RuntimeError: they have not.
+    """
+    told = list(input.shape)
+    if len(input.shape) not in (rank + 1, rank + 2):
+        raise RuntimeError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got{colon} {told}")
+    first = len(input.shape) - 2 if name == "adaptive_avg_pool2d" else 1  # which takes images without channels
+    for dim in range(first, len(input.shape)):
+        if input.shape[dim] == 0:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {told} "
+                f"with dimension {dim} being empty"
+            )
+
+
+def _adaptive_avg_pool(rank: int) -> Any:
+    """The public function for images of so many dimensions."""
+    name, dims = f"adaptive_avg_pool{rank}d", max(rank, 2)
+
+    def resolve(input: Layout, output_size: Any) -> Any:
+        sizes = adaptive_sizes(name, input, output_size, rank, ": output_size")
+        image, last = input, len(input.shape) - 1
+        if rank == 1:  # an image of one row
+            image, sizes = layout_of(input.type, (*input.shape[:-1], 1, input.shape[-1])), (1, *sizes)
+        if min(sizes) < 0:
+            raise RuntimeError(
+                f"{name}: elements of output_size must be greater than or equal to 0 but received "
+                f"{{{', '.join(map(str, sizes))}}}"
+            )
+        op: Any
+        arguments: list[Any]
+        if set(sizes) == {1}:
+            op, arguments = mean, [tuple(range(-dims, 0)), True]
+        else:
+            inner = f"adaptive_avg_pool{dims}d"
+            check_adaptive(inner, image, dims)
+            if not input.type.dtype.is_floating_point:
+                raise not_implemented(f"{inner}_cpu" if rank == 3 else inner, input)
+            maps = each_dimension(_adaptive_averages, image.shape[-dims:], sizes)
+            op, *arguments = resampled(f"AdaptiveAvgPool{dims}D", *maps)
+
+        def call(input: Tensor) -> Tensor:
+            out = op(unsqueeze_op(input, last) if rank == 1 else input, *arguments)
+            return squeeze_dim(out, last) if rank == 1 else out
+
+        return call, ()
+
+    resolve.__name__ = resolve.__qualname__ = name
+    resolve.__doc__ = f"""The means of so many windows of images of {rank} dimensions that the output has a given size.
+
+    Args:
+        input: floating-point numbers, of shape (n, channels, ...) or (channels, ...).
+        output_size: a number for all dimensions or one for each; None stands for the input's size.
+
+    Raises:
+        RuntimeError, ValueError: the shape, or the numbers, do not fit.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    return lookup(resolve, export=rank == 1, method=False)
+
+
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = [_adaptive_avg_pool(rank) for rank in (1, 2, 3)]

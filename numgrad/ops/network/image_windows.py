@@ -1,0 +1,83 @@
+"""Windows of images that pooling looks at: their numbers as users give them, how many there are, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core.layout import Ints, Layout
+from ..shapes.views import for_each_dimension
+
+#: What users give for the dimensions of a window: one number for all, or one for each.
+Numbers = int | Sequence[int]
+
+
+def window_numbers(name: str, argument: str, value: Numbers, rank: int) -> Ints:
+    """A number for each dimension, of what the function ``name`` was given for an argument.
+
+    Raises:
+        RuntimeError: there are more or fewer.
+    """
+    given = for_each_dimension(value, rank, argument)
+    if len(given) != rank:
+        if rank == 1 and not name.startswith("max"):
+            raise RuntimeError(f"{name}() argument '{argument}' should contain one int (got {len(given)})")
+        must = {"stride": "must either be omitted,", "dilation": "must be either"}.get(argument, "must either be")
+        if name == "avg_pool3d":
+            must = must.replace("either be omitted", "be omitted").replace("either be", "be")
+        count = ("one int", "two ints", "three ints")[rank - 1]
+        raise RuntimeError(f"{name}: {argument} {must} a single int, or a tuple of {count}")
+    return given
+
+
+def window_count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool) -> int:
+    """How many windows there are along a dimension: rounded up, those that begin before the padding behind it."""
+    span = size + 2 * padding - dilation * (kernel - 1) - 1
+    count = -(-span // stride) + 1 if ceil else span // stride + 1
+    return count - 1 if ceil and (count - 1) * stride >= size + padding else count
+
+
+def window_counts(
+    input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool
+) -> Ints:
+    """How many windows there are along each of the last dimensions.
+
+    Raises:
+        RuntimeError: there are none.
+    """
+    rank = len(kernel_size)
+    outer, size = input.shape[:-rank], input.shape[-rank:]
+    each_dim = zip(size, kernel_size, stride, padding, dilation, strict=True)
+    windows = tuple([window_count(*each, ceil) for each in each_dim])
+    if min(windows) < 1:
+        before, after = [f"({'x'.join(map(str, (outer[-1], *each)))})" for each in (size, windows)]
+        raise RuntimeError(f"Given input size: {before}. Calculated output size: {after}. Output size is too small")
+    return windows
+
+
+def check_windows(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> None:
+    """Raise unless images, perhaps a batch of them, can be pooled with these windows.
+
+    Raises:
+        RuntimeError: the shape or the numbers are not such.
+    """
+    rank = len(kernel_size)
+    ranks = f"{rank + 1}D or {rank + 2}D (batch mode) tensor"
+    if len(input.shape) not in (rank + 1, rank + 2):
+        raise RuntimeError(f"non-empty {ranks} expected for input")
+    for k, s, p, d in zip(kernel_size, stride, padding, dilation, strict=True):
+        if s == 0:
+            raise RuntimeError("stride should not be zero")
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > int((d * (k - 1) + 1) / 2):
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                f"dilation={d}"
+            )
+    numbers = ("kernel size", "k", kernel_size), ("stride", "d", stride), ("dilation", "dilation", dilation)
+    for name, letter, given in numbers:
+        if min(given) < 1:
+            told = " ".join([f"{letter}{dim}: {number}" for dim, number in zip("THW"[-rank:], given, strict=True)])
+            raise RuntimeError(f"{name} should be greater than zero, but got {told}")
+    if 0 in input.shape[-rank - 1 :]:
+        raise RuntimeError(f"Expected {ranks} with optional 0 dim batch size for input, but got:{list(input.shape)}")

@@ -1,0 +1,315 @@
+"""Images in another size: interpolated between their pixels."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.layout import Ints, Layout
+from ...core.tensor import Tensor
+from ...core.types import dtype, float32, uint8
+from ..table.lookup import lookup
+from ..table.op import public
+from ..table.operands import not_implemented
+from .average_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from .resampling import LineMap, resampled
+
+#: What ``nn.functional`` has of it.
+__all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
+
+# -- along one dimension: positions and weights as PyTorch rounds them, in the dtype of the elements ------------------
+
+
+def _step(length: int, count: int, align_corners: bool, scale: float | None, real: type) -> Any:
+    """By how many elements of the input two neighbouring ones of the output lie apart."""
+    if align_corners:
+        return real(length - 1) / real(count - 1) if count > 1 else real(0)
+    return real(1 / scale) if scale is not None and scale > 0 else real(length) / real(count)
+
+
+def _nearest(
+    exact: bool, length: int, count: int, align_corners: bool, scale: float | None, real: type
+) -> LineMap:
+    """The element that lies nearest to each one of the output; ``exact`` sees elements as squares, not as corners."""
+    step = _step(length, count, False, scale, np.float32)  # so also for float64
+    numbers = np.arange(count).astype(np.float32)
+    positions = np.floor((numbers + np.float32(0.5) if exact else numbers) * step)
+    return LineMap(length, np.minimum(positions.astype(np.int64), length - 1))
+
+
+def _positions(length: int, count: int, align_corners: bool, scale: float | None, real: type) -> np.ndarray:
+    """Where the elements of the output lie among those of the input; rounded once, as by a fused multiplication."""
+    step, numbers = np.float64(_step(length, count, align_corners, scale, real)), np.arange(count)
+    return (step * numbers if align_corners else step * (numbers + 0.5) - 0.5).astype(real)
+
+
+def _taps(length: int, indices: np.ndarray, weights: np.ndarray) -> LineMap:
+    """A map with as many elements to each result, (count, elements)."""
+    counts = np.full(len(indices), indices.shape[1])
+    return LineMap(length, np.clip(indices, 0, length - 1).reshape(-1), counts, weights.reshape(-1).astype(np.float64))
+
+
+def _linear(length: int, count: int, align_corners: bool, scale: float | None, real: type) -> LineMap:
+    """Between two elements, which are the same where nothing changes."""
+    positions = np.maximum(_positions(length, count, align_corners, scale, real), real(0))
+    if length == count:
+        positions = np.arange(count).astype(real)
+    first = np.minimum(positions.astype(np.int64), length - 1)
+    share = np.clip(positions - first.astype(real), real(0), real(1))
+    second = first + (length != count)
+    return _taps(length, np.stack([first, second], 1), np.stack([real(1) - share, share], 1))
+
+
+def cubic_weights(share: Any, a: float) -> list[Any]:
+    """The weights of four neighbours at -1, 0, 1 and 2, for a point between 0 and 1 (Keys 1981)."""
+
+    def near(x: Any) -> Any:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Any) -> Any:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(share + 1), near(share), near(1 - share), far(2 - share)]
+
+
+def _cubic(length: int, count: int, align_corners: bool, scale: float | None, real: type) -> LineMap:
+    """Between four elements."""
+    positions = _positions(length, count, align_corners, scale, real)
+    first = np.minimum(np.floor(positions).astype(np.int64), length - 1)
+    share = np.clip(positions - first.astype(real), real(0), real(1))
+    weights = cubic_weights(share, -0.75)
+    return _taps(length, np.stack([first + at for at in (-1, 0, 1, 2)], 1), np.stack(weights, 1))
+
+
+def _triangle(x: np.ndarray) -> np.ndarray:
+    return 1 - x
+
+
+def _keys(x: np.ndarray) -> np.ndarray:
+    """The cubic function of Keys 1981 with the parameter of image libraries."""
+    return np.where(x < 1, cubic_weights(x, -0.5)[1], cubic_weights(x - 1, -0.5)[0])
+
+
+def _lanczos(x: np.ndarray) -> np.ndarray:
+    return (np.sinc(x) * np.sinc(x / 3)).astype(x.dtype)
+
+
+#: Of filters of antialiased modes the function of a distance, and from which on it is 0.
+_FILTERS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {
+    "bilinear": (_triangle, 1), "bicubic": (_keys, 2), "lanczos": (_lanczos, 3),
+}
+
+
+def _filtered(
+    mode: str, length: int, count: int, align_corners: bool, scale: float | None, real: type
+) -> LineMap:
+    """Antialiased: a filter that is as wide as the elements of the output, if these are the larger ones."""
+    (function, reach), step = _FILTERS[mode], _step(length, count, align_corners, scale, real)
+    stretch = max(step, real(1))
+    width, centres = reach * stretch, step * (np.arange(count).astype(real) + real(0.5))
+    low = np.maximum((centres - width + real(0.5)).astype(np.int64), 0)
+    high = np.minimum((centres + width + real(0.5)).astype(np.int64), length)
+    indices = low[:, None] + np.arange((high - low).max())
+    inside = indices < high[:, None]
+    distances = np.abs((indices.astype(real) - centres[:, None] + real(0.5)) / stretch)
+    weights = np.where(inside & (distances < reach), function(distances), real(0))
+    totals = weights.sum(1, keepdims=True)
+    weights = np.divide(weights, totals, where=totals != 0, out=weights)
+    return LineMap(length, indices[inside], inside.sum(1), weights[inside].astype(np.float64))
+
+
+# -- the public functions -----------------------------------------------------------------------------------------
+
+#: For each mode what makes the map along a dimension, and PyTorch's name of it for images of 1, 2 and 3 dimensions.
+_MODES: dict[str, tuple[Callable[..., LineMap], dict[int, str]]] = {
+    "nearest": (functools.partial(_nearest, False), {rank: f"Nearest{rank}D" for rank in (1, 2, 3)}),
+    "nearest-exact": (functools.partial(_nearest, True), {rank: f"NearestExact{rank}D" for rank in (1, 2, 3)}),
+    "linear": (_linear, {1: "Linear1D"}), "bilinear": (_linear, {2: "Bilinear2D"}),
+    "trilinear": (_linear, {3: "Trilinear3D"}), "bicubic": (_cubic, {2: "Bicubic2D"}),
+}
+
+_MODES_TOLD = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
+
+
+@functools.lru_cache(maxsize=1024)
+def _map(mode: str, antialias: bool, *numbers: Any) -> LineMap:
+    """The map of a mode along a dimension."""
+    return _filtered(mode, *numbers) if antialias else _MODES[mode][0](*numbers)
+
+
+def _operation(input: Layout, mode: str, antialias: bool) -> str:
+    """PyTorch's name of the operation.
+
+    Raises:
+        NotImplementedError: there is none for images of so many dimensions.
+    """
+    rank = len(input.shape) - 2
+    if antialias:
+        return f"Upsample{mode.capitalize()}2DAa"
+    names = _MODES[mode][1] if mode in _MODES else {}
+    if rank in names:
+        return f"Upsample{names[rank]}"
+    if rank in (1, 2, 3) and mode in ("linear", "bilinear", "trilinear") and (rank, mode) != (3, "bicubic"):
+        raise NotImplementedError(f"Got {rank + 2}D input, but {mode} mode needs {next(iter(names)) + 2}D input")
+    raise NotImplementedError(
+        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {rank + 2}D) for the modes: {_MODES_TOLD} "
+        f"(got {mode})"
+    )
+
+
+def _sizes(
+    input: Layout, size: Any, scale_factor: Any, recompute: bool
+) -> tuple[Ints, Sequence[float | None]]:
+    """The size of the output, and the factors that positions are computed with, if they are.
+
+    Raises:
+        ValueError, TypeError: the arguments do not say it.
+    """
+    own = input.shape[2:]
+    needed = "Please provide input tensor in (N, C, d1, d2, ...,dK) format and"
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        sizes = tuple(size) if isinstance(size, tuple | list) else (size,) * len(own)
+        if len(sizes) != len(own):
+            raise ValueError(
+                "Input and output must have the same number of spatial dimensions, but got input with spatial "
+                f"dimensions of {list(own)} and output size of {size}. {needed} output size in (o1, o2, ...,oK) format."
+            )
+        if not all(isinstance(one, int) for one in sizes):
+            raise TypeError(
+                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size "
+                f"with types {[type(one) for one in sizes]}"
+            )
+        return sizes, (None,) * len(own)
+    if scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    factors = tuple(scale_factor) if isinstance(scale_factor, tuple | list) else (scale_factor,) * len(own)
+    if len(factors) != len(own):
+        raise ValueError(
+            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+            f"dimensions of {list(own)} and scale_factor of shape {scale_factor}. {needed} scale_factor in (s1, s2, "
+            "...,sK) format."
+        )
+    sizes = tuple([math.floor(extent * factor) for extent, factor in zip(own, factors, strict=True)])
+    return sizes, (None,) * len(own) if recompute else factors
+
+
+def _check_sizes(input: Layout, sizes: Ints) -> None:
+    """Raise unless there are pixels before and after.
+
+    Raises:
+        RuntimeError: there are none.
+    """
+    own, rank = input.shape[2:], len(sizes)
+    if min(own) < 1 or min(sizes) < 1:
+        before, after = [
+            ", ".join([f"{dim}: {size}" for dim, size in zip("DHW"[-rank:], each, strict=True)])
+            for each in (own, sizes)
+        ]
+        joined = "and output" if rank == 1 else "output"
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input ({before}) {joined} ({after})"
+        )
+    if input.shape[1] == 0:
+        told = list(input.shape)
+        raise RuntimeError(f"Non-empty {rank + 2}D data tensor expected but got a tensor with sizes {told}")
+
+
+@lookup(export=False)
+def interpolate(
+    input: Layout, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+    align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False,
+) -> Any:
+    """Images in another size.
+
+    Args:
+        input: floating-point numbers, of shape (n, channels, ...) with 1 to 3 further dimensions; with the nearest
+            elements uint8, too.
+        size: of the output, a number for all of the further dimensions or one for each.
+        scale_factor: that by the size of the input, if ``size`` is not given.
+        mode: "nearest" takes the element that lies nearest, rounded downwards, "nearest-exact" rounded to the nearest;
+            "linear", "bilinear" and "trilinear" interpolate between two elements along 1, 2 and 3 dimensions,
+            "bicubic" between four along 2; "area" takes means.
+        align_corners: whether the centres of the outermost elements stay where they are, instead of their edges.
+        recompute_scale_factor: whether positions are computed with the sizes alone, not with ``scale_factor``.
+        antialias: whether "bilinear" and "bicubic", and "lanczos", look at all elements that become one.
+
+    Raises:
+        ValueError, TypeError, RuntimeError: the arguments do not go together, or with the shape.
+        NotImplementedError: there is no such mode for so many dimensions, or for such elements.
+    """
+    rank = len(input.shape) - 2
+    if align_corners is not None and mode in ("nearest", "area", "nearest-exact"):
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    area = mode == "area" and rank in (1, 2, 3)
+    sizes, factors = _sizes(input, size, scale_factor, bool(recompute_scale_factor))
+    if antialias and not (mode in _FILTERS and rank == 2):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
+    if mode == "lanczos":
+        if align_corners:
+            raise ValueError("Lanczos mode does not support align_corners=True")
+        if not antialias:
+            raise ValueError("Lanczos mode requires antialias=True")
+    if area:
+        average = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[rank - 1]
+        return lambda input: average(input, sizes), ()
+    name = _operation(input, mode, antialias)
+    _check_sizes(input, sizes)
+    own: dtype = input.type.dtype
+    if not own.is_floating_point and not (own is uint8 and mode.startswith("nearest")):
+        raise not_implemented("compute_index_ranges_weights" if antialias else _kernel(mode, rank), input)
+    real = own.numpy.type if own.is_floating_point else float32.numpy.type
+    each_dim = zip(input.shape[2:], sizes, factors, strict=True)
+    op, *arguments = resampled(name, *[
+        _map(mode, antialias, length, count, bool(align_corners), factor, real) for length, count, factor in each_dim
+    ])
+    return op, arguments
+
+
+def _kernel(mode: str, rank: int) -> str:
+    """PyTorch's name of what refuses a dtype."""
+    if rank == 2 and mode != "bicubic":
+        return f"upsample_{mode.removesuffix('-exact')}2d_channels_last"
+    kind = mode.removesuffix("-exact") if mode.startswith("nearest") else "cubic" if mode == "bicubic" else "linear"
+    return f"compute_indices_weights_{kind}"
+
+
+def _deprecated(name: str) -> None:
+    warnings.warn(
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=4
+    )
+
+
+@public(export=False)
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
+    """An older name of :func:`interpolate`."""
+    _deprecated("upsample")
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+@public(export=False)
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """An older name of :func:`interpolate` with the nearest elements."""
+    _deprecated("upsample_nearest")
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+@public(export=False)
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """An older name of :func:`interpolate` between two elements along each dimension, with corners aligned."""
+    _deprecated("upsample_bilinear")
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,0 +1,136 @@
+"""Linear maps of images that act along one dimension after the other: windows are averaged, pixels interpolated,
+edges mirrored.
+
+Along each dimension such a map is a sparse matrix, a ``LineMap``.  Its transpose is another, so that the gradient of
+any order is this operation again.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import devices
+from ...core.layout import Layout, layout_of, numel
+from ...core.types import TensorType
+from ..memory.copying import copier, row_reader
+from ..reductions.axes import Prepared
+from ..table.planned import Planned, planned
+
+
+class LineMap:
+    """A linear map of a line of elements, as a sparse matrix by rows: equal only to itself.
+
+    ``out[j] = sum(weights[k] * x[indices[k]]) / divisors[j]``, over ``k`` from ``starts[j]`` to ``starts[j + 1]``.
+
+    Args:
+        length: how many elements a line has.
+        indices: of the elements that the rows take, one row after the other.
+        counts: how many each row takes; one unless given.
+        weights, divisors: 1 unless given.
+
+    Attributes:
+        count: how many rows there are.
+    """
+
+    def __init__(
+        self, length: int, indices: np.ndarray, counts: np.ndarray | None = None, weights: np.ndarray | None = None,
+        divisors: np.ndarray | None = None,
+    ):
+        self.length, self.indices = length, np.ascontiguousarray(indices, np.int64)
+        counts = np.ones(indices.size, np.int64) if counts is None else counts
+        self.count = counts.size
+        self.starts = np.concatenate([np.zeros(1, np.int64), counts.cumsum()])
+        self.weights = np.ones(indices.size) if weights is None else weights
+        self.divisors = np.ones(self.count) if divisors is None else divisors
+
+    def __repr__(self) -> str:
+        return f"<LineMap of {self.length} elements to {self.count}>"
+
+    @functools.cached_property
+    def changes_nothing(self) -> bool:
+        """Whether each result is the element at its place."""
+        numbers = np.arange(self.length)
+        return (
+            np.array_equal(self.indices, numbers) and np.array_equal(self.starts[:-1], numbers)
+            and bool((self.weights == 1).all() and (self.divisors == 1).all())
+        )
+
+    @functools.cached_property
+    def transposed(self) -> LineMap:
+        """The map from results to elements, whose transpose is this one again."""
+        rows = np.repeat(np.arange(self.count), np.diff(self.starts))
+        order = np.argsort(self.indices, kind="stable")
+        weights = (self.weights / self.divisors[rows])[order]
+        made = LineMap(self.count, rows[order], np.bincount(self.indices, minlength=self.length), weights)
+        made.transposed = self
+        return made
+
+    @functools.cache  # noqa: B019 - few maps exist, and those that do are kept by who uses them
+    def matrix(self, type: TensorType) -> tuple[Any, ...]:
+        """Starts, indices, weights and divisors as rows on a device, where elements are of this type."""
+        real = type.numpy.type(0).real.dtype
+        rows = self.starts, self.indices, self.weights.astype(real), self.divisors.astype(real)
+        return tuple([devices.moved(row, type.device) for row in rows])
+
+
+def window_map(length: int, starts: np.ndarray, stops: np.ndarray, divisors: np.ndarray | None = None) -> LineMap:
+    """The map that adds up the elements from each start to each stop."""
+    counts = np.maximum(stops - starts, 0)
+    before = np.repeat(counts.cumsum() - counts, counts)
+    return LineMap(length, np.arange(counts.sum()) - before + np.repeat(starts, counts), counts, divisors=divisors)
+
+
+@planned("AvgPool2DBackward0", aten="avg_pool2d", linear=True, dims=())
+def resample_op(input: Layout, name: str, maps: tuple[LineMap, ...]) -> Prepared:
+    """The input with its last dimensions mapped, each by one of the ``maps``.
+
+    ``name`` says how the operation is recorded: see ``resampled``.
+    """
+    shape, first = list(input.shape), len(input.shape) - len(maps)
+    given = [(dim, own) for dim, own in enumerate(maps, first) if not own.changes_nothing]
+    steps = []
+    for dim, own in sorted(given, key=lambda each: each[1].count / max(each[1].length, 1)):
+        sizes = numel(tuple(shape[:dim])), shape[dim], numel(tuple(shape[dim + 1 :]))
+        work = sizes[0] * sizes[2] * own.indices.size
+        shape[dim] = own.count
+        launch = input.type.backend.csr_launcher(input.type, *sizes, max(sizes[0], 1), own.count, work)
+        steps.append((launch, own.matrix(input.type)))
+    out = layout_of(input.type, tuple(shape))
+    if not steps:
+        return out, copier(input, out)
+    read = row_reader(input)
+
+    def run(input: Any) -> Any:
+        row = read(input)
+        for launch, matrix in steps:
+            row = launch(row, *matrix)
+        return row
+
+    return out, run
+
+
+@resample_op.gradient("input")
+def _(grad, name, maps):
+    """``resample(grad, name, transposed(maps))``."""
+    back = name.removesuffix("Backward") if name.endswith("Backward") else f"{name}Backward"
+    operation, *arguments = resampled(back, *[own.transposed for own in maps])
+    return operation(grad, *arguments)
+
+
+@functools.cache
+def _recorded_as(name: str) -> Planned:
+    return resample_op.recorded_as(f"{name}Backward0")
+
+
+def resampled(name: str, *maps: LineMap) -> tuple[Planned, str, tuple[LineMap, ...]]:
+    """The operation that maps the last dimensions, recorded as PyTorch's of this name, and its arguments."""
+    return _recorded_as(name), name, maps
+
+
+def each_dimension(make: Callable[..., LineMap], *numbers: Sequence[Any]) -> list[LineMap]:
+    """A map for each dimension, made of the numbers for it."""
+    return [make(*each) for each in zip(*numbers, strict=True)]

@@ -1,0 +1,299 @@
+"""Back from the largest elements of windows to images (unpooling), and windows at random places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import devices
+from ...autograd.grad_mode import no_grad
+from ...core.layout import Ints, Layout, layout_of, numel
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import int64
+from ..creation.factories import arange
+from ..creation.random_numbers import rand
+from ..indexing.gathering import gather_op
+from ..memory.copying import convert, row_reader
+from ..pointwise.arithmetic import add, mul, sub
+from ..pointwise.rounding import trunc
+from ..reductions.axes import Prepared
+from ..reductions.extremes import max_dim
+from ..shapes.dimensions import squeeze_dim, unsqueeze_op
+from ..shapes.joining import cat
+from ..shapes.views import reshape
+from ..table.lookup import lookup
+from ..table.op import public
+from ..table.operands import not_implemented
+from ..table.planned import planned
+from .image_windows import Numbers, window_numbers
+from .pooling import joined, max_pool_backward, placed, taken
+
+#: What ``nn.functional`` has of it.
+__all__ = [
+    "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+]
+
+# -- unpooling ----------------------------------------------------------------------------------------------------
+
+
+@planned(
+    "MaxUnpool2DBackward0", aten="max_unpool2d", inputs=["input", "indices"], nondifferentiable=["indices"],
+    linear=True, shapes=["shape"],
+)
+def max_unpool_op(input: Layout, indices: Layout, shape: Ints, rank: int) -> Prepared:
+    """Zeros of ``shape``, with the elements where the indices say; of several for one place, one."""
+    return placed(input, indices, shape, rank, "set")
+
+
+@max_unpool_op.gradient("input")
+def _(grad, indices, rank):
+    """``gather(grad, indices)``."""
+    return taken(grad, indices, rank)
+
+
+max_unpool3d_op = max_unpool_op.recorded_as("MaxUnpool3DBackward0")
+
+
+def _unpooled_size(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, output_size: Any) -> Ints:
+    """The size of the images, which is the one given if the windows fit that.
+
+    Raises:
+        ValueError: they do not.
+    """
+    rank = len(kernel_size)
+    each_dim = zip(input.shape[-rank:], kernel_size, stride, padding, strict=True)
+    usual = tuple([(size - 1) * s + k - 2 * p for size, k, s, p in each_dim])
+    if output_size is None:
+        return usual
+    given = tuple(output_size)[2:] if len(output_size) == rank + 2 else tuple(output_size)
+    if len(given) != rank:
+        raise ValueError(
+            f"output_size should be a sequence containing {rank} or {rank + 2} elements, but it has a length of "
+            f"'{len(output_size)}'"
+        )
+    for dim, (size, wanted, step) in enumerate(zip(given, usual, stride, strict=True)):
+        if not wanted - step < size < wanted + step:
+            raise ValueError(
+                f'invalid output_size "{given}" (dim {dim} must be between {wanted - step} and {wanted + step})'
+            )
+    return given
+
+
+def _check_unpooling(image: Layout, indices: Layout, stride: Ints, dims: int) -> None:
+    """Raise unless images can be unpooled with these indices.
+
+    Raises:
+        RuntimeError: shapes, dtype of the indices, or strides do not fit.
+        NotImplementedError: the images are not of floating-point numbers.
+    """
+    if indices.type.dtype is not int64:
+        got = "" if dims == 3 else f" but got: {indices.type.dtype.legacy}"
+        raise RuntimeError(f"elements in indices should be type int64{got}")
+    rank = len(image.shape)
+    if rank not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "
+            f"{rank} dimensions."
+        )
+    if image.shape != indices.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(image.shape)}) but got indices "
+            f"tensor with shape: {list(indices.shape)}"
+        )
+    for dim in range(1, rank):
+        if image.shape[dim] == 0:
+            raise RuntimeError(
+                f"max_unpooling{dims}d_forward_out_cpu(): Expected input to have non-zero size for non-batch "
+                f"dimensions, but got {list(image.shape)} with dimension {dim} being empty."
+            )
+    if dims == 3 and min(stride) <= 0:
+        raise RuntimeError(f"strides should be greater than zero, but got stride: {list(stride)}")
+    if not image.type.dtype.is_floating_point:
+        raise not_implemented(f"max_unpool{dims}d", image)
+
+
+def _max_unpool(rank: int) -> Any:
+    """The public function for images of so many dimensions."""
+    name, dims = f"max_unpool{rank}d", max(rank, 2)
+
+    def resolve(
+        input: Layout, indices: Layout, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0,
+        output_size: Sequence[int] | None = None,
+    ) -> Any:
+        steps = kernel_size if stride is None else stride
+        given = {"kernel_size": kernel_size, "stride": steps, "padding": padding}
+        how = [window_numbers(name, argument, value, rank) for argument, value in given.items()]
+        size = _unpooled_size(input, how[0], how[1], how[2], output_size)
+        behind = (1,) * (dims - rank)  # images of one column
+        image, index = [layout_of(each.type, (*each.shape, *behind)) for each in (input, indices)]
+        _check_unpooling(image, index, how[1], dims)
+        shape, last = (*image.shape[:-dims], *size, *behind), len(input.shape)
+        op = max_unpool3d_op if rank == 3 else max_unpool_op
+
+        def call(input: Tensor, indices: Tensor) -> Tensor:
+            pair = [unsqueeze_op(each, last) for each in (input, indices)] if behind else [input, indices]
+            try:
+                out = op(*pair, shape, dims)
+            except devices.OutOfBoundsError as error:
+                told = "x".join(map(str, shape[-dims:]))
+                raise RuntimeError(
+                    f"Found an invalid max index: {error.index} (output volumes are of size {told})"
+                ) from None
+            return squeeze_dim(out, last) if behind else out
+
+        return call, ()
+
+    resolve.__name__ = resolve.__qualname__ = name
+    resolve.__doc__ = f"""Images of {rank} dimensions in which the largest elements of windows stand, and zeros else.
+
+    Args:
+        input, indices: what ``max_pool{rank}d`` returned, of shape (n, channels, ...) or (channels, ...).
+        kernel_size, stride, padding: of the windows.
+        output_size: the size of the images, where that does not follow from the windows.
+
+    Raises:
+        RuntimeError, ValueError: shapes, sizes or indices do not fit.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    return lookup(resolve, export=False)
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = [_max_unpool(rank) for rank in (1, 2, 3)]
+
+# -- windows at random places (Graham 2014) -------------------------------------------------------------------------
+
+
+@planned(
+    "FractionalMaxPool2DBackward0", aten="fractional_max_pool2d", inputs=["input", "windows"],
+    nondifferentiable=["windows"], extras=["indices"], dims=(),
+)
+def fractional_max_pool_op(input: Layout, windows: Layout, rank: int) -> Prepared:
+    """The largest elements of windows over the last dimensions, and where they are in these, counted as one.
+
+    ``windows`` are (..., *counts, elements): where the elements of each window are.
+    """
+    last = len(windows.shape) - 1
+    flat, all_of_them = layout_of(input.type, joined(input.shape, rank)), joined(windows.shape, rank + 1)
+    index, lines = layout_of(windows.type, all_of_them), layout_of(input.type, windows.shape)
+    layouts, pick = max_dim.prepare(lines, last, False)
+    _, gather = gather_op.prepare(flat, index, len(flat.shape) - 1)
+    where, one = layout_of(windows.type, windows.shape), layout_of(windows.type, (*windows.shape[:-1], 1))
+    _, find = gather_op.prepare(where, one, last)
+    read, read_windows = row_reader(input), row_reader(windows)
+
+    def launch(input: Tensor, windows: Tensor) -> Any:
+        row = read_windows(windows)
+        values, number = pick(tensor_of(lines, gather(tensor_of(flat, read(input)), tensor_of(index, row))))
+        return values, find(tensor_of(where, row), tensor_of(one, number))
+
+    return layouts, launch
+
+
+fractional_max_pool3d_op = fractional_max_pool_op.recorded_as("FractionalMaxPool3DBackward0")
+_backward = {rank: max_pool_backward.recorded_as(f"FractionalMaxPool{rank}DBackwardBackward0") for rank in (2, 3)}
+
+
+@fractional_max_pool_op.gradient("input")
+def _(grad, indices, input_shape, rank):
+    """``zeros(input_shape)``, with ``grad`` added at ``indices``."""
+    return _backward[rank](grad, indices, input_shape, rank)
+
+
+def _random_windows(samples: Tensor, sizes: Ints, kernel: Ints, counts: Ints) -> Tensor:
+    """Where the elements of the windows of each channel are: ``trunc((i + sample) * step) - trunc(sample * step)``
+    and the ones after that, for window ``i`` along a dimension, and the last ones for the last window.
+    """
+    rank, planes, number = len(sizes), samples._layout.shape[:2], samples.dtype.numpy.type
+    total: Any = 0
+    for dim, (size, width, count) in enumerate(zip(sizes, kernel, counts, strict=True)):
+        sample = samples[..., dim if rank == 3 else 1 - dim].unsqueeze(-1)
+        step = float(number(size - width) / number(max(count - 1, 1)))
+        numbers = arange(count - 1, dtype=samples.dtype, device=samples.device) if count > 1 else sample[..., :0]
+        begin = convert(sub(trunc(mul(add(numbers, sample), step)), trunc(mul(sample, step))), int64)
+        end = begin.new_full((*planes, min(count, 1)), size - width)
+        places = reshape(cat([begin, end], 2), (*planes, *[count if d == dim else 1 for d in range(rank)], *[1] * rank))
+        inside = reshape(arange(width, device=samples.device), [width if d == dim else 1 for d in range(rank)])
+        total = add(total, mul(add(places, inside), numel(sizes[dim + 1 :])))
+    return reshape(total, (*planes, *counts, numel(kernel)))
+
+
+def _fractional_max_pool(rank: int, indices: bool) -> Any:
+    """The public function for images of so many dimensions; with ``indices`` it returns these in any case."""
+    name = f"fractional_max_pool{rank}d"
+
+    def numbers(argument: str, value: Numbers) -> Ints:
+        given = (value,) * rank if isinstance(value, int) else tuple(value)
+        if len(given) != rank:
+            ints = "tuple of Ints" if rank == 2 else "tuple of three Ints"
+            raise RuntimeError(f"{name}: {argument} must either be a single Int or {ints}")
+        return given
+
+    def check(input: Tensor, kernel: Ints, counts: Ints) -> None:
+        shape = input._layout.shape
+        for dim in range(len(shape) - rank - 1, len(shape)):
+            if shape[dim] == 0:
+                raise RuntimeError(
+                    f"{name}(): Expected input to have non-zero size for non-batch dimensions, but got{list(shape)} "
+                    f"with dimension {dim} being empty."
+                )
+        where, names = name + "_out" * (rank == 3), ("time", "height", "width")[-rank:]
+        for one, size, width, count in zip(names, shape[-rank:], kernel, counts, strict=True):
+            if count + width - (rank == 2) > size:  # of three dimensions PyTorch takes one less
+                raise RuntimeError(f"{where}(): pool {one} {width} too large relative to input {one} {size}")
+
+    def call(
+        input: Tensor, kernel_size: Numbers, output_size: Numbers | None = None,
+        output_ratio: float | Sequence[float] | None = None, return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> Any:
+        shape = input._layout.shape
+        if output_size is None:
+            if output_ratio is None:
+                raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+            ratios = (output_ratio,) * rank if isinstance(output_ratio, int | float) else output_ratio
+            output_size = [int(size * ratio) for size, ratio in zip(shape[-rank:], ratios, strict=True)]
+        if len(shape) not in (rank + 1, rank + 2):
+            raise IndexError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got: {list(shape)}")
+        if not input.dtype.is_floating_point:
+            raise not_implemented("check_uniform_bounds", input._layout)
+        kernel, counts = numbers("kernel_size", kernel_size), numbers("output_size", output_size)
+        check(input, kernel, counts)
+        images = input if len(shape) == rank + 2 else unsqueeze_op(input, 0)
+        samples = _random_samples
+        if samples is None:
+            samples = rand(*images._layout.shape[:2], rank, dtype=input.dtype, device=input.device)
+        if samples.dtype is not input.dtype:
+            raise RuntimeError("Expect _random_samples to have the same dtype as input")
+        if samples._layout.shape != (*images._layout.shape[:2], rank):
+            raise RuntimeError(
+                f"Expect _random_samples of shape {[*images._layout.shape[:2], rank]}; got {list(samples.shape)}."
+            )
+        with no_grad():
+            windows = _random_windows(samples, shape[-rank:], kernel, counts)
+        op = fractional_max_pool3d_op if rank == 3 else fractional_max_pool_op
+        out = op(images, windows, rank)[: 1 + (indices or return_indices)]
+        out = out if images is input else tuple([squeeze_dim(one, 0) for one in out])
+        return out if len(out) > 1 else out[0]
+
+    call.__name__ = call.__qualname__ = name + "_with_indices" if indices else name
+    call.__doc__ = f"""The largest elements of windows of images of {rank} dimensions that lie at random places.
+
+    Args:
+        input: floating-point numbers, of shape (n, channels, ...) or (channels, ...).
+        kernel_size: the size of a window, a number for all dimensions or one for each.
+        output_size: how many windows there are.
+        output_ratio: that by the input's size, where it is not given.
+        return_indices: whether to return besides where the elements are, int64, in each image as one row.
+
+    Raises:
+        RuntimeError, IndexError, ValueError: the shape, or the numbers, do not fit.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    return public(call, export=False)
+
+
+fractional_max_pool2d, fractional_max_pool3d = [_fractional_max_pool(rank, False) for rank in (2, 3)]
+fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = [
+    _fractional_max_pool(rank, True) for rank in (2, 3)
+]
