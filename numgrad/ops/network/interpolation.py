@@ -36,10 +36,12 @@ def _nearest(
     exact: bool, length: int, count: int, align_corners: bool, scale: float | None, real: type
 ) -> LineMap:
     """The element that lies nearest to each one of the output; ``exact`` sees elements as squares, not as corners."""
-    step = _step(length, count, False, scale, np.float32)  # so also for float64
-    numbers = np.arange(count).astype(np.float32)
-    positions = np.floor((numbers + np.float32(0.5) if exact else numbers) * step)
-    return LineMap(length, np.minimum(positions.astype(np.int64), length - 1))
+    if exact:
+        positions = np.maximum(_positions(length, count, False, scale, real), real(0)) + real(0.5)
+    else:
+        positions = _step(length, count, False, scale, real) * np.arange(count).astype(real)
+    found = np.floor(positions.astype(np.float32))  # so also for float64
+    return LineMap(length, np.minimum(found.astype(np.int64), length - 1))
 
 
 def _positions(length: int, count: int, align_corners: bool, scale: float | None, real: type) -> np.ndarray:
