@@ -1536,6 +1536,14 @@ def acosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``acosh`` in place: overwrites the tensor and returns it."""
 
 
+def adaptive_avg_pool1d(input: Tensor, output_size: Any, **keywords: Any) -> Tensor:
+    """The means of so many windows of images of 1 dimensions that the output has a given size."""
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = ..., **keywords: Any) -> Tensor:
+    """The largest elements of so many windows of images of 1 dimensions that the output has a given size."""
+
+
 def add(input: Tensor, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
     """``input + alpha * other``."""
 
@@ -1732,6 +1740,10 @@ def atleast_2d(*tensors: Any, **keywords: Any) -> Tensor:
 
 def atleast_3d(*tensors: Any, **keywords: Any) -> Tensor:
     """The tensor with at least three dimensions, a vector being (1, n, 1) and a matrix (n, m, 1)."""
+
+
+def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., **keywords: Any) -> Tensor:
+    """The means of the windows of images of 1 dimensions."""
 
 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
