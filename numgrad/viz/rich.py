@@ -173,7 +173,7 @@ def optimizer_html(optimizer: Any) -> str:
 
 
 def _size(tensors: list[Any]) -> str:
-    return f"{counted(len(tensors), 'tensor')} of {counted(sum(tensor.numel() for tensor in tensors), 'element')}"
+    return f"{counted(len(tensors), 'tensor')} of {counted(_elements(tensors), 'element')}"
 
 
 _MOST_EVENTS = 100

@@ -203,6 +203,15 @@ def _counted(loop: Loop) -> str:
     return f"{loop.registers.total()} instructions: {', '.join(parts)}, {loop.registers[0]} on none"
 
 
+def _absent(what: str) -> Any:
+    """The property of what kernels for GPUs do not have."""
+
+    def refuse(kernel: InspectedGpuKernel) -> str:
+        raise NotImplementedError(f"{kernel.name} runs on a GPU and has no {what}: see its ptx")
+
+    return property(refuse)
+
+
 class InspectedGpuKernel(InspectedKernel):
     """A kernel for NVIDIA's GPUs, with the runs that were looked at; see ``InspectedKernel``.
 
@@ -247,20 +256,9 @@ class InspectedGpuKernel(InspectedKernel):
         """In words, that there are none."""
         return "no vectors: a GPU's threads compute side by side"
 
-    @property
-    def loop(self) -> str:
-        raise self._without("main loop")
-
-    @property
-    def llvm(self) -> str:
-        raise self._without("LLVM code")
-
-    @property
-    def assembly(self) -> str:
-        raise self._without("assembly of the processor's")
-
-    def _without(self, what: str) -> NotImplementedError:
-        return NotImplementedError(f"{self.name} runs on a GPU and has no {what}: see its ptx")
+    loop = _absent("main loop")
+    llvm = _absent("LLVM code")
+    assembly = _absent("assembly of the processor's")
 
 
 def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:
