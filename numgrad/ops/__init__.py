@@ -15,6 +15,7 @@ from .network import (
     average_pooling,
     convolution,
     dropout,
+    folding,
     interpolation,
     loss_reduction,
     losses,

@@ -1931,6 +1931,18 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _in
     """The convolution of images of 3 dimensions with filters."""
 
 
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., output_padding: _int | Sequence[_int] = ..., groups: _int = ..., dilation: _int | Sequence[_int] = ..., **keywords: Any) -> Tensor:
+    """The transposed convolution of images of 1 dimensions with filters."""
+
+
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., output_padding: _int | Sequence[_int] = ..., groups: _int = ..., dilation: _int | Sequence[_int] = ..., **keywords: Any) -> Tensor:
+    """The transposed convolution of images of 2 dimensions with filters."""
+
+
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] = ..., output_padding: _int | Sequence[_int] = ..., groups: _int = ..., dilation: _int | Sequence[_int] = ..., **keywords: Any) -> Tensor:
+    """The transposed convolution of images of 3 dimensions with filters."""
+
+
 def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """The magnitude of ``input`` with the sign of ``other``, a tensor or a number."""
 

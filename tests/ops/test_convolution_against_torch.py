@@ -26,15 +26,46 @@ def test_values_and_gradients(images, filters, bias, options, layout):
     assert_same(lambda m, *given: getattr(m, name)(*given, **options), *randoms(*shapes, layout=layout), graph=False)
 
 
+#: The same of transposed convolutions.
+TRANSPOSED = [
+    ((2, 4, 7), (4, 3, 3), (6,), {"stride": 2, "padding": 1, "output_padding": 1, "groups": 2}),
+    ((4, 7), (4, 3, 2), None, {"dilation": 2, "output_padding": 1}),
+    ((2, 3, 4, 5), (3, 4, 3, 2), (4,), {}),
+    ((2, 4, 4, 4), (4, 2, 3, 3), (4,), {
+        "stride": (3, 2), "padding": (1, 2), "output_padding": (2, 3), "groups": 2, "dilation": (4, 4)
+    }),
+    ((0, 3, 6, 6), (3, 4, 3, 3), (4,), {"padding": 1}),
+    ((2, 2, 3, 4, 3), (2, 3, 2, 3, 2), (3,), {"stride": 2, "padding": (0, 1, 1), "output_padding": (1, 0, 1)}),
+]
+
+
+@pytest.mark.parametrize(("images", "filters", "bias", "options"), TRANSPOSED)
+@pytest.mark.parametrize("layout", ["contiguous", "stepped"])
+def test_transposed(images, filters, bias, options, layout):
+    name, shapes = f"conv_transpose{len(filters) - 2}d", [each for each in (images, filters, bias) if each is not None]
+    assert_same(lambda m, *given: getattr(m, name)(*given, **options), *randoms(*shapes, layout=layout), graph=False)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
-def test_dtypes(dtype):
-    arrays = randoms((2, 2, 5, 5), (4, 1, 3, 3), (4,), dtype=dtype)
-    assert_same(lambda m, x, w, b: m.conv2d(x, w, b, padding=1, groups=2), *arrays, graph=False)
+@pytest.mark.parametrize("name", ["conv2d", "conv_transpose2d"])
+def test_dtypes(name, dtype):
+    arrays = randoms((2, 4, 5, 5), (4, 2, 3, 3), (4,), dtype=dtype)
+    assert_same(lambda m, x, w, b: getattr(m, name)(x, w, b, padding=1, groups=2), *arrays, graph=False)
+
+
+def test_channels_last():
+    arrays = randoms((2, 5, 5, 4), (4, 2, 3, 3))
+    for name in ("conv2d", "conv_transpose2d"):
+        assert_same(
+            lambda m, x, w, name=name: getattr(m, name)(x.permute(0, 3, 1, 2), w, groups=2).contiguous(), *arrays,
+            graph=False,
+        )
 
 
 def test_the_node():
     arrays = randoms((2, 2, 5, 5), (4, 1, 3, 3), (4,))
     assert_same(lambda m, x, w, b: m.nn.functional.conv2d(x, w, b, groups=2), *arrays)
+    assert_same(lambda m, w, x: m.nn.functional.conv_transpose2d(x, w[:2]), *arrays[:2])
 
 
 WRONG = [
@@ -43,6 +74,26 @@ WRONG = [
     ({"dilation": 0}, (6, 4, 3, 3)), ({"dilation": 5}, (6, 4, 3, 3)), ({"stride": (1, 2, 3)}, (6, 4, 3, 3)),
     ({"padding": "same", "stride": 2}, (6, 4, 3, 3)), ({"padding": "much"}, (6, 4, 3, 3)),
 ]
+
+
+WRONG_TRANSPOSED = [
+    ({}, (6, 2, 3, 3)), ({"groups": 3}, (4, 2, 3, 3)), ({"groups": 0}, (4, 2, 3, 3)), ({"groups": 8}, (4, 2, 3, 3)),
+    ({"stride": 0}, (4, 2, 3, 3)), ({"padding": -1}, (4, 2, 3, 3)), ({"output_padding": -1}, (4, 2, 3, 3)),
+    ({"output_padding": (0, 1)}, (4, 2, 3, 3)), ({"output_padding": 2, "stride": 2}, (4, 2, 3, 3)),
+    ({"output_padding": (1, 2, 3)}, (4, 2, 3, 3)), ({"stride": (1, 2, 3)}, (4, 2, 3, 3)), ({}, (4, 2, 3)),
+]
+
+
+@pytest.mark.parametrize(("options", "filters"), WRONG_TRANSPOSED)
+def test_what_is_refused_of_transposed_ones(options, filters):
+    x, w = randoms((2, 4, 5, 6), filters)
+    assert_same(lambda m, x, w: m.conv_transpose2d(x, w, **options), x, w)
+
+
+@pytest.mark.parametrize("bias", [(3,), (2, 2)])
+def test_a_bias_of_another_shape_is_refused(bias):
+    arrays = randoms((2, 4, 5, 6), (4, 2, 3, 3), bias)
+    assert_same(lambda m, x, w, b: m.conv_transpose2d(x, w, b), *arrays)
 
 
 @pytest.mark.parametrize(("options", "filters"), WRONG)

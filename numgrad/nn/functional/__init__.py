@@ -8,12 +8,14 @@ from ...core.missing import found_later as _found_later
 from ...ops.indexing.gathering import one_hot
 from ...ops.matrices.matmul import linear
 from ...ops.network import average_pooling as _average_pooling
+from ...ops.network import convolution as _convolution
 from ...ops.network import interpolation as _interpolation
 from ...ops.network import pooling as _pooling
 from ...ops.network import unpooling as _unpooling
 from ...ops.network.attention import scaled_dot_product_attention
 from ...ops.network.average_pooling import *
-from ...ops.network.convolution import conv1d, conv2d, conv3d
+from ...ops.network.convolution import *
+from ...ops.network.folding import fold, unfold
 from ...ops.network.interpolation import *
 from ...ops.network.normalization import batch_norm
 from ...ops.network.pooling import *
@@ -33,11 +35,12 @@ from .regression import *
 from .vectors import *
 
 __all__ = [
-    "batch_norm", "conv1d", "conv2d", "conv3d", "cosine_similarity", "linear", "one_hot", "pad",
-    "pairwise_distance", "scaled_dot_product_attention", "sigmoid", "tanh",
+    "batch_norm", "cosine_similarity", "fold", "linear", "one_hot", "pad", "pairwise_distance",
+    "scaled_dot_product_attention", "sigmoid", "tanh", "unfold",
 ]
 __all__ += _activation.__all__
 __all__ += _average_pooling.__all__
+__all__ += _convolution.__all__
 __all__ += _interpolation.__all__
 __all__ += _pooling.__all__
 __all__ += _smooth_activation.__all__

@@ -1,7 +1,8 @@
 """Convolutions: products of filters with the windows of images, as matrices.
 
 An image has ``channels`` and one to three further dimensions.  All three operations, the convolution and its gradients
-for the images and the filters, are linear in each of their two tensors, and the rules of each are the other two.
+for the images and the filters, are linear in each of their two tensors, and the rules of each are the other two.  A
+transposed convolution is the second of them, of what it is given for the gradients.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from ..reductions.axes import Prepared
 from ..reductions.sums import sum_dims
 from ..shapes.dimensions import squeeze_dim, unsqueeze_op
 from ..shapes.padding import pad
-from ..shapes.parts import of_part
+from ..shapes.parts import of_part, slice_op
 from ..shapes.views import for_each_dimension
 from ..table.lookup import lookup
 from ..table.operands import not_implemented
-from ..table.planned import planned
+from ..table.planned import Planned, planned
 from .im2col import correlator, spread, window_products
+
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 
 
 @planned(
@@ -63,7 +66,16 @@ def _(grad, input, weight, needed, stride, padding, dilation, groups):
 def convolution_input(
     grad_output: Layout, weight: Layout, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Prepared:
-    """The gradient for the images: gradients ``stride`` apart, convolved with the filters turned round."""
+    """The gradient for the images."""
+    out, launch = _spread_products(grad_output, weight, None, size, stride, padding, dilation, groups)
+    return out, lambda grad, weight: launch(grad, weight, None)
+
+
+def _spread_products(
+    grad_output: Layout, weight: Layout, bias: Layout | None, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
+    groups: int,
+) -> Prepared:
+    """What lies ``stride`` apart, and zeros between, convolved with the filters turned round."""
     steps, (filters, channels, *kernel) = weight.strides, weight.shape
     filters //= groups
     reach = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
@@ -72,14 +84,14 @@ def convolution_input(
     out = layout_of(grad_output.type, (grad_output.shape[0], groups * channels, *size))
     image, embed = spread(grad_output, sizes, low, stride)
     ones = (1,) * len(kernel)
-    correlate = correlator(image, out, tuple(kernel), ones, dilation, groups, None)
+    correlate = correlator(image, out, tuple(kernel), ones, dilation, groups, bias)
     backwards = layout_of(
         weight.type, (groups, channels, filters, *kernel),
         (filters * steps[0], steps[1], steps[0], *[-step for step in steps[2:]]),
     )
     last = sum([(k - 1) * step for k, step in zip(kernel, steps[2:], strict=True)])
     turned = of_part(backwards, last, copier(backwards, layout_of(weight.type, backwards.shape)))
-    return out, lambda grad, weight: correlate(embed(grad), turned(weight), None)
+    return out, lambda grad, weight, bias: correlate(embed(grad), turned(weight), bias)
 
 
 @planned("ConvolutionBackwardBackward0", aten="convolution_backward", inputs=["grad_output", "input"], linear=True)
@@ -94,8 +106,8 @@ def convolution_weight(
 
 
 @convolution_input.gradient("grad_output")
-def _(grad, weight, stride, padding, dilation, groups):
-    return convolution_op(grad, conj(weight), None, stride, padding, dilation, groups)
+def _(grad, weight, grad_output_shape, stride, padding, dilation, groups):
+    return convolved(grad, conj(weight), grad_output_shape, stride, padding, dilation, groups)
 
 
 @convolution_input.gradient("weight")
@@ -104,13 +116,52 @@ def _(grad, grad_output, weight_shape, stride, padding, dilation, groups):
 
 
 @convolution_weight.gradient("grad_output")
-def _(grad, input, stride, padding, dilation, groups):
-    return convolution_op(conj(input), grad, None, stride, padding, dilation, groups)
+def _(grad, input, grad_output_shape, stride, padding, dilation, groups):
+    return convolved(conj(input), grad, grad_output_shape, stride, padding, dilation, groups)
 
 
 @convolution_weight.gradient("input")
 def _(grad, grad_output, input_shape, stride, padding, dilation, groups):
     return convolution_input(conj(grad_output), grad, input_shape[2:], stride, padding, dilation, groups)
+
+
+@planned(
+    "ConvolutionBackward0", aten="convolution", inputs=["input", "weight", "bias"], joint=True, batch=1,
+    shared=["weight", "bias"],
+)
+def conv_transpose_op(
+    input: Layout, weight: Layout, bias: Layout | None, stride: Ints, padding: Ints, output_padding: Ints,
+    dilation: Ints, groups: int,
+) -> Prepared:
+    """``convolution_input(input, weight) + bias``: filters are (c, o / groups, ...)."""
+    each_dim = zip(input.shape[2:], weight.shape[2:], stride, padding, output_padding, dilation, strict=True)
+    size = tuple([(n - 1) * s - 2 * p + d * (k - 1) + extra + 1 for n, k, s, p, extra, d in each_dim])
+    if min(size) < 1:
+        raise RuntimeError(
+            f"Given input size per channel: ({_by(input.shape[2:])}). Calculated output size per channel: "
+            f"({_by(size)}). Output size is too small"
+        )
+    return _spread_products(input, weight, bias, size, stride, padding, dilation, groups)
+
+
+@conv_transpose_op.gradient("input", "weight", "bias")
+def _(grad, input, weight, needed, stride, padding, output_padding, dilation, groups):
+    """``(convolution(grad, conj(weight)), convolution_weight(conj(input), grad), sum(grad))``, what is needed."""
+    shape, how = input._layout.shape, (stride, padding, dilation, groups)
+    return [
+        convolved(grad, conj(weight), shape, *how) if needed[0] else None,
+        convolution_weight(conj(input), grad, weight._layout.shape[2:], *how) if needed[1] else None,
+        sum_dims(grad, (0, *range(2, len(shape))), False) if needed[2] else None,
+    ]
+
+
+def convolved(images: Tensor, weight: Tensor, shape: Ints, *how: Any) -> Tensor:
+    """The convolution, of as many windows as ``shape`` says: behind those of a transposed one there may be more."""
+    out = convolution_op(images, weight, None, *how)
+    for dim in range(2, len(shape)):
+        if out._layout.shape[dim] > shape[dim]:
+            out = slice_op(out, dim, 0, shape[dim], 1)
+    return out
 
 
 def _padded(input: Layout, padding: Ints) -> tuple[Layout, Callable[[Tensor], Tensor]]:
@@ -126,7 +177,7 @@ def _each(name: str, value: Any, rank: int) -> Ints:
     given = for_each_dimension(value, rank, name)
     if len(given) != rank:
         raise _unmatched(name, given, rank)
-    least = 0 if name == "padding" else 1
+    least = 0 if "padding" in name else 1
     if min(given) < least:
         raise RuntimeError(f"{'non-positive' if least else 'negative'} {name} is not supported")
     return given
@@ -139,11 +190,34 @@ def _unmatched(name: str, given: Ints, rank: int) -> RuntimeError:
     )
 
 
-def _check(input: Layout, weight: Layout, bias: Layout | None, sizes: Ints, reach: Ints, groups: int) -> None:
+def _images(name: str, input: Layout, weight: Layout, stride: Ints) -> Layout:
+    """The layout of a batch of images, or of one as a batch.
+
+    Raises:
+        RuntimeError: images or filters have not as many dimensions as the function is for.
+    """
+    rank = len(stride)
+    if len(input.shape) not in (rank + 1, rank + 2):
+        raise RuntimeError(
+            f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input.shape)}"
+        )
+    if len(weight.shape) < 3:
+        raise RuntimeError(f"weight should have at least three dimensions, but got shape {list(weight.shape)}")
+    if len(weight.shape) != rank + 2:
+        raise _unmatched("stride", stride, len(weight.shape) - 2)  # what PyTorch says of such filters
+    return layout_of(input.type, (1,) * (rank + 2 - len(input.shape)) + input.shape)
+
+
+def _check(
+    input: Layout, weight: Layout, bias: Layout | None, groups: int, transposed: bool, sizes: Ints = (),
+    reach: Ints = (),
+) -> None:
     """Raise unless images, with padding of these sizes, and filters that reach so far go together.
 
     Raises:
         RuntimeError: the shapes or dtypes do not fit.
+        NotImplementedError: the images are of bools.
     """
     filters, channels = weight.shape[:2]
     told = f"weight of size {list(weight.shape)}"
@@ -158,25 +232,26 @@ def _check(input: Layout, weight: Layout, bias: Layout | None, sizes: Ints, reac
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
             f"size [{list(weight.shape)}] instead"
         )
-    if input.shape[1] != groups * channels:
+    given = "transposed=1" if transposed else f"groups={groups}"
+    taken, made = (filters, groups * channels) if transposed else (groups * channels, filters)
+    if input.shape[1] != taken:
         raise RuntimeError(
-            f"Given groups={groups}, {told}, expected input{list(input.shape)} to have {groups * channels} channels, "
-            f"but got {input.shape[1]} channels instead"
+            f"Given {given}, {told}, expected input{list(input.shape)} to have {taken} channels, but got "
+            f"{input.shape[1]} channels instead"
         )
-    if bias is not None and bias.shape != (filters,):
+    if bias is not None and bias.shape != (made,):
         raise RuntimeError(
-            f"Given {told}, expected bias to be 1-dimensional with {filters} elements, but got bias of size "
-            f"{list(bias.shape)} instead"
+            f"Given {'transposed=1, ' * transposed}{told}, expected bias to be 1-dimensional with {made} elements, but "
+            f"got bias of size {list(bias.shape)} instead"
         )
     if any(extent > size for extent, size in zip(reach, sizes, strict=True)):
-        padded, extents = [f"({' x '.join(map(str, each))})" for each in (sizes, reach)]
+        padded, extents = [f"({_by(each)})" for each in (sizes, reach)]
         raise RuntimeError(
             f"Calculated padded input size per channel: {padded}. Kernel size: {extents}. Kernel size can't be greater "
             "than actual input size"
         )
     if 0 in weight.shape[2:]:
-        kernel = " x ".join(map(str, weight.shape[2:]))
-        raise RuntimeError(f"kernel size should be greater than zero, but got {kernel}")
+        raise RuntimeError(f"kernel size should be greater than zero, but got {_by(weight.shape[2:])}")
     if 0 in input.shape[2:] and 0 not in input.shape[:2]:
         shape = list(input.shape)
         raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {shape}")
@@ -186,7 +261,23 @@ def _check(input: Layout, weight: Layout, bias: Layout | None, sizes: Ints, reac
             dtypes = input.type.dtype, other.type.dtype
             raise RuntimeError(f"Input type ({dtypes[0]}) and {name} type ({dtypes[1]}) should be the same")
     if input.type.dtype is bool_:
-        raise not_implemented("slow_conv2d_cpu", input)
+        raise not_implemented("slow_conv_transpose2d_out_cpu" if transposed else "slow_conv2d_cpu", input)
+
+
+def _by(numbers: Ints) -> str:
+    return " x ".join(map(str, numbers))
+
+
+def _of_one(op: Planned, how: tuple[Any, ...], widths: Sequence[int] = ()) -> Any:
+    """The call of an operation on a batch with one image, or images padded by these widths, if they are not 0."""
+
+    def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        single = len(input._layout.shape) < len(weight._layout.shape)
+        images = unsqueeze_op(input, 0) if single else input
+        out = op(pad(images, widths) if any(widths) else images, weight, bias, *how)
+        return squeeze_dim(out, 0) if single else out
+
+    return call, ()
 
 
 def _convolution(rank: int) -> Any:
@@ -197,17 +288,8 @@ def _convolution(rank: int) -> Any:
         input: Layout, weight: Layout, bias: Layout | None = None, stride: int | Sequence[int] = 1,
         padding: int | Sequence[int] | str = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
     ) -> Any:
-        if len(input.shape) not in (rank + 1, rank + 2):
-            raise RuntimeError(
-                f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}, but got input of size: "
-                f"{list(input.shape)}"
-            )
-        image = layout_of(input.type, (1,) * (rank + 2 - len(input.shape)) + input.shape)
         steps, gaps = _each("stride", stride, rank), _each("dilation", dilation, rank)
-        if len(weight.shape) < 3:
-            raise RuntimeError(f"weight should have at least three dimensions, but got shape {list(weight.shape)}")
-        if len(weight.shape) != rank + 2:
-            raise _unmatched("stride", steps, len(weight.shape) - 2)  # what PyTorch says of such filters
+        images = _images(name, input, weight, steps)
         reach = tuple([gap * (size - 1) + 1 for gap, size in zip(gaps, weight.shape[2:], strict=True)])
         if isinstance(padding, str):
             if padding == "same" and max(steps) > 1:
@@ -217,21 +299,13 @@ def _convolution(rank: int) -> Any:
             totals = [extent - 1 if padding == "same" else 0 for extent in reach]
         else:
             totals = [2 * extra for extra in _each("padding", padding, rank)]
-        sizes = tuple([size + total for size, total in zip(image.shape[2:], totals, strict=True)])
-        _check(image, weight, bias, sizes, reach, groups)
-        uneven = [total % 2 for total in totals]
+        sizes = tuple([size + total for size, total in zip(images.shape[2:], totals, strict=True)])
+        _check(images, weight, bias, groups, False, sizes, reach)
+        uneven = [width for total in reversed(totals) for width in (0, total % 2)]  # one more behind than in front
         how = steps, tuple([total // 2 for total in totals]), gaps, groups
-        if image.shape == input.shape and not any(uneven):
+        if images.shape == input.shape and not any(uneven):
             return convolution_op, (input, weight, bias, *how)
-
-        def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-            images = input if image.shape == input._layout.shape else unsqueeze_op(input, 0)
-            if any(uneven):  # one more behind than in front
-                images = pad(images, [width for extra in reversed(uneven) for width in (0, extra)])
-            out = convolution_op(images, weight, bias, *how)
-            return out if images is input or len(input._layout.shape) > rank + 1 else squeeze_dim(out, 0)
-
-        return call, ()
+        return _of_one(convolution_op, how, uneven)
 
     resolve.__name__ = resolve.__qualname__ = name
     resolve.__doc__ = f"""The convolution of images of {rank} dimensions with filters.
@@ -256,4 +330,57 @@ def _convolution(rank: int) -> Any:
     return lookup(resolve, method=False)
 
 
+def _transposed_convolution(rank: int) -> Any:
+    """The public function for images of so many dimensions."""
+    name = f"conv_transpose{rank}d"
+
+    def resolve(
+        input: Layout, weight: Layout, bias: Layout | None = None, stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1,
+        dilation: int | Sequence[int] = 1,
+    ) -> Any:
+        steps, gaps = _each("stride", stride, rank), _each("dilation", dilation, rank)
+        images = _images(name, input, weight, steps)
+        widths, extras = _each("padding", padding, rank), _each("output_padding", output_padding, rank)
+        _check(images, weight, bias, groups, True)
+        if any(extra >= max(step, gap) for extra, step, gap in zip(extras, steps, gaps, strict=True)):
+            given = ("output_padding", extras), ("stride", steps), ("dilation", gaps)
+            told = " ".join([
+                f"{what}_{dim}: {number}" for what, numbers in given
+                for dim, number in zip(("depth", "height", "width")[-rank:], numbers, strict=True)
+            ])
+            raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {told}")
+        how = steps, widths, extras, gaps, groups
+        if images.shape == input.shape:
+            return conv_transpose_op, (input, weight, bias, *how)
+        return _of_one(conv_transpose_op, how)
+
+    resolve.__name__ = resolve.__qualname__ = name
+    resolve.__doc__ = f"""The transposed convolution of images of {rank} dimensions with filters.
+
+    That is the gradient of a convolution for its images, if ``input`` is that for its results: each element is
+    multiplied with a filter, and what overlaps is added up.
+
+    Args:
+        input: of shape (n, channels, ...) or (channels, ...).
+        weight: the filters, of shape (channels, filters / groups, ...).
+        bias: of shape (filters,), added to all that a filter gives.
+        stride: by how many elements the results of neighbours lie apart.
+        padding: how many elements are taken away before and behind each dimension.
+        output_padding: how many elements more there are behind each dimension, less than stride or dilation.
+        groups: of channels and filters; each filter sees the channels of its group.
+        dilation: by how many elements of the result those of a filter lie apart.
+
+    Returns:
+        A tensor of shape (n, filters, ...) or (filters, ...), the further sizes of which are
+        ``(size - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1``.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not fit.
+        NotImplementedError: the images are of bools.
+    """
+    return lookup(resolve, method=False)
+
+
 conv1d, conv2d, conv3d = [_convolution(rank) for rank in (1, 2, 3)]
+conv_transpose1d, conv_transpose2d, conv_transpose3d = [_transposed_convolution(rank) for rank in (1, 2, 3)]

@@ -23,18 +23,19 @@ def spread(
 ) -> tuple[Layout, Callable[[Tensor], Tensor]]:
     """What puts images into zeros of these ``sizes``: the first element at ``low``, the next one ``step`` later.
 
-    Elements that would lie outside are left out.  Returned are the layout of the result, and what makes it.
+    Images are the last dimensions, as many as there are sizes.  Elements that would lie outside are left out.
+    Returned are the layout of the result, and what makes it.
     """
-    step = step or (1,) * len(sizes)
-    if tuple(sizes) == input.shape[2:] and not any(low):
+    step, outer = step or (1,) * len(sizes), len(input.shape) - len(sizes)
+    if tuple(sizes) == input.shape[outer:] and not any(low):
         return input, lambda tensor: tensor
-    out = layout_of(input.type, (*input.shape[:2], *sizes))
-    first, begin, counts = zip(*map(_inside, input.shape[2:], sizes, low, step), strict=True)
-    shape = (*input.shape[:2], *counts)
+    out = layout_of(input.type, (*input.shape[:outer], *sizes))
+    first, begin, counts = zip(*map(_inside, input.shape[outer:], sizes, low, step), strict=True)
+    shape = (*input.shape[:outer], *counts)
     source = layout_of(input.type, shape, input.strides)
-    wide = [each * stride for each, stride in zip(step, out.strides[2:], strict=True)]
-    target = layout_of(input.type, shape, (*out.strides[:2], *wide))
-    skipped, start = _offset(first, input.strides[2:]), _offset(begin, out.strides[2:])
+    wide = [each * stride for each, stride in zip(step, out.strides[outer:], strict=True)]
+    target = layout_of(input.type, shape, (*out.strides[:outer], *wide))
+    skipped, start = _offset(first, input.strides[outer:]), _offset(begin, out.strides[outer:])
     fill = assembler(out, [(source, target, start)] if source.size else [], zeroed=True)
 
     def embed(tensor: Tensor) -> Tensor:

@@ -30,7 +30,7 @@ from ..table.planned import planned
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
 
 
-def _adder(target: Layout, values: Layout) -> Callable[[Any, int, Tensor], None]:
+def adder(target: Layout, values: Layout) -> Callable[[Any, int, Tensor], None]:
     """What adds values to the part of memory that a layout shows from ``start`` on: ``add(memory, start, values)``.
 
     What overlaps is added one after the other: a loop over as few dimensions, of as few indices, as will do.
@@ -100,7 +100,7 @@ def restrided(input: Layout, source: Geometry, target: Geometry, counted: Geomet
     row = layout_of(type, (max(_end(source), _end(target)) - lowest,))
     written, shared, seen = [layout_of(type, *geometry[:2]) for geometry in (source, counted, target)]
     single = layout_of(type, shared.shape, (0,) * len(shared.shape))
-    add_input, count, read = _adder(written, input), _adder(shared, single), row_reader(seen)
+    add_input, count, read = adder(written, input), adder(shared, single), row_reader(seen)
     clear, divide = filling(shared, int), div.op.launcher([row, row], row)
     overlap = overlaps_itself(shared.shape, shared.strides)
 
@@ -214,7 +214,7 @@ def unfold_backward(grad_output: Layout, shape: tuple[int, ...], dimension: int,
     """Zeros of ``shape`` with the gradients of the windows added where they lie."""
     out = layout_of(grad_output.type, shape)
     windows, _ = unfold_op.prepare(out, dimension, size, step)
-    add_windows = _adder(windows, grad_output)
+    add_windows = adder(windows, grad_output)
 
     def launch(grad_output: Tensor) -> Any:
         memory = out.type.backend.zeros(shape, out.type)

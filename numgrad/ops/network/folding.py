@@ -1,0 +1,213 @@
+"""The windows of images as columns of a matrix (im2col, or unfold), and what adds such columns up again (col2im, fold).
+
+Images are the last three dimensions: channels, rows and columns.  Each operation is the other's gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.layout import Ints, Layout, layout_of, numel
+from ...core.tensor import Tensor, tensor_of
+from ..memory.copying import copier
+from ..reductions.axes import Prepared
+from ..shapes.parts import of_part
+from ..shapes.views import sizes_of
+from ..shapes.windows import adder
+from ..table.lookup import lookup
+from ..table.operands import not_implemented
+from ..table.planned import planned
+from .im2col import spread
+
+
+@planned("Im2ColBackward0", linear=True, dims=())
+def im2col_op(input: Layout, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Prepared:
+    """The windows of (..., c, h, w) as the columns of (..., c * elements of a window, windows)."""
+    image, embed = spread(input, _padded(input.shape[-2:], padding), padding)
+    windows = _windows(image, kernel_size, dilation, stride)
+    columns = (*input.shape[:-3], input.shape[-3] * numel(kernel_size), numel(windows.shape[-2:]))
+    copy = copier(windows, layout_of(input.type, windows.shape))
+
+    def launch(input: Tensor) -> Any:
+        images = embed(input)
+        return copy(tensor_of(windows, images._storage, images._offset))
+
+    return layout_of(input.type, columns), launch
+
+
+@im2col_op.gradient("input")
+def _(grad, input_shape, kernel_size, dilation, padding, stride):
+    return col2im_op(grad, input_shape[-2:], kernel_size, dilation, padding, stride)
+
+
+@planned("Col2ImBackward0", linear=True, dims=())
+def col2im_op(
+    input: Layout, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> Prepared:
+    """Zeros of (..., c, *output_size), to which the columns are added where their windows lie."""
+    outer = *input.shape[:-2], input.shape[-2] // numel(kernel_size)
+    image = layout_of(input.type, (*outer, *_padded(output_size, padding)))
+    windows = _windows(image, kernel_size, dilation, stride)
+    lines, steps = _counts(output_size, kernel_size, dilation, padding, stride), input.strides
+    row_step, step = steps[-2], steps[-1]
+    strides = (
+        *steps[:-2], row_step * numel(kernel_size), row_step * kernel_size[1], row_step, step * lines[1], step
+    )
+    add_columns = adder(windows, layout_of(input.type, windows.shape, strides))
+    out = layout_of(input.type, (*outer, *output_size))
+    inner = layout_of(input.type, out.shape, image.strides)
+    crop = of_part(inner, padding[0] * image.strides[-2] + padding[1], copier(inner, out)) if any(padding) else None
+
+    def launch(columns: Tensor) -> Any:
+        memory = image.type.backend.zeros(image.shape, image.type)
+        add_columns(memory, 0, columns)
+        return memory if crop is None else crop(tensor_of(image, memory))
+
+    return out, launch
+
+
+@col2im_op.gradient("input")
+def _(grad, kernel_size, dilation, padding, stride):
+    return im2col_op(grad, kernel_size, dilation, padding, stride)
+
+
+def _padded(size: Ints, padding: Ints) -> Ints:
+    return tuple([extent + 2 * extra for extent, extra in zip(size, padding, strict=True)])
+
+
+def _counts(size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Ints:
+    """How many windows there are along rows and columns; less than 1 if one does not fit."""
+    each_dim = zip(size, kernel_size, dilation, padding, stride, strict=True)
+    return tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in each_dim])
+
+
+def _windows(image: Layout, kernel_size: Ints, dilation: Ints, stride: Ints) -> Layout:
+    """Where the windows of images lie: (..., c, *kernel_size, *positions)."""
+    positions = _counts(image.shape[-2:], kernel_size, dilation, (0, 0), stride)
+    wide, between = [
+        [each * step for each, step in zip(given, image.strides[-2:], strict=True)] for given in (stride, dilation)
+    ]
+    shape = *image.shape[:-2], *kernel_size, *positions
+    return layout_of(image.type, shape, (*image.strides[:-2], *between, *wide))
+
+
+# -- the public functions -----------------------------------------------------------------------------------------
+
+
+def _pair(name: str, value: Any) -> Ints:
+    """Two numbers, given as such or as one for both."""
+    given = sizes_of((), value if isinstance(value, tuple | list) else (value, value), f"argument '{name}'")
+    if len(given) != 2:
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given)}")
+    return given
+
+
+def _checked(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Ints, Ints, Ints, Ints]:
+    """These as pairs.
+
+    Raises:
+        RuntimeError: there are more than two numbers, or one is too small.
+    """
+    pairs = [
+        _pair(name, value) for name, value in
+        (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))
+    ]
+    kernel, gaps, widths, steps = pairs
+    for name, short, given in (("kernel size", "kernel", kernel), ("dilation", "dilation", gaps)):
+        _check_least(name, short, given, 1)
+    _check_least("padding", "pad", widths, 0)
+    _check_least("stride", "stride", steps, 1)
+    return kernel, gaps, widths, steps
+
+
+def _check_least(name: str, short: str, given: Ints, least: int) -> None:
+    if min(given) < least:
+        must = "greater than zero" if least else "non-negative"
+        raise RuntimeError(f"{name} should be {must}, but got {short}_height: {given[0]} {short}_width: {given[1]}")
+
+
+@lookup(export=False, method=False)
+def unfold(
+    input: Layout, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1,
+) -> Any:
+    """The windows of images as columns: a convolution is a product of its filters with these.
+
+    Args:
+        input: of shape (n, channels, rows, columns), or without n.
+        kernel_size: the size of a window, as all numbers here one for rows and columns or one for each.
+        dilation: by how many elements of an image those of a window lie apart.
+        padding: how many zeros there are before and behind rows and columns.
+        stride: by how many elements windows lie apart.
+
+    Returns:
+        A tensor of shape (n, channels * elements of a window, windows), or without n.
+
+    Raises:
+        RuntimeError: the shape or the numbers do not fit.
+        NotImplementedError: the images are of integers.
+    """
+    kernel, gaps, widths, steps = _checked(kernel_size, dilation, padding, stride)
+    shape, rank = input.shape, len(input.shape)
+    if rank not in (3, 4) or 0 in shape[rank - 3 :]:
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {list(shape)}"
+        )
+    counts = _counts(shape[-2:], kernel, gaps, widths, steps)
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size {shape[-2:]}, kernel_size={kernel}, dilation={gaps}, padding={widths}, "
+            f"calculated shape of the array of sliding blocks as {counts}, but its components must be at least one."
+        )
+    if input.type.dtype.category == 1:
+        raise not_implemented("im2col_out_cpu", input)
+    return im2col_op, (kernel, gaps, widths, steps)
+
+
+@lookup(export=False, method=False)
+def fold(
+    input: Layout, output_size: int | Sequence[int], kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1,
+) -> Any:
+    """Images that are the sums of windows, given as ``unfold`` returns them: what overlaps is added up.
+
+    Args:
+        input: of shape (n, channels * elements of a window, windows), or without n.
+        output_size: the rows and columns of an image, as all numbers here one for both or one for each.
+        kernel_size: the size of a window.
+        dilation: by how many elements of an image those of a window lie apart.
+        padding: by how many elements windows reach beyond either end of rows and columns.
+        stride: by how many elements windows lie apart.
+
+    Returns:
+        A tensor of shape (n, channels, *output_size), or without n.
+
+    Raises:
+        RuntimeError: the shape or the numbers do not fit.
+        NotImplementedError: the columns are of integers.
+    """
+    size = _pair("output_size", output_size)
+    kernel, gaps, widths, steps = _checked(kernel_size, dilation, padding, stride)
+    shape, rank = input.shape, len(input.shape)
+    if rank not in (2, 3) or 0 in shape[rank - 2 :]:
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            f"input, but got: {list(shape)}"
+        )
+    if shape[-2] % numel(kernel):
+        raise RuntimeError(
+            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={shape[-2]} and kernel_size={kernel}."
+        )
+    rows, columns = _counts(size, kernel, gaps, widths, steps)
+    if min(rows, columns) < 1 or rows * columns != shape[-1]:
+        raise RuntimeError(
+            f"Given output_size={size}, kernel_size={kernel}, dilation={gaps}, padding={widths}, stride={steps}, "
+            f"expected size of input's dimension 2 to match the calculated number of sliding blocks {rows} * {columns} "
+            f"= {rows * columns}, but got input.size(2)={shape[-1]}."
+        )
+    if input.type.dtype.category == 1:
+        raise not_implemented("col2im_out_cpu", input)
+    return col2im_op, (size, kernel, gaps, widths, steps)
