@@ -1,13 +1,16 @@
-"""Parameter and Buffer: the tensors that a module registers when they are assigned to it."""
+"""Parameter and Buffer: the tensors that a module registers when they are assigned to it; those without a shape yet."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, show_elements_of, tensor_of
 from ..ops.creation.factories import empty
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = [
+    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",
+]
 
 
 def _alias_of(class_name: str, data: Any) -> Tensor:
@@ -79,3 +82,131 @@ class Buffer(Tensor, metaclass=_MarkedTensor):
             buffer.requires_grad = True
         buffer.__dict__.update(persistent=persistent, _is_buffer=True)
         return buffer
+
+
+_layout_of_tensors: Any = vars(Tensor)["_layout"]
+
+
+class UninitializedTensorMixin:
+    """A tensor that has a dtype and a device, and no shape until ``materialize`` gives it one.
+
+    It cannot be used before: ``_layout``, which all operations ask for, raises.
+    """
+
+    if TYPE_CHECKING:  # so that it is a tensor's
+        _layout: Any
+
+    def _unusable(self) -> Any:
+        raise ValueError(
+            "Attempted to use an uninitialized parameter. This error happens when you are using a `LazyModule` or "
+            "explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using LazyModules Call "
+            "`forward` with a dummy batch to initialize the parameters before calling torch functions"
+        )
+
+    if not TYPE_CHECKING:
+        _layout = property(_unusable)
+
+    @property
+    def shape(self) -> Any:
+        """There is none.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
+            "to initialize the parameters before accessing their attributes."
+        )
+
+    @property
+    def data(self: Any) -> Tensor:
+        """An empty tensor of the dtype and on the device that this is to have."""
+        return tensor_of(_layout_of_tensors.__get__(self), self._storage)
+
+    @data.setter
+    def data(self: Any, value: Tensor) -> None:
+        _layout_of_tensors.__set__(self, value._layout)
+        self._storage = value._storage
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype that the tensor is to have."""
+        return self.data.dtype
+
+    @property
+    def device(self) -> Any:
+        """Where the tensor is to lie."""
+        return self.data.device
+
+    def is_floating_point(self) -> bool:
+        """Whether it is to have floating-point elements."""
+        return self.data.is_floating_point()
+
+    def is_complex(self) -> bool:
+        """Whether it is to have complex elements."""
+        return self.data.is_complex()
+
+    def to(self, *args: Any, **kwargs: Any) -> Tensor:
+        """An empty tensor as ``Tensor.to`` makes it of one, for ``Module.to``."""
+        return self.data.to(*args, **kwargs)
+
+    def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The same on a GPU."""
+        return self.data.cuda(*args, **kwargs)
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Make an ordinary, uninitialised parameter or buffer of this object, of this shape."""
+        made = empty(tuple(shape), device=device or self.device, dtype=dtype or self.dtype)
+        self.__class__ = self._becomes()
+        show_elements_of(self, made)
+
+    def _becomes(self) -> Any:
+        return Parameter if isinstance(self, Parameter) else Tensor
+
+    def _arguments(self: Any) -> dict[str, Any]:
+        return {"requires_grad": self.requires_grad, "device": self.device, "dtype": self.dtype}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(**self._arguments())
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return partial(type(self), **self._arguments()), ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is not known yet, as lazy modules have them until their first call."""
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return _uninitialized(cls, requires_grad, device, dtype)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape is not known yet, as lazy modules have them until their first call."""
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
+        buffer = _uninitialized(cls, requires_grad, device, dtype)
+        buffer.__dict__.update(persistent=persistent, _is_buffer=True)
+        return buffer
+
+    def _arguments(self) -> dict[str, Any]:
+        return {**super()._arguments(), "persistent": self.__dict__["persistent"]}
+
+
+def _uninitialized(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
+    tensor: Any = empty(0, device=device, dtype=dtype)
+    tensor.requires_grad = requires_grad
+    tensor.__class__ = cls
+    return tensor
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether it is a parameter or buffer whose shape is not known yet."""
+    return isinstance(param, UninitializedTensorMixin)

@@ -33,6 +33,13 @@ CONSTRUCTORS = [
     "PairwiseDistance(1.0, 0.0, True)", "MSELoss(False)", "MSELoss(reduce=False)",
     "ParameterList([m.ones(2), 3])", "ParameterDict({'b': m.ones(2), 'a': m.ones(())})", "ParameterList()",
     "Sequential()", "ModuleList([nn.ReLU(), nn.ReLU(), nn.Tanh()])", "ModuleDict([('b', nn.ReLU())])",
+    "Conv1d(2, 3, 3, padding='same')", "Conv2d(3, 6, (3, 2), 2, 1, 2, 3, False, 'reflect')",
+    "Conv3d(2, 2, 1, padding=(1, 2, 3))", "ConvTranspose1d(2, 3, 3)",
+    "ConvTranspose2d(4, 6, 3, 2, 1, 1, 2, False, 2)", "ConvTranspose3d(2, 2, 2, dtype=m.float64)",
+    "Conv2d(3, 4, 3, groups=2)", "Conv2d(4, 4, 3, groups=0)", "Conv2d(4, 3, 3, groups=2)",
+    "Conv2d(4, 3, 3, padding='x')", "Conv2d(4, 3, 3, padding='same', stride=2)", "Conv2d(4, 3, 3, padding_mode='x')",
+    "Conv2d(4, 3, 3, padding='valid')", "ConvTranspose2d(4, 6, 3, padding_mode='reflect')", "Fold((4, 5), 3)",
+    "Unfold(3, 1, 2, (3, 2))",
     "Dropout(-1)", "Hardtanh(1, 0)", "Embedding(3, 4, 3)", "Embedding(3, 4, _weight=m.ones(2, 2))", "Unflatten(1, 3)",
     "Linear(2)", "Sequential(3)", "ModuleDict(3)", "ModuleDict([3])", "ParameterList(3)", "ParameterDict([(1, 2, 3)])",
 ]
@@ -64,6 +71,82 @@ def test_every_module_has_pytorchs_parameters():
         if name == "Hardtanh":
             wanted = wanted[:3]  # without the deprecated names of the bounds
         assert found == wanted, name
+
+
+LAZY = [
+    "LazyLinear(4)", "LazyConv1d(3, 3)", "LazyConv2d(3, 3, 2, bias=False)",
+    "LazyConv3d(3, 2, padding_mode='circular', padding=1)", "LazyConvTranspose1d(3, 3, groups=3)",
+    "LazyConvTranspose2d(4, 3, 2, 1, 1, 2)", "LazyConvTranspose3d(3, 2)",
+]
+
+
+@pytest.mark.parametrize("text", LAZY)
+def test_lazy_modules_become_ordinary_ones(text):
+    import torch
+
+    shape = {"1": (2, 6, 7), "2": (2, 6, 5, 7), "3": (2, 6, 4, 4, 5)}.get(text.partition("d(")[0][-1], (5, 3))
+
+    def seen(m):
+        m.manual_seed(0)
+        module = eval(f"nn.{text}", {"nn": m.nn})
+        states = [repr(module), repr(module.state_dict())]
+        out = module(m.ones(shape))
+        values = {name: value.numpy() for name, value in module.state_dict().items()}
+        return [*states, repr(module), out.shape, type(module).__name__], values, out.detach().numpy()
+
+    (wanted, parameters, result), (found, own, out) = seen(torch), seen(numgrad)
+    assert found == wanted
+    assert own.keys() == parameters.keys()
+    for name, value in parameters.items():
+        np.testing.assert_array_equal(own[name], value)
+    np.testing.assert_allclose(out, result, 1e-5, 1e-6)
+
+
+PADDED = [
+    ("Conv2d(2, 4, 3, padding=(1, 2), padding_mode='reflect')", (2, 2, 5, 6)),
+    ("Conv1d(2, 4, 4, padding='same', padding_mode='replicate')", (2, 2, 7)),
+    ("Conv3d(2, 2, 3, 2, 1, padding_mode='circular', groups=2)", (2, 4, 4, 3)),
+    ("Conv2d(2, 4, 2, padding='valid', padding_mode='reflect')", (2, 2, 5, 6)),
+]
+
+
+@pytest.mark.parametrize(("text", "shape"), PADDED)
+def test_padding_modes_of_convolutions(text, shape):
+    x = np.random.default_rng(0).standard_normal(shape)
+
+    def program(m, x):
+        m.manual_seed(0)
+        return eval(f"nn.{text}", {"nn": m.nn}).double()(x)
+
+    assert_same(program, x, graph=False)
+
+
+@pytest.mark.parametrize("size", [(12, 11), (2, 4, 12, 12), (13, 12), (13,), (10, 11)])
+def test_sizes_of_transposed_convolutions(size):
+    def program(m, x):
+        m.manual_seed(0)
+        return m.nn.ConvTranspose2d(3, 4, 3, 2).double()(x, output_size=size)
+
+    assert_same(program, np.random.default_rng(0).standard_normal((2, 3, 5, 5)), graph=False)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("text", ["Conv2d(4, 6, 3", "ConvTranspose2d(4, 6, 3", "Linear(4, 6"])
+def test_a_normalization_made_part_of_a_layer(text, bias):
+    def program(m, x, mean, scale, shift):
+        m.manual_seed(0)
+        layer = eval(f"nn.{text}, bias={bias})", {"nn": m.nn}).double().eval()
+        norm = m.nn.Module().eval()
+        norm.running_mean, norm.running_var, norm.eps = mean.detach(), mean.detach() ** 2, 1e-3
+        norm.weight, norm.bias, norm.num_features = scale, shift, 6
+        utils = m.nn.utils
+        if "Linear" in text:
+            return utils.fuse_linear_bn_eval(layer, norm)(x[0, 0])
+        return utils.fuse_conv_bn_eval(layer, norm, "Transpose" in text)(x)
+
+    random = np.random.default_rng(0)
+    arrays = [random.standard_normal(shape) for shape in ((2, 4, 5, 4), (6,), (6,), (6,))]
+    assert_same(program, *arrays, graph=False)
 
 
 # --- numbers ----------------------------------------------------------------------------

@@ -268,8 +268,7 @@ def test_refused(action, message):
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        (lambda: nn.Conv2d, "PyTorch has 'Conv2d', but numgrad.nn has it not yet; the nearest that there is: "
-         "numgrad.nn.Linear"),
+        (lambda: nn.LSTM, "PyTorch has 'LSTM', but numgrad.nn has it not yet"),
         (lambda: nn.init.normal, "PyTorch has 'normal', but numgrad.nn.init has it not yet; the nearest that there is: "
          "numgrad.nn.init.normal_"),
         (lambda: nn.utils.weight_norm, "PyTorch has 'weight_norm', but numgrad.nn.utils has it not yet"),

@@ -10,7 +10,7 @@ from typing import Any
 from ...autograd.grad_mode import no_grad
 from ...autograd.hooks import RemovableHandle, add_hook
 from ...core.tensor import Tensor
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 from .traversal import Traversal
 
 __all__ = ["State"]
@@ -200,9 +200,11 @@ class State(Traversal):
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
                 f"checkpoint but received {type(given)}"
             )
-        if not present._layout.shape and given._layout.shape == (1,):
+        if is_lazy(present) and is_lazy(given):
+            return None
+        if not present.shape and given.shape == (1,):
             given = given[0]  # a number, as older programs kept it
-        if given._layout.shape != present._layout.shape:
+        if given.shape != present.shape:
             return (
                 f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
                 f"current model is {present.shape}."

@@ -1,0 +1,347 @@
+"""Convolutions, transposed ones, and those that learn the number of their channels from the first input."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...ops.creation.factories import empty
+from .. import functional, init
+from ..parameter import Parameter, UninitializedParameter
+from .lazy import LazyModuleMixin
+from .module import CallsFunction
+
+__all__ = [
+    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d",
+    "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
+]
+
+#: A number for all dimensions of an image, or one for each.
+Sizes = int | Sequence[int]
+
+
+class _ConvNd(CallsFunction):
+    """What all convolutions have: ``weight`` and ``bias``, which they draw, and the numbers that they were given.
+
+    Raises:
+        ValueError: the channels cannot be divided into groups, or the padding is none.
+    """
+
+    _rank: int
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes, padding: Sizes | str,
+        dilation: Sizes, transposed: bool, output_padding: Sizes, groups: int, bias: bool, padding_mode: str,
+        device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if channels % groups:
+                raise ValueError(f"{name} must be divisible by groups")
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.transposed = transposed
+        self.kernel_size, self.stride = self._sizes(kernel_size), self._sizes(stride)
+        self.padding = padding if isinstance(padding, str) else self._sizes(padding)
+        self.dilation, self.output_padding = self._sizes(dilation), self._sizes(output_padding)
+        self.padding_mode = padding_mode
+        self._check_padding()
+        self._reversed_padding_repeated_twice = self._widths()
+        self.weight = Parameter(empty(self._weight_shape(), device=device, dtype=dtype))
+        self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
+        self.reset_parameters()
+
+    def _sizes(self, given: Sizes) -> tuple[int, ...]:
+        return tuple(given) if isinstance(given, Sequence) else (given,) * self._rank
+
+    def _check_padding(self) -> None:
+        if isinstance(self.padding, str):
+            if self.padding not in ("same", "valid"):
+                raise ValueError(f"Invalid padding string {self.padding!r}, should be one of {{'same', 'valid'}}")
+            if self.padding == "same" and any(step != 1 for step in self.stride):
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        modes = "zeros", "reflect", "replicate", "circular"
+        if self.padding_mode not in modes:
+            raise ValueError(
+                f"padding_mode must be one of {{{str(modes)[1:-1]}}}, but got padding_mode='{self.padding_mode}'"
+            )
+
+    def _widths(self) -> tuple[int, ...]:
+        """What ``pad`` is given for the padding: two numbers for each dimension, the last dimension first."""
+        if self.padding == "valid":
+            return (0, 0) * self._rank
+        if isinstance(self.padding, tuple):
+            return tuple([extra for extra in reversed(self.padding) for _ in range(2)])
+        totals = [gap * (size - 1) for gap, size in zip(self.dilation, self.kernel_size, strict=True)]
+        return tuple([width for total in reversed(totals) for width in (total // 2, total - total // 2)])
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        channels = self.out_channels, self.in_channels
+        first, second = reversed(channels) if self.transposed else channels
+        return first, second // self.groups, *self.kernel_size
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias afresh, uniformly within ``1 / sqrt(fan_in)`` of 0."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        fan_in = math.prod(self.weight.shape[1:])
+        if self.bias is not None and fan_in:
+            bound = 1 / math.sqrt(fan_in)
+            init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        nothing, ones = (0,) * self._rank, (1,) * self._rank
+        shown: list[tuple[str, Any, Any]]
+        shown = [("padding", self.padding, nothing), ("dilation", self.dilation, ones)]
+        shown += [("output_padding", self.output_padding, nothing), ("groups", self.groups, 1)]
+        shown += [("bias", self.bias is not None, True), ("padding_mode", self.padding_mode, "zeros")]
+        more = [f", {name}={value}" for name, value, default in shown if value != default]
+        channels = f"{self.in_channels}, {self.out_channels}"
+        return f"{channels}, kernel_size={self.kernel_size}, stride={self.stride}{''.join(more)}"
+
+
+class _Conv(_ConvNd):
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes | str = 0,
+        dilation: Sizes = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups, bias, padding_mode,
+            device, dtype,
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        padding: Sizes | str = self.padding
+        if self.padding_mode != "zeros":
+            input = functional.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            padding = 0
+        return self._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv1d(_Conv, function=functional.conv1d):
+    """The convolution of inputs of shape (n, in_channels, length), or without n; see ``Conv2d``."""
+
+    _rank = 1
+
+
+class Conv2d(_Conv, function=functional.conv2d):
+    """The convolution of images of shape (n, in_channels, rows, columns), or without n, with learnt filters.
+
+    Args:
+        in_channels: channels of an image.
+        out_channels: filters, each of which gives a channel of the result.
+        kernel_size: the size of a filter, as ``stride``, ``padding`` and ``dilation`` one number or one for each
+            dimension.
+        stride: by how many elements windows lie apart.
+        padding: how many elements are added at either end of a dimension; "same" for as many as leave the size as it
+            is, "valid" for none.
+        dilation: by how many elements of an image those of a filter lie apart.
+        groups: of channels and filters; each filter sees the channels of its group.
+        bias: whether each filter has a number that is added to all that it gives.
+        padding_mode: what is added: "zeros", "reflect", "replicate" or "circular" (see ``nn.functional.pad``).
+        device: where weight and bias lie.
+        dtype: theirs.
+
+    ``weight`` has the shape (out_channels, in_channels / groups, *kernel_size).  It and ``bias`` are drawn uniformly
+    between ``-1 / sqrt(n)`` and ``1 / sqrt(n)``, where n is the number of elements of a filter.
+
+    Raises:
+        ValueError: the channels cannot be divided into groups, or the padding is none.
+    """
+
+    _rank = 2
+
+
+class Conv3d(_Conv, function=functional.conv3d):
+    """The convolution of images of shape (n, in_channels, layers, rows, columns), or without n; see ``Conv2d``."""
+
+    _rank = 3
+
+
+class _ConvTransposeNd(_ConvNd):
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes = 0,
+        output_padding: Sizes = 0, groups: int = 1, bias: bool = True, dilation: Sizes = 1,
+        padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding, groups, bias,
+            padding_mode, device, dtype,
+        )
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """The transposed convolution; ``output_size`` says which of the possible sizes the result is to have."""
+        extra = self.output_padding if output_size is None else self._for_size(input, tuple(output_size))
+        return self._function(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
+
+    def _for_size(self, input: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
+        """The ``output_padding`` that gives a result of this size.
+
+        Raises:
+            ValueError: there is none.
+        """
+        rank = self._rank
+        outer = input.dim() - rank
+        if len(size) == input.dim():
+            size = size[outer:]
+        if len(size) != rank:
+            raise ValueError(
+                f"ConvTranspose{rank}D: for {input.dim()}D input, output_size must have {rank} or {rank + outer} "
+                f"elements (got {len(size)})"
+            )
+        each_dim: Any = zip(
+            input.shape[outer:], self.stride, self.padding, self.dilation, self.kernel_size, strict=True
+        )
+        least: list[int] = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in each_dim]
+        most = [low + step - 1 for low, step in zip(least, self.stride, strict=True)]
+        if not all(low <= own <= high for low, own, high in zip(least, size, most, strict=True)):
+            raise ValueError(
+                f"requested an output size of {size}, but valid sizes range from {least} to {most} (for an input of "
+                f"{input.shape[outer:]})"
+            )
+        return tuple([own - low for own, low in zip(size, least, strict=True)])
+
+
+class ConvTranspose1d(_ConvTransposeNd, function=functional.conv_transpose1d):
+    """The transposed convolution of inputs of shape (n, in_channels, length); see ``ConvTranspose2d``."""
+
+    _rank = 1
+
+
+class ConvTranspose2d(_ConvTransposeNd, function=functional.conv_transpose2d):
+    """The transposed convolution of images of shape (n, in_channels, rows, columns), or without n.
+
+    It is the gradient of a convolution for its images: each element is multiplied with a filter, and what overlaps is
+    added up.
+
+    Args:
+        in_channels: channels of an image.
+        out_channels: channels of the result.
+        kernel_size: the size of a filter, as the numbers that follow one or one for each dimension.
+        stride: by how many elements the results of neighbours lie apart.
+        padding: how many elements are taken away at either end of a dimension.
+        output_padding: how many elements more there are behind each dimension, less than stride or dilation.
+        groups: of channels; each group gives channels of its own.
+        bias: whether a number is added to each channel of the result.
+        dilation: by how many elements of the result those of a filter lie apart.
+        padding_mode: "zeros".
+        device: where weight and bias lie.
+        dtype: theirs.
+
+    ``weight`` has the shape (in_channels, out_channels / groups, *kernel_size).
+
+    Raises:
+        ValueError: the channels cannot be divided into groups, or ``padding_mode`` is another.
+    """
+
+    _rank = 2
+
+
+class ConvTranspose3d(_ConvTransposeNd, function=functional.conv_transpose3d):
+    """The transposed convolution of images of shape (n, in_channels, layers, rows, columns); see ``ConvTranspose2d``.
+    """
+
+    _rank = 3
+
+
+class _LazyConvNd(LazyModuleMixin):
+    """What convolutions have that learn ``in_channels`` from the first input."""
+
+    def _leave_open(self: Any, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
+        self.out_channels = out_channels
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self: Any) -> None:
+        """Draw weight and bias afresh, once there are some."""
+        if not self.has_uninitialized_params() and self.in_channels:
+            super().reset_parameters()  # type: ignore[misc]
+
+    def initialize_parameters(self: Any, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Make weight and bias for images with so many channels.
+
+        Raises:
+            RuntimeError: the input has not the dimensions of images.
+        """
+        rank = self._rank
+        if input.dim() not in (rank + 1, rank + 2):
+            raise RuntimeError(
+                f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {type(self).__name__}, but got "
+                f"input of size: {input.shape}"
+            )
+        if self.in_channels:
+            return
+        channels = input.shape[-rank - 1]
+        if channels % self.groups:
+            raise ValueError("in_channels must be divisible by groups")
+        self.in_channels = channels
+        if self.has_uninitialized_params():
+            self.weight.materialize(self._weight_shape())
+            if self.bias is not None:
+                self.bias.materialize((self.out_channels,))
+            self.reset_parameters()
+
+
+class _LazyConv(_LazyConvNd):
+    def __init__(
+        self, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
+        groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
+        self._leave_open(out_channels, bias, device, dtype)
+
+
+class LazyConv1d(_LazyConv, Conv1d):
+    """A ``Conv1d`` that learns ``in_channels`` from its first input, and is one from then on."""
+
+    cls_to_become = Conv1d
+
+
+class LazyConv2d(_LazyConv, Conv2d):
+    """A ``Conv2d`` that learns ``in_channels`` from its first input, and is one from then on."""
+
+    cls_to_become = Conv2d
+
+
+class LazyConv3d(_LazyConv, Conv3d):
+    """A ``Conv3d`` that learns ``in_channels`` from its first input, and is one from then on."""
+
+    cls_to_become = Conv3d
+
+
+class _LazyConvTranspose(_LazyConvNd):
+    def __init__(
+        self, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding: Sizes = 0, output_padding: Sizes = 0,
+        groups: int = 1, bias: bool = True, dilation: Sizes = 1, padding_mode: str = "zeros", device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype
+        )
+        self._leave_open(out_channels, bias, device, dtype)
+
+
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
+    """A ``ConvTranspose1d`` that learns ``in_channels`` from its first input, and is one from then on."""
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
+    """A ``ConvTranspose2d`` that learns ``in_channels`` from its first input, and is one from then on."""
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
+    """A ``ConvTranspose3d`` that learns ``in_channels`` from its first input, and is one from then on."""
+
+    cls_to_become = ConvTranspose3d

@@ -1,0 +1,77 @@
+"""Modules that learn the shapes of their parameters from the first input."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from ...autograd.grad_mode import no_grad
+from ..parameter import is_lazy
+
+__all__ = ["LazyModuleMixin"]
+
+
+class LazyModuleMixin:
+    """What makes a module lazy: it stands before the module's class among the bases.
+
+    Its parameters and buffers are an ``UninitializedParameter`` or ``UninitializedBuffer`` until the first call, which
+    has ``initialize_parameters`` make them, or until a state is loaded that has them.  After the first call the module
+    is of the class ``cls_to_become``, unless that is None.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad import nn
+        >>> layer = nn.LazyLinear(2)
+        >>> layer
+        LazyLinear(in_features=0, out_features=2, bias=True)
+        >>> layer(numgrad.ones(1, 3)).shape, layer
+        (torch.Size([1, 2]), Linear(in_features=3, out_features=2, bias=True))
+    """
+
+    cls_to_become: Any = None
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._load_hook = self.register_load_state_dict_pre_hook(self._lazy_load_hook)
+        self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
+
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
+        """Make the parameters and buffers for an input, given as to ``forward``: for subclasses to define.
+
+        Raises:
+            NotImplementedError: the subclass does not.
+        """
+        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
+
+    def has_uninitialized_params(self: Any) -> bool:
+        """Whether a parameter or buffer of the module has no shape yet."""
+        return any(map(is_lazy, itertools.chain(self._parameters.values(), self._buffers.values())))
+
+    def _infer_parameters(self: Any, module: Any, args: Any, kwargs: Any = None) -> None:
+        """Before the first call: make the parameters, and make an ordinary module of this one.
+
+        Raises:
+            RuntimeError: some are not made.
+        """
+        with no_grad():
+            module.initialize_parameters(*args, **(kwargs or {}))
+        if module.has_uninitialized_params():
+            raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
+        module._initialize_hook.remove()
+        module._load_hook.remove()
+        del module._initialize_hook, module._load_hook
+        if module.cls_to_become is not None:
+            module.__class__ = module.cls_to_become
+
+    def _save_to_state_dict(self: Any, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        """Of what has no shape yet, the state has the parameter or buffer itself."""
+        for name, tensor in self._own_state().items():
+            destination[prefix + name] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
+
+    def _lazy_load_hook(self, module: Any, state_dict: Any, prefix: str, *args: Any) -> None:
+        """Before a state is loaded: what has no shape yet takes that of the state."""
+        for name, tensor in module._own_state().items():
+            given = state_dict.get(prefix + name)
+            if is_lazy(tensor) and given is not None and not is_lazy(given):
+                with no_grad():
+                    tensor.materialize(given.shape)
