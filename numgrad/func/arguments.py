@@ -13,46 +13,42 @@ from ..autograd.checks import is_tensor
 Argnums = int | tuple[int, ...]
 
 
-def wrapped(argnums: Any, count: int) -> Argnums:
-    """``argnums`` counted from the front, of ``count`` positional arguments.
+def at_argnums(
+    func: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[[Any], Any], Any]:
+    """``func(*args, **kwargs)`` as a function of what ``argnums`` means, and that: an argument, or a tuple of some.
 
     Raises:
-        RuntimeError: it is neither an int nor a tuple of different ints, or there are not as many arguments.
+        RuntimeError: ``argnums`` is neither an int nor a tuple of different ints, or there are not as many arguments.
     """
-    if isinstance(argnums, int):
-        return _wrapped(argnums, count)
+    alone = isinstance(argnums, int)
+    positions = _positions((argnums,) if alone else argnums, len(args))
+
+    def function(given: Any) -> Any:
+        arguments = list(args)
+        for position, value in zip(positions, (given,) if alone else given, strict=True):
+            arguments[position] = value
+        return func(*arguments, **kwargs)
+
+    found = tuple([args[position] for position in positions])
+    return function, found[0] if alone else found
+
+
+def _positions(argnums: Any, count: int) -> tuple[int, ...]:
+    """A tuple of numbers of arguments, of ``count``, counted from the front."""
     if not isinstance(argnums, tuple):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     if not argnums:
         raise RuntimeError("argnums must be non-empty")
-    result = tuple([_wrapped(argnum, count) for argnum in argnums])
-    if len(set(result)) != len(result):
-        raise RuntimeError(f"argnums elements must be unique, got {result}")
-    return result
-
-
-def _wrapped(argnum: Any, count: int) -> int:
-    if not isinstance(argnum, int):
-        raise RuntimeError(f"argnum must be int, got: {type(argnum)}")
-    if not -count <= argnum < count:
-        raise RuntimeError(f"Got argnum={argnum}, but only {count} positional inputs")
-    return argnum % count
-
-
-def chosen(args: tuple[Any, ...], argnums: Argnums) -> Any:
-    """The argument that ``argnums`` means, or a tuple of them."""
-    return args[argnums] if isinstance(argnums, int) else tuple([args[argnum] for argnum in argnums])
-
-
-def replaced(args: tuple[Any, ...], argnums: Argnums, new: Any) -> tuple[Any, ...]:
-    """The arguments with ``new`` in place of what ``chosen`` gives."""
-    result = list(args)
-    if isinstance(argnums, int):
-        result[argnums] = new
-    else:
-        for argnum, value in zip(argnums, new, strict=True):
-            result[argnum] = value
-    return tuple(result)
+    for argnum in argnums:
+        if not isinstance(argnum, int):
+            raise RuntimeError(f"argnum must be int, got: {type(argnum)}")
+        if not -count <= argnum < count:
+            raise RuntimeError(f"Got argnum={argnum}, but only {count} positional inputs")
+    positions = tuple([argnum % count for argnum in argnums])
+    if len(set(positions)) != len(positions):
+        raise RuntimeError(f"argnums elements must be unique, got {positions}")
+    return positions
 
 
 def split_aux(output: Any, has_aux: bool, caller: str) -> tuple[Any, Any]:

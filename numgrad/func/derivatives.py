@@ -11,7 +11,7 @@ from ..autograd.forward_ad import dual_tensor, primal_and_tangent
 from ..autograd.functional.gradients import materialized
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.levels import Tangents
-from .arguments import Argnums, check_outputs, chosen, flatten, map_leaves, replaced, split_aux, wrapped
+from .arguments import Argnums, at_argnums, check_outputs, flatten, map_leaves, split_aux
 from .recording import Recording
 
 _VJP = "vjp(f, *primals)"
@@ -63,11 +63,10 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with Recording() as tape:
-            positions = wrapped(argnums, len(args))
-            leaves, structure = flatten(chosen(args, positions))
+            function, argument = at_argnums(func, argnums, args, kwargs)
+            leaves, structure = flatten(argument)
             inputs = [tape.input(leaf) for leaf in leaves]
-            output = func(*replaced(args, positions, structure.unflatten(inputs)), **kwargs)
-            output, aux = split_aux(output, has_aux, _GRAD)
+            output, aux = split_aux(function(structure.unflatten(inputs)), has_aux, _GRAD)
             if not is_tensor(output):
                 raise RuntimeError(f"{_GRAD}: Expected f(*args) to return a Tensor, got {type(output)}")
             if output.dim() != 0:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..autograd.functional.jacobian import Parts, split_columns, split_rows, standard_basis
 from ..core.tensor import Tensor
-from .arguments import Argnums, Structure, chosen, flatten, replaced, wrapped
+from .arguments import Argnums, Structure, at_argnums, flatten
 from .derivatives import jvp, vjp
 from .vmap import check_randomness, vmap
 
@@ -48,10 +48,9 @@ def jacrev(
 
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:
-        positions = wrapped(argnums, len(args))
-        primal = chosen(args, positions)
+        function, primal = at_argnums(func, argnums, args, {})
         inputs, structure = flatten(primal)
-        found = vjp(lambda given: func(*replaced(args, positions, given)), primal, has_aux=has_aux)
+        found = vjp(function, primal, has_aux=has_aux)
         outputs, output_structure = flatten(found[0])
         _check_real("jacrev", inputs, outputs)
         basis = output_structure.unflatten(standard_basis(outputs))
@@ -80,19 +79,14 @@ def jacfwd(
 
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:
-        positions = wrapped(argnums, len(args))
-        primal = chosen(args, positions)
+        function, primal = at_argnums(func, argnums, args, {})
         inputs, structure = flatten(primal)
         for tensor in inputs:
             if not isinstance(tensor, Tensor):
                 raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
 
         def column(*tangents: Any) -> Any:
-            found = jvp(
-                lambda given: func(*replaced(args, positions, given)), (primal,), (structure.unflatten(tangents),),
-                has_aux=has_aux,
-            )
-            return found[1:]
+            return jvp(function, (primal,), (structure.unflatten(tangents),), has_aux=has_aux)[1:]
 
         found = vmap(column, randomness=randomness)(*standard_basis(inputs))
         columns, output_structure = flatten(found[0])

@@ -61,13 +61,15 @@ def vmap(
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
+    name = getattr(func, "__name__", None) or repr(func)
+
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten(args)
-        dims = _in_dims(func, in_dims, leaves, structure, bool(args))
+        dims = _in_dims(name, in_dims, leaves, structure, bool(args))
         size = _batch_size(leaves, dims)
         if chunk_size is None or chunk_size >= size:
-            return _run(func, leaves, dims, structure, out_dims, size, randomness, kwargs)
+            return _run(func, name, leaves, dims, structure, out_dims, size, randomness, kwargs)
         chunks = []
         state = get_rng_state() if randomness == "same" else None
         for start in range(0, size, chunk_size):
@@ -77,8 +79,8 @@ def vmap(
             part = [
                 leaf if dim is None else narrow(leaf, dim, start, count) for leaf, dim in zip(leaves, dims, strict=True)
             ]
-            chunks.append(_run(func, part, dims, structure, out_dims, count, randomness, kwargs))
-        return _joined(func, chunks, out_dims)
+            chunks.append(_run(func, name, part, dims, structure, out_dims, count, randomness, kwargs))
+        return _joined(name, chunks, out_dims)
 
     return wrapped
 
@@ -96,8 +98,8 @@ def check_randomness(randomness: str) -> None:
 
 
 def _run(
-    func: Callable[..., Any], leaves: list[Any], dims: list[int | None], structure: Structure, out_dims: Dims,
-    size: int, randomness: str, kwargs: dict[str, Any],
+    func: Callable[..., Any], name: str, leaves: list[Any], dims: list[int | None], structure: Structure,
+    out_dims: Dims, size: int, randomness: str, kwargs: dict[str, Any],
 ) -> Any:
     fronted = [
         leaf if dim is None else movedim(leaf, dim, 0) if dim else leaf for leaf, dim in zip(leaves, dims, strict=True)
@@ -107,18 +109,17 @@ def _run(
             leaf if dim is None else mapped(level, leaf) for leaf, dim in zip(fronted, dims, strict=True)
         ]
         outputs, output_structure = flatten(func(*structure.unflatten(given), **kwargs))
-        dims_out = _out_dims(func, out_dims, output_structure)
+        dims_out = _out_dims(name, out_dims, output_structure)
         with below(level):
-            results = [_result(func, level, *pair) for pair in zip(outputs, dims_out, strict=True)]
+            results = [_result(name, level, *pair) for pair in zip(outputs, dims_out, strict=True)]
     return output_structure.unflatten(results)
 
 
-def _result(func: Callable[..., Any], level: Batched, output: Any, dim: int | None) -> Any:
+def _result(name: str, level: Batched, output: Any, dim: int | None) -> Any:
     """An output as the caller gets it."""
     if not isinstance(output, Tensor):
         if dim is None:
             return output
-        name = _name(func)
         raise ValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. Did you mean to set "
             "out_dims= to None for output?"
@@ -126,7 +127,6 @@ def _result(func: Callable[..., Any], level: Batched, output: Any, dim: int | No
     whole, batched = unmapped(level, output)
     if dim is None:
         if batched:
-            name = _name(func)
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return whole
     if not batched:
@@ -137,15 +137,9 @@ def _result(func: Callable[..., Any], level: Batched, output: Any, dim: int | No
 # -- dimensions of batches -----------------------------------------------------------------------------------
 
 
-def _name(func: Callable[..., Any]) -> str:
-    return func.__name__ if hasattr(func, "__name__") else repr(func)
-
-
-def _in_dims(
-    func: Callable[..., Any], in_dims: Dims, leaves: list[Any], structure: Structure, given: bool
-) -> list[int | None]:
+def _in_dims(name: str, in_dims: Dims, leaves: list[Any], structure: Structure, given: bool) -> list[int | None]:
     """For each leaf of the arguments the dimension of the batch, counted from the front."""
-    call = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
+    call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple):
         raise ValueError(
             f"{call}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
@@ -153,7 +147,7 @@ def _in_dims(
         )
     if not given:
         raise ValueError(
-            f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
             "over a function with no inputs. The latter is unsupported."
         )
     dims = _spread(in_dims, structure)
@@ -198,11 +192,10 @@ def _batch_size(leaves: list[Any], dims: list[int | None]) -> int:
     return sizes[0]
 
 
-def _out_dims(func: Callable[..., Any], out_dims: Dims, structure: Structure) -> list[Any]:
+def _out_dims(name: str, out_dims: Dims, structure: Structure) -> list[Any]:
     """For each output where the batch is to be."""
     if isinstance(out_dims, tuple) and len(out_dims) == 1 and structure.container is None:
         out_dims = out_dims[0]
-    name = _name(func)
     for dim in flatten(out_dims)[0]:
         if dim is not None and not isinstance(dim, int):
             raise ValueError(
@@ -235,11 +228,11 @@ def _spread(dims: Dims, structure: Structure) -> list[Any] | None:
     return found
 
 
-def _joined(func: Callable[..., Any], chunks: list[Any], out_dims: Dims) -> Any:
+def _joined(name: str, chunks: list[Any], out_dims: Dims) -> Any:
     """The results of the chunks as one."""
     rows, structures = zip(*map(flatten, chunks), strict=True)
     structure = structures[0]
-    dims = _out_dims(func, out_dims, structure)
+    dims = _out_dims(name, out_dims, structure)
     return structure.unflatten([
         parts[0] if dim is None else cat(list(parts), dim)
         for dim, parts in zip(dims, zip(*rows, strict=True), strict=True)
