@@ -192,11 +192,7 @@ class BackwardCFunction(SavingNode):
         held = context()
         if held is not None:
             self.context = proxy(held)
-            held._node = self.itself
-
-    def itself(self) -> BackwardCFunction:
-        """The node."""
-        return self
+            held._node = lambda: self
 
     def __getattr__(self, name: str) -> Any:
         if name == "__dict__":

@@ -90,8 +90,7 @@ def outputs_of(func: Callable[..., Any], inputs: Tensors, strict: bool, caller: 
         RuntimeError: in strict mode, one of them is in no graph.
     """
     outputs, several = as_tensors(func(*inputs), "outputs of the user-provided function", caller)
-    if strict:
-        check_recorded(outputs, CONSTANT_OUTPUT)
+    check_recorded(outputs, CONSTANT_OUTPUT if strict else None)
     return outputs, several
 
 
@@ -157,12 +156,14 @@ def check_scalar(outputs: Tensors, several: bool, caller: str) -> None:
         raise RuntimeError(f"The Tensor returned by the function given to {caller} should contain a single element")
 
 
-def check_recorded(tensors: Sequence[Any], errors: StrictErrors, in_graph: bool = True) -> None:
-    """Raise if a gradient is None or, with ``in_graph``, is not in a graph: the check of strict mode.
+def check_recorded(tensors: Sequence[Any], errors: StrictErrors | None, in_graph: bool = True) -> None:
+    """Raise if a gradient is None or, with ``in_graph``, is not in a graph: the check of strict mode, which has errors.
 
     Raises:
         RuntimeError: with one of the ``errors``.
     """
+    if errors is None:
+        return
     missing, constant = errors
     for index, tensor in enumerate(tensors):
         if tensor is None:
@@ -227,8 +228,7 @@ def filled(found: Tensors, like: Tensors, strict: StrictErrors | None, create_gr
     Raises:
         RuntimeError: with one of the errors ``strict``, one is None or, with ``create_graph``, is not in a graph.
     """
-    if strict is not None:
-        check_recorded(found, strict, create_graph)
+    check_recorded(found, strict, create_graph)
     return materialized(found, like)
 
 

@@ -141,8 +141,7 @@ def hessian(
         if outer_jacobian_strategy == "forward-mode":
             arguments = tuple([argument.requires_grad_(True) for argument in arguments])
         result = jacobian(scalar, arguments, create_graph=True)
-        if strict:
-            check_recorded(result, CONSTANT_JACOBIAN)
+        check_recorded(result, CONSTANT_JACOBIAN if strict else None)
         return result
 
     parts = jacobian(gradient, tensors, create_graph, strict, vectorize, outer_jacobian_strategy)

@@ -14,6 +14,7 @@ from .gradients import (
     HESSIAN_FORWARD,
     JACOBIAN,
     JACOBIAN_FORWARD,
+    StrictErrors,
     Tensors,
     alone,
     as_tensors,
@@ -90,10 +91,7 @@ def jvp(
     with enable_grad():
         inputs, _, vectors = _inputs_and_vectors(inputs, v, create_graph, "jvp")
         outputs, several_out = outputs_of(func, inputs, strict, "jvp")
-        weights = _zeros(outputs)
-        first = gradients(outputs, inputs, weights, create_graph=True)
-        if strict:
-            check_recorded(first, CONSTANT_GRADIENT)
+        weights, first = _for_unknowns(outputs, inputs, outputs, CONSTANT_GRADIENT if strict else None)
     found = products(first, weights, vectors, outputs, JACOBIAN_FORWARD if strict else None, create_graph)
     return alone(cut(outputs, create_graph), several_out), alone(found, several_out)
 
@@ -145,10 +143,7 @@ def hvp(
     with enable_grad():
         inputs, several_in, vectors = _inputs_and_vectors(inputs, v, create_graph, "hvp")
         outputs, first = _value_and_gradient(func, inputs, strict, "hvp")
-        weights = _zeros(inputs)
-        second = gradients(first, inputs, weights, create_graph=True)
-        if strict:
-            check_recorded(second, CONSTANT_HESSIAN)
+        weights, second = _for_unknowns(first, inputs, inputs, CONSTANT_HESSIAN if strict else None)
     found = products(second, weights, vectors, inputs, HESSIAN_FORWARD if strict else None, create_graph)
     return alone(cut(outputs, create_graph), False), alone(found, several_in)
 
@@ -170,11 +165,18 @@ def _value_and_gradient(
     outputs, several = outputs_of(func, inputs, strict, caller)
     check_scalar(outputs, several, caller)
     first = gradients(outputs, inputs, create_graph=True)
-    if strict:
-        check_recorded(first, CONSTANT_JACOBIAN)
+    check_recorded(first, CONSTANT_JACOBIAN if strict else None)
     return outputs, first
 
 
-def _zeros(tensors: Tensors) -> Tensors:
-    """Zeros of the same shapes and dtypes to differentiate with respect to: of a linear function any value does."""
-    return tuple([tensor.new_zeros(tensor.shape).requires_grad_() for tensor in tensors])
+def _for_unknowns(
+    outputs: Tensors, inputs: Tensors, like: Tensors, strict: StrictErrors | None
+) -> tuple[Tensors, Tensors]:
+    """Unknown vectors, and their products with the Jacobian, recorded; these are linear, so that any value, 0, does.
+
+    The outputs, of which some may be None, have the shapes and dtypes of the tensors ``like``.
+    """
+    unknowns = tuple([tensor.new_zeros(tensor.shape).requires_grad_() for tensor in like])
+    found = gradients(outputs, inputs, unknowns, create_graph=True)
+    check_recorded(found, strict)
+    return unknowns, found

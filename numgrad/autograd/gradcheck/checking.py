@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ class Comparison:
                 for other, (numerical, analytical) in enumerate(pairs):
                     i, k = (other, one) if forward else (one, other)
                     scale = self._input_scale(k) * (1.0 if forward else self._probe.outputs[i].sum())
-                    if not _close(analytical, numerical, self._atol * scale, self._rtol).all():
+                    if not np.isclose(analytical, numerical, self._rtol, self._atol * scale).all():
                         mode = "computed with forward mode " if forward else ""
                         heading = f"Jacobian {mode}mismatch for output {i} with respect to input {k},\n"
                         if tensor.is_complex():
@@ -191,7 +191,7 @@ class Comparison:
             f"Numerical:\n {_shown(numerical, x)}\nAnalytical:\n{_shown(analytical, x)}\n\n"
             f"The max per-element difference (slow mode) is: {difference}.\n"
         )
-        if _close(analytical, numerical, self._atol, self._rtol).all():
+        if np.isclose(analytical, numerical, self._rtol, self._atol).all():
             text += (
                 "Fast gradcheck failed but element-wise differences are small. This means that the\n"
                 "test might've passed in slow_mode! Call it with fast_mode=False to see.\n"
@@ -201,7 +201,7 @@ class Comparison:
     def _worst_entry(self, i: int, k: int, numerical: np.ndarray, analytical: np.ndarray) -> str:
         """The indices at which two Jacobians differ most beyond the tolerance, and the values there."""
         y, x = self._problem.outputs[i], self._problem.inputs[k]
-        off = ~_close(analytical, numerical, self._atol, self._rtol)
+        off = ~np.isclose(analytical, numerical, self._rtol, self._atol)
         with np.errstate(invalid="ignore"):
             difference = np.abs(analytical - numerical)
             allowed = self._atol + self._rtol * np.abs(numerical)
@@ -218,11 +218,6 @@ class Comparison:
             f"input {k} (argument {self._problem.arguments[k]} of the function)\n"
             f"the shape {list(x.shape)} and the dtype {x.dtype}."
         )
-
-
-def _close(analytical: np.ndarray, numerical: np.ndarray, atol: float, rtol: float) -> np.ndarray:
-    """For each element whether ``|analytical - numerical| <= atol + rtol * |numerical|``; NaN is close to nothing."""
-    return np.isclose(analytical, numerical, rtol, atol)
 
 
 def _shown(values: Any, like: Any) -> Any:
@@ -300,9 +295,7 @@ def check_undefined_tangents(problem: Problem) -> None:
         others = {other: tangent for other, tangent in tangents.items() if other != key}
         undefined = _tangents(problem, others)
         zero = _tangents(problem, {**others, key: zeros_like(x)})
-        difference = _first_difference(undefined, zero)
-        if difference is not None:
-            number, got, expected = difference
+        for number, got, expected in _differences(undefined, zero):
             raise GradcheckError(
                 f"Mismatch in tangent values for output with index: {number} when input: {x} (argument "
                 f"{problem.arguments[key]} of the function) has an undefined tangent value.  Got: {got} but expected: "
@@ -363,18 +356,15 @@ def _check_batches(function: Callable[[int, Any], tuple[Any, ...]], tensors: Seq
         except RuntimeError as error:
             raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{explanation}") from error
         apart = [operations.stack(list(column)) for column in zip(*alone, strict=True)]
-        difference = _first_difference(together, apart)
-        if difference is not None:
-            other, got, expected = difference
+        for other, got, expected in _differences(together, apart):
             i, k = (other, one) if forward else (one, other)
             raise GradcheckError(
                 f"For output {i} and input {k}:\n\n{explanation}\n\nGot:\n{got}\n\nExpected:\n{expected}"
             )
 
 
-def _first_difference(got: Sequence[Any], expected: Sequence[Any]) -> tuple[int, Any, Any] | None:
-    """The number of the first pair that differs, with the pair; None if all are the same but for rounding."""
+def _differences(got: Sequence[Any], expected: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
+    """The numbers of the pairs that differ by more than rounding, each with the pair."""
     for number, (a, b) in enumerate(zip(got, expected, strict=True)):
         if not np.allclose(array_of(a), array_of(b), rtol=1e-5, atol=1e-8, equal_nan=True):
-            return number, a.detach(), b.detach()
-    return None
+            yield number, a.detach(), b.detach()
