@@ -89,10 +89,7 @@ def checkpoint(
         >>> x.grad
         tensor([ 0.5403, -2.4783])
     """
-    if use_reentrant is None:
-        _warn_of_default("torch.utils.checkpoint")
-        use_reentrant = True
-    if use_reentrant:
+    if _reentrant(use_reentrant, "torch.utils.checkpoint"):
         if context_fn is not noop_context_fn or debug:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         _refuse_keywords(kwargs)
@@ -129,9 +126,7 @@ def checkpoint_sequential(
     Raises:
         ValueError: there are other keyword arguments, or not as many functions as segments.
     """
-    if use_reentrant is None:
-        _warn_of_default("torch.utils.checkpoint.checkpoint_sequential")
-        use_reentrant = True
+    use_reentrant = _reentrant(use_reentrant, "torch.utils.checkpoint.checkpoint_sequential")
     preserve = kwargs.pop("preserve_rng_state", True)
     _refuse_keywords(kwargs)
     functions = list(functions)
@@ -155,13 +150,17 @@ def _refuse_keywords(kwargs: dict[str, Any]) -> None:
         raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
 
 
-def _warn_of_default(name: str) -> None:
+def _reentrant(given: bool | None, name: str) -> bool:
+    """Whether to go the reentrant way; where nobody has said so, with a warning."""
+    if given is not None:
+        return given
     warnings.warn(
         f"{name}: the use_reentrant parameter should be passed explicitly. use_reentrant=False is recommended, but if "
         "you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more "
         "details on the differences between the two variants.",
         stacklevel=3,
     )
+    return True
 
 
 @contextmanager

@@ -49,8 +49,7 @@ class CheckpointFunction(Function):
         ctx.run_function = run_function
         ctx.random_states = States() if preserve_rng_state else None
         ctx.others = [None if is_tensor(value) else value for value in args]
-        ctx.indices = [index for index, value in enumerate(args) if is_tensor(value)]
-        ctx.save_for_backward(*[args[index] for index in ctx.indices])
+        ctx.save_for_backward(*[value if is_tensor(value) else None for value in args])
         return run_function(*args)
 
     @staticmethod
@@ -66,10 +65,8 @@ class CheckpointFunction(Function):
                 "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
                 ".backward() without passing the `inputs` argument."
             )
-        args = list(ctx.others)
-        for index, tensor in zip(ctx.indices, ctx.saved_tensors, strict=True):
-            args[index] = tensor
-        inputs = detach_variable(tuple(args))
+        pairs = zip(ctx.others, ctx.saved_tensors, strict=True)
+        inputs = detach_variable(tuple([other if tensor is None else tensor for other, tensor in pairs]))
         with random_numbers_again(ctx.random_states), enable_grad():
             outputs = ctx.run_function(*inputs)
         if is_tensor(outputs):

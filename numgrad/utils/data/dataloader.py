@@ -12,7 +12,7 @@ from ...ops.creation.from_data import tensor
 from ...random import Generator
 from .collate import default_collate, default_convert, pinned
 from .dataset import Dataset, IterableDataset, Subset, TensorDataset, samples_at
-from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
+from .sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 
 __all__ = ["DataLoader", "get_worker_info"]
 
@@ -92,13 +92,13 @@ class DataLoader(Generic[T]):
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         if sampler is None:
             if iterable:
-                sampler = _Endless()
+                sampler = _Endless(dataset)  # type: ignore[arg-type]
             elif shuffle:
                 sampler = RandomSampler(dataset, generator=generator)  # type: ignore[arg-type]
             else:
                 sampler = SequentialSampler(dataset)  # type: ignore[arg-type]
         if batch_size is not None:
-            batch_sampler = BatchSampler(sampler, batch_size, drop_last)  # type: ignore[arg-type]
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         if collate_fn is None:
             collate_fn = default_convert if batch_sampler is None else default_collate
         self.__dict__.update(
@@ -134,12 +134,7 @@ class DataLoader(Generic[T]):
         Raises:
             TypeError: the data set has no length.
         """
-        if not isinstance(self.dataset, IterableDataset):
-            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
-        count = len(self.dataset)  # type: ignore[arg-type]
-        if self.batch_size is None:
-            return count
-        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+        return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
         if self.pin_memory and not _has_gpu():
@@ -201,11 +196,11 @@ class _BatchIterator(Iterator[Any]):
         return self._collate(batch)
 
 
-class _Endless(Sampler[None]):
-    """For data without indices: a sampler that never ends."""
+class _Endless(SequentialSampler):
+    """For data without indices, which may have a length: a sampler that never ends, for data that itself ends."""
 
-    def __iter__(self) -> Iterator[None]:
-        return itertools.repeat(None)
+    def __iter__(self) -> Iterator[int]:
+        return itertools.repeat(0)
 
 
 def _rows(dataset: Any, indices: list[Any]) -> list[Tensor] | None:

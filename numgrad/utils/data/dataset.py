@@ -58,8 +58,6 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         AssertionError: the tensors' first dimensions are of different sizes.
     """
 
-    tensors: tuple[Tensor, ...]
-
     def __init__(self, *tensors: Tensor) -> None:
         if any(tensor.size(0) != tensors[0].size(0) for tensor in tensors):
             shapes = ", ".join(str(list(tensor.shape)) for tensor in tensors)
@@ -109,9 +107,6 @@ class ConcatDataset(Dataset[T]):
         AssertionError: there are none, or one is an :class:`IterableDataset`.
     """
 
-    datasets: list[Dataset[T]]
-    cumulative_sizes: list[int]
-
     def __init__(self, datasets: Iterable[Dataset[T]]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
@@ -154,9 +149,6 @@ class ChainDataset(IterableDataset[Any]):
 
 class Subset(Dataset[T]):
     """The samples of a data set at some indices, in their order."""
-
-    dataset: Dataset[T]
-    indices: Sequence[int]
 
     def __init__(self, dataset: Dataset[T], indices: Sequence[int]) -> None:
         self.dataset = dataset

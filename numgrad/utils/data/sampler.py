@@ -54,8 +54,6 @@ class Sampler(Generic[T]):
 class SequentialSampler(Sampler[int]):
     """All indices of ``data_source`` in order."""
 
-    data_source: Sized
-
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
 
@@ -80,9 +78,6 @@ class RandomSampler(Sampler[int]):
         TypeError: ``replacement`` is no bool.
         ValueError: ``num_samples`` is no positive int.
     """
-
-    data_source: Sized
-    replacement: bool
 
     def __init__(
         self,
@@ -123,8 +118,6 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """Some indices, in random order."""
 
-    indices: Sequence[int]
-
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
         self.generator = generator
@@ -149,9 +142,6 @@ class WeightedRandomSampler(Sampler[int]):
     Raises:
         ValueError: the weights are not in one dimension, ``num_samples`` is no positive int or ``replacement`` no bool.
     """
-
-    num_samples: int
-    replacement: bool
 
     def __init__(
         self,
@@ -187,10 +177,6 @@ class BatchSampler(Sampler[list[int]]):
     Raises:
         ValueError: ``batch_size`` is no positive int, or ``drop_last`` no bool.
     """
-
-    sampler: Iterable[int]
-    batch_size: int
-    drop_last: bool
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         check_positive("batch_size", batch_size)
