@@ -33,10 +33,8 @@ __all__ = [
     "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
 ]
 
-#: Modules that are imported when they are first asked for, by the names under which they are asked for.
-_LATER = {
-    "forward_ad": "forward_ad", "functional": "functional", "profiler": "profiler", "profiler_util": "profiler_util",
-}
+#: Modules that are imported when they are first asked for, each by its own name.
+_LATER = {name: name for name in ("forward_ad", "functional", "profiler", "profiler_util")}
 
 if TYPE_CHECKING:
     from . import forward_ad, functional, profiler, profiler_util

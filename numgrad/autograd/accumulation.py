@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
-from ..core.layout import Layout, contiguous_strides, output_strides, overlaps_itself
+from ..core.layout import Layout, broadcasts, contiguous_strides, output_strides, overlaps_itself
 from ..core.types import contiguous_format, real_of, tensor_type
+from .errors import recorded_at
 from .grad_mode import GRAD, LEVELS, state
 from .locations import Location
 from .operations import operations
@@ -166,7 +167,7 @@ def note_contribution(
     known = contributions_to(leaf)
     if known is None or not known.made(before):
         known = _noted[id(leaf)] = Contributions(leaf, id(leaf), before is None)
-    locations = [(node.name(), None if node.attached is None else node.attached.location) for node in sources]
+    locations = [(node.name(), recorded_at(node)) for node in sources]
     known.latest.append(Contribution(call, tuple(locations), changed_by))
     known.count += 1
     known.grad = None if leaf._grad is None else ref(leaf._grad)  # a hook may have taken it
@@ -186,10 +187,7 @@ def fit(gradient: Any, layout: Layout, source: Node | None, edge: Edge) -> Any:
     given, shape, type = gradient._layout, layout.shape, layout.type
     if given is layout or (given.shape == shape and given.type is type):
         return gradient
-    extra = len(given.shape) - len(shape)
-    if extra < 0 or any(
-        wanted not in (1, extent) for wanted, extent in zip(shape, given.shape[extra:], strict=True)
-    ):
+    if not broadcasts(shape, given.shape):
         raise _invalid(source, edge, f"got {list(gradient.shape)} but expected shape compatible with {list(shape)}")
     if type is not None and type.device is not given.type.device:
         return _moved(gradient, shape, type, source, edge)

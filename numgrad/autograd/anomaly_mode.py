@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.layout import broadcasts
 from .checks import is_tensor
 from .grad_mode import ANOMALY, GRAD, no_bool, state
 from .levels import tensors_in
@@ -309,9 +310,9 @@ def _seen(value: Any, own: np.ndarray, index: Index, shape: tuple[int, ...]) -> 
     """A value at that index of a result of this shape, if it has such an element, or in short."""
     if not is_tensor(value) and not own.shape:
         return f"is {value}"
-    skipped = len(shape) - own.ndim
-    if skipped >= 0 and all(extent in (1, other) for extent, other in zip(own.shape, shape[skipped:], strict=True)):
-        there = tuple([0 if extent == 1 else i for extent, i in zip(own.shape, index[skipped:], strict=True)])
+    if broadcasts(own.shape, shape):
+        own_index = index[len(shape) - own.ndim :]
+        there = tuple([0 if extent == 1 else i for extent, i in zip(own.shape, own_index, strict=True)])
         return f"is {own[there].item():.6g} there"
     bad = _first_bad(value)
     if bad is not None:

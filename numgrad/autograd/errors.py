@@ -33,17 +33,13 @@ def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> Run
             "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
             "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
         )
+    location = recorded_at(node)
+    saved = f"{node.name()} saved it at version {version}" + (f", recorded here:\n{location}" if location else ".")
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"{description} is at version {tensor._counter[0]}; expected version {version} instead. {hint}\n"
-        f"{_saved_by(node, version)}\n{_changed_by(node, tensor, version)}"
+        f"{saved}\n{_changed_by(node, tensor, version)}"
     )
-
-
-def _saved_by(node: Any, version: int) -> str:
-    """A sentence: the node that saved a tensor, and the call that recorded it."""
-    location = recorded_at(node)
-    return f"{node.name()} saved it at version {version}" + (f", recorded here:\n{location}" if location else ".")
 
 
 def _changed_by(node: Any, tensor: Any, version: int) -> str:

@@ -84,7 +84,8 @@ class dual_level(ModeDecorator):  # noqa: N801 - PyTorch's name
     def __exit__(self, *exception: Any) -> None:
         level = self._level
         if level.active and level is not _current():  # it ended for this thread with the hook that entered it
-            level.abandon()
+            level.active = False
+            level.forget()
         else:
             exit_dual_level()
 

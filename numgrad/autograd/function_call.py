@@ -221,7 +221,12 @@ class FunctionCall(Call):
             result = with_duals(transformed, self)
             context = self.context
             outputs = result if isinstance(result, tuple) else (result,)
-            given = self._materialized(tangents) if context.materialize_grads else tangents
+            given = [  # zeros for the differentiable tensors that have no tangent, unless the Function wants None
+                operations.zeros(value._layout.shape, value._layout.type)
+                if tangent is None and context.materialize_grads and _differentiable(value)
+                else tangent
+                for value, tangent in zip(self.args, tangents, strict=True)
+            ]
             context.saved_for_forward = self.saved
             try:
                 found = undisturbed(self.function.jvp, context, *given)
@@ -248,15 +253,6 @@ class FunctionCall(Call):
                     f"(The function is {self.name}.)"
                 )
         return result
-
-    def _materialized(self, tangents: list[Any]) -> list[Any]:
-        """The tangents, and zeros for the differentiable tensors that have none."""
-        return [
-            operations.zeros(value._layout.shape, value._layout.type)
-            if tangent is None and _differentiable(value)
-            else tangent
-            for value, tangent in zip(self.args, tangents, strict=True)
-        ]
 
     def _give(
         self, output: Any, tangent: Any, number: int, level: Level, tangents: list[Any], versions: list[Any]

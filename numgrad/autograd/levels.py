@@ -80,11 +80,6 @@ class Tangents(Level):
         super().leave()
         self.forget()
 
-    def abandon(self) -> None:
-        """The block has ended, in a thread that is no longer at this level."""
-        self.active = False
-        self.forget()
-
     def forget(self) -> None:
         """Take their tangents at this level from all tensors that have one."""
         for duals in self.given:

@@ -98,14 +98,10 @@ class Node:
         self.attached: Attachments | None = None
         self.sequence = next_sequence()
         if state.mode & (ANOMALY | STREAMS):
-            self.note_circumstances()
-
-    def note_circumstances(self) -> None:
-        """Note the location of the call being recorded in anomaly mode, and streams other than the default ones."""
-        if state.mode & ANOMALY:
-            note_forward(self)
-        if state.mode & STREAMS:
-            self.attachments().streams = operations.streams.current()
+            if state.mode & ANOMALY:
+                note_forward(self)
+            if state.mode & STREAMS:
+                self.attachments().streams = operations.streams.current()
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         """The gradients of the inputs, given that of the output (a list of them, where there are several).

@@ -208,13 +208,6 @@ class SavingNode(Node):
         value, version = self.kept()[index], self.versions[index]
         return value if version is None else restore(self, value, version, self.saved_output(index))
 
-    def pack_one(self, index: int, hooks: HookPair) -> None:
-        """Have one saved tensor packed by these hooks."""
-        saved, versions = list(self.kept()), list(self.versions)
-        saved[index] = PackedTensor(saved[index], self.saved_output(index), hooks, detached=True)
-        versions[index] = PACKED
-        self.saved, self.versions = tuple(saved), tuple(versions)
-
     def is_freed(self) -> bool:
         """Whether a backward pass has freed the saved values."""
         return self.saved.__class__ is not tuple
@@ -303,7 +296,11 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
                 "hooks is allowed at a time."
             )
-        node.pack_one(index, (pack_hook, unpack_hook))
+        saved, versions = list(node.kept()), list(node.versions)
+        hooks = pack_hook, unpack_hook
+        saved[index] = PackedTensor(saved[index], node.saved_output(index), hooks, detached=True)
+        versions[index] = PACKED
+        node.saved, node.versions = tuple(saved), tuple(versions)
 
 
 def check_hooks(pack_hook: Any, unpack_hook: Any) -> None:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..core.layout import broadcasts
 from .checks import check_gradient, is_tensor, mismatch
 from .grad_mode import state
 
@@ -55,10 +56,7 @@ def reshaped_gradient(output: Any, gradient: Any) -> Any:
     if given == shape:
         return gradient
     same_count = gradient.numel() == output.numel()
-    broadcasts = len(given) <= len(shape) and all(
-        extent in (1, wanted) for extent, wanted in zip(reversed(given), reversed(shape), strict=False)
-    )
-    if not (same_count or broadcasts):
+    if not (same_count or broadcasts(given, shape)):
         raise mismatch(0, given, shape)
     warnings.warn(
         f"backward() was given a gradient of shape {list(given)} for an output of shape {list(shape)}; "

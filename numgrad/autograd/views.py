@@ -128,9 +128,8 @@ class View:
         edge = tensor._edge
         which = "A view" if edge is None else f"Output {edge[1]} of {operation_name(edge[0])} is a view"
         if edge is None or self.made in (NO_GRAD, INFERENCE_MODE):
-            mode, now = (NO_GRAD, "with grad mode enabled")
-            if self.made == INFERENCE_MODE:
-                mode, now = INFERENCE_MODE, "in normal mode"
+            inference = self.made == INFERENCE_MODE
+            mode, now = (INFERENCE_MODE, "in normal mode") if inference else (NO_GRAD, "with grad mode enabled")
             made = "was created in" if edge is None else "of a view which was created in"
             message = f"{which} {made} {mode} and {happened} modified inplace {now}."
         else:
@@ -262,8 +261,11 @@ def check_writable(tensor: Any, *others: Any) -> None:
     mode = state.mode
     if tensor._counter.__class__ is not list:
         check_updatable(tensor)
-    if mode & (SAVED_HOOKS | ANOMALY):
-        _announce_change(tensor)
+    if mode & (SAVED_HOOKS | ANOMALY):  # note the change, and copy saved tensors if that is asked for
+        if mode & ANOMALY:
+            note_change(tensor)
+        if state.before_write is not None:
+            state.before_write(tensor)
     if not mode & GRAD:
         return
     view = tensor._view
@@ -279,14 +281,6 @@ def check_writable(tensor: Any, *others: Any) -> None:
         raise view.refusal(tensor)
     if base._edge is None and (base._requires_grad or tensor.requires_grad):
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-
-
-def _announce_change(tensor: Any) -> None:
-    """``tensor`` is about to be changed: note that in anomaly mode, and copy saved tensors if that is asked for."""
-    if state.mode & ANOMALY:
-        note_change(tensor)
-    if state.before_write is not None:
-        state.before_write(tensor)
 
 
 def record_inplace(tensor: Any, node: Node, number: int = 0, index: int = 0) -> None:

@@ -38,28 +38,24 @@ HESSIAN_FORWARD: StrictErrors = (
 )
 
 #: Those for what is differentiated further: the outputs, and first and second derivatives.
-CONSTANT_OUTPUT: StrictErrors = (
-    _OUTPUT,
+CONSTANT_OUTPUT: StrictErrors = _OUTPUT, (
     "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
-    "differentiable manner from the input when running in strict mode.",
+    "differentiable manner from the input when running in strict mode."
 )
-CONSTANT_GRADIENT: StrictErrors = (
-    _OUTPUT,
+CONSTANT_GRADIENT: StrictErrors = _OUTPUT, (
     "The gradient with respect to input {} is independent of the inputs of the user-provided function. This is not "
-    "allowed in strict mode.",
+    "allowed in strict mode."
 )
-CONSTANT_JACOBIAN: StrictErrors = (
-    _OUTPUT,
+CONSTANT_JACOBIAN: StrictErrors = _OUTPUT, (
     "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
     "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
     "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
-    "example).",
+    "example)."
 )
-CONSTANT_HESSIAN: StrictErrors = (
-    _OUTPUT,
+CONSTANT_HESSIAN: StrictErrors = _OUTPUT, (
     "The hessian of the user-provided function with respect to input {} is independent of the input. This is not "
     "allowed in strict mode. You should ensure that your function is thrice differentiable and that the hessian "
-    "depends on the inputs.",
+    "depends on the inputs."
 )
 
 
