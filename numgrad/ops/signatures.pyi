@@ -214,13 +214,13 @@ class Methods:
         """``input + value * tensor1 / tensor2``."""
 
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
-        """``addcdiv`` in place."""
+        """``addcdiv`` in place: overwrites the tensor and returns it."""
 
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
         """``input + value * tensor1 * tensor2``."""
 
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
-        """``addcmul`` in place."""
+        """``addcmul`` in place: overwrites the tensor and returns it."""
 
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
         """``beta * input + alpha * (mat1 @ mat2)`` of an (n, k) and a (k, m) matrix; the input is expanded to (n,
@@ -390,7 +390,7 @@ class Methods:
         """The bits that are not set; of bools, logical not."""
 
     def bitwise_not_(self, **keywords: Any) -> Tensor:
-        """``bitwise_not`` in place."""
+        """``bitwise_not`` in place: overwrites the tensor and returns it."""
 
     def bitwise_or(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """The bits set in either; of bools, logical or."""
@@ -444,25 +444,25 @@ class Methods:
         """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone."""
 
     def clamp_(self, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
-        """``clamp`` in place."""
+        """``clamp`` in place: overwrites the tensor and returns it."""
 
     def clamp_max(self, max: Any, **keywords: Any) -> Tensor:
         """``input``, but at most ``max``, a number or a tensor."""
 
     def clamp_max_(self, max: Any, **keywords: Any) -> Tensor:
-        """``clamp_max`` in place."""
+        """``clamp_max`` in place: overwrites the tensor and returns it."""
 
     def clamp_min(self, min: Any, **keywords: Any) -> Tensor:
         """``input``, but at least ``min``, a number or a tensor."""
 
     def clamp_min_(self, min: Any, **keywords: Any) -> Tensor:
-        """``clamp_min`` in place."""
+        """``clamp_min`` in place: overwrites the tensor and returns it."""
 
     def clip(self, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
         """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone."""
 
     def clip_(self, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
-        """``clamp`` in place."""
+        """``clamp`` in place: overwrites the tensor and returns it."""
 
     def clone(self, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """A copy of the tensor; gradients flow back to the original."""
@@ -734,7 +734,7 @@ class Methods:
         """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive; no derivative."""
 
     def heaviside_(self, values: Tensor, **keywords: Any) -> Tensor:
-        """``heaviside`` in place."""
+        """``heaviside`` in place: overwrites the tensor and returns it."""
 
     def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., **keywords: Any) -> Tensor:
         """How many elements there are in each of ``bins`` equally wide bins from ``min`` to ``max``."""
@@ -769,14 +769,14 @@ class Methods:
         """A copy with a number, or a 0-d tensor, at the indices of one dimension."""
 
     def index_fill_(self, dim: _int, index: Tensor, value: Any, **keywords: Any) -> Tensor:
-        """:func:`index_fill` in place: overwrites the tensor and returns it."""
+        """``index_fill`` in place: overwrites the tensor and returns it."""
 
     def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
         """A copy of the tensor with ``values``, which are broadcast, at the indices, as ``x[indices] = values``
         puts them."""
 
     def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
-        """:func:`index_put` in place: overwrites the tensor and returns it."""
+        """``index_put`` in place: overwrites the tensor and returns it."""
 
     def index_select(self, dim: _int, index: Tensor, **keywords: Any) -> Tensor:
         """The tensor at the indices of one dimension, in their order; a copy."""
@@ -842,7 +842,7 @@ class Methods:
         """``input + weight * (end - input)``; the weight is a number or a tensor."""
 
     def lerp_(self, end: Tensor, weight: Any, **keywords: Any) -> Tensor:
-        """``lerp`` in place."""
+        """``lerp`` in place: overwrites the tensor and returns it."""
 
     def less(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input < other``."""
@@ -921,7 +921,7 @@ class Methods:
         ``eps``."""
 
     def logit_(self, eps: _float | None = ..., **keywords: Any) -> Tensor:
-        """``logit`` in place."""
+        """``logit`` in place: overwrites the tensor and returns it."""
 
     def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = ..., **keywords: Any) -> Tensor:
         """The logarithm of the sum of the exponentials over some dimensions, without overflow."""
@@ -945,7 +945,7 @@ class Methods:
         """A copy with ``value``, a number or a 0-d tensor, where ``mask`` holds; the two are broadcast."""
 
     def masked_fill_(self, mask: Tensor, value: Any, **keywords: Any) -> Tensor:
-        """:func:`masked_fill` in place: overwrites the tensor and returns it."""
+        """``masked_fill`` in place: overwrites the tensor and returns it."""
 
     def masked_scatter(self, mask: Tensor, source: Tensor, **keywords: Any) -> Tensor:
         """A copy with the first elements of ``source`` where ``mask`` holds, in order; input and mask are
@@ -971,7 +971,7 @@ class Methods:
     def maximum(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """The larger of two numbers; NaN if either is NaN."""
 
-    def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+    def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
         """The mean of all elements, or over some dimensions, computed in ``dtype``."""
 
     def median(self, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Any:
@@ -1024,9 +1024,9 @@ class Methods:
         dtype."""
 
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
-        """``nan_to_num`` in place."""
+        """``nan_to_num`` in place: overwrites the tensor and returns it."""
 
-    def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+    def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
         """The mean of the elements that are not NaN, over all or some dimensions."""
 
     def nanmedian(self, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Any:
@@ -1112,7 +1112,7 @@ class Methods:
     def prelu(self, weight: Tensor, **keywords: Any) -> Tensor:
         """:func:`leaky_relu` with a slope that is learnt: one for all, or one for each index of dimension 1."""
 
-    def prod(self, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+    def prod(self, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
         """The product of all elements, or along a dimension, computed in ``dtype``."""
 
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
@@ -1156,8 +1156,8 @@ class Methods:
         """What is left of ``input / other``, with the sign of ``other``, as Python's ``%``; either may be a
         number."""
 
-    def remainder_(self, other: Any, **keywords: Any) -> Tensor:
-        """``remainder`` in place."""
+    def remainder_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """``remainder`` in place: overwrites the tensor and returns it."""
 
     def repeat(self, *counts: Any, repeats: Any = ..., **keywords: Any) -> Tensor:
         """Copies of the tensor side by side, so many along each dimension; further dimensions are added in
@@ -1194,7 +1194,7 @@ class Methods:
         """The nearest number with so many decimals (negative: with so many zeros); halves go to the even one."""
 
     def round_(self, *, decimals: _int = ..., **keywords: Any) -> Tensor:
-        """``round`` in place."""
+        """``round`` in place: overwrites the tensor and returns it."""
 
     def rsqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """``1 / sqrt(input)``: infinite at 0."""
@@ -1210,7 +1210,7 @@ class Methods:
         ``dim=1``."""
 
     def scatter_(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
-        """:func:`scatter` in place: overwrites the tensor and returns it."""
+        """``scatter`` in place: overwrites the tensor and returns it."""
 
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor, **keywords: Any) -> Tensor:
         """A copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``."""
@@ -1302,7 +1302,7 @@ class Methods:
         """``input ** 2``."""
 
     def square_(self, **keywords: Any) -> Tensor:
-        """``square`` in place."""
+        """``square`` in place: overwrites the tensor and returns it."""
 
     def squeeze(self, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
         """The tensor without its dimensions of size 1, or without those of ``dim`` that have it."""
@@ -1325,7 +1325,7 @@ class Methods:
     def subtract_(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
         """``sub`` in place: overwrites the tensor and returns it."""
 
-    def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+    def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
         """The sum of all elements, or over some dimensions, computed in ``dtype``."""
 
     def sum_to_size(self, *size: Any, **keywords: Any) -> Tensor:
@@ -1838,7 +1838,7 @@ def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ..., **keywords: A
     """``input`` where it is positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere."""
 
 
-def celu_(input: Tensor, alpha: _float = ..., inplace: _bool = ..., **keywords: Any) -> Tensor:
+def celu_(input: Tensor, alpha: _float = ..., **keywords: Any) -> Tensor:
     """``celu`` in place: overwrites the tensor and returns it."""
 
 
@@ -1855,7 +1855,7 @@ def clamp(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Ten
 
 
 def clamp_(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
-    """``clamp`` in place."""
+    """``clamp`` in place: overwrites the tensor and returns it."""
 
 
 def clamp_max(input: Tensor, max: Any, **keywords: Any) -> Tensor:
@@ -1863,7 +1863,7 @@ def clamp_max(input: Tensor, max: Any, **keywords: Any) -> Tensor:
 
 
 def clamp_max_(input: Tensor, max: Any, **keywords: Any) -> Tensor:
-    """``clamp_max`` in place."""
+    """``clamp_max`` in place: overwrites the tensor and returns it."""
 
 
 def clamp_min(input: Tensor, min: Any, **keywords: Any) -> Tensor:
@@ -1871,7 +1871,7 @@ def clamp_min(input: Tensor, min: Any, **keywords: Any) -> Tensor:
 
 
 def clamp_min_(input: Tensor, min: Any, **keywords: Any) -> Tensor:
-    """``clamp_min`` in place."""
+    """``clamp_min`` in place: overwrites the tensor and returns it."""
 
 
 def clip(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
@@ -1879,7 +1879,7 @@ def clip(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tens
 
 
 def clip_(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
-    """``clamp`` in place."""
+    """``clamp`` in place: overwrites the tensor and returns it."""
 
 
 def clone(input: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
@@ -2310,7 +2310,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
 
 
 def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
-    """:func:`index_put` in place: overwrites the tensor and returns it."""
+    """``index_put`` in place: overwrites the tensor and returns it."""
 
 
 def index_select(input: Tensor, dim: _int, index: Tensor, **keywords: Any) -> Tensor:
@@ -2491,7 +2491,7 @@ def logit(input: Tensor, eps: _float | None = ..., **keywords: Any) -> Tensor:
 
 
 def logit_(input: Tensor, eps: _float | None = ..., **keywords: Any) -> Tensor:
-    """``logit`` in place."""
+    """``logit`` in place: overwrites the tensor and returns it."""
 
 
 def logspace(start: Any, end: Any, steps: _int, base: _float = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
@@ -2553,7 +2553,7 @@ def maximum(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tens
     """The larger of two numbers; NaN if either is NaN."""
 
 
-def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
     """The mean of all elements, or over some dimensions, computed in ``dtype``."""
 
 
@@ -2618,10 +2618,10 @@ def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = 
 
 
 def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
-    """``nan_to_num`` in place."""
+    """``nan_to_num`` in place: overwrites the tensor and returns it."""
 
 
-def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
     """The mean of the elements that are not NaN, over all or some dimensions."""
 
 
@@ -2713,7 +2713,7 @@ def prelu(input: Tensor, weight: Tensor, **keywords: Any) -> Tensor:
     """:func:`leaky_relu` with a slope that is learnt: one for all, or one for each index of dimension 1."""
 
 
-def prod(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+def prod(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
     """The product of all elements, or along a dimension, computed in ``dtype``."""
 
 
@@ -2782,7 +2782,7 @@ def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``max(input, 0)``; NaN stays NaN."""
 
 
-def relu_(input: Tensor, inplace: _bool = ..., **keywords: Any) -> Tensor:
+def relu_(input: Tensor, **keywords: Any) -> Tensor:
     """``relu`` in place: overwrites the tensor and returns it."""
 
 
@@ -2828,7 +2828,7 @@ def round(input: Tensor, *, decimals: _int = ..., **keywords: Any) -> Tensor:
 
 
 def round_(input: Tensor, *, decimals: _int = ..., **keywords: Any) -> Tensor:
-    """``round`` in place."""
+    """``round`` in place: overwrites the tensor and returns it."""
 
 
 def row_stack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
@@ -2839,7 +2839,7 @@ def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bo
     """:func:`leaky_relu` with the slope halfway between ``lower`` and ``upper``."""
 
 
-def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ..., **keywords: Any) -> Tensor:
+def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., **keywords: Any) -> Tensor:
     """``rrelu`` in place: overwrites the tensor and returns it."""
 
 
@@ -2889,7 +2889,7 @@ def selu(input: Tensor, inplace: _bool = ..., **keywords: Any) -> Tensor:
     """``scale * elu(input, alpha)`` with the two constants that keep mean 0 and variance 1."""
 
 
-def selu_(input: Tensor, inplace: _bool = ..., **keywords: Any) -> Tensor:
+def selu_(input: Tensor, **keywords: Any) -> Tensor:
     """``selu`` in place: overwrites the tensor and returns it."""
 
 
@@ -2975,7 +2975,7 @@ def square(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def square_(input: Tensor, **keywords: Any) -> Tensor:
-    """``square`` in place."""
+    """``square`` in place: overwrites the tensor and returns it."""
 
 
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
@@ -3002,7 +3002,7 @@ def subtract(input: Tensor, other: _Operand, *, alpha: Any = 1, out: Tensor | No
     """``input - alpha * other``."""
 
 
-def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any = ..., **keywords: Any) -> Tensor:
+def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
     """The sum of all elements, or over some dimensions, computed in ``dtype``."""
 
 
@@ -3061,7 +3061,7 @@ def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = 
     """``input`` where it is greater than ``threshold``, ``value`` elsewhere."""
 
 
-def threshold_(input: Tensor, threshold: _float, value: _float, inplace: _bool = ..., **keywords: Any) -> Tensor:
+def threshold_(input: Tensor, threshold: _float, value: _float, **keywords: Any) -> Tensor:
     """``threshold`` in place: overwrites the tensor and returns it."""
 
 

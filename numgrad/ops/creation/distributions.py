@@ -48,13 +48,10 @@ def _drawn(result: Tensor, node: type[DrawBackward0], *parameters: Any) -> Tenso
 
 #: By which of mean and std are tensors.
 _NORMAL_NODES = {
-    (True, False): node_class("NormalBackward1", DrawBackward0),
-    (False, True): node_class("NormalBackward2", DrawBackward0),
-    (True, True): node_class("NormalBackward3", DrawBackward0),
+    tensors: node_class(f"NormalBackward{number}", DrawBackward0)
+    for number, tensors in enumerate(((True, False), (False, True), (True, True)), 1)
 }
 _BernoulliBackward0 = node_class("BernoulliBackward0", DrawBackward0)
-
-
 _BernoulliBackward1, _BernoulliBackward2 = [
     node_class(name, FilledNode) for name in ("BernoulliBackward1", "BernoulliBackward2")
 ]

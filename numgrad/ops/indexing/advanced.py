@@ -109,7 +109,7 @@ def _planned(op: Any, input: Layout, values: Layout | None, *indices: Layout | N
         return None
     flat_index, fold = given[0], None
     if len(dims) != 1:
-        flat_index, fold = _folding(given, tuple([input.shape[dim] for dim in dims]), dims)
+        flat_index, fold = _folding(tuple(given), tuple([input.shape[dim] for dim in dims]), dims)
     if values is None:
         return _Plan(dims, fold, caller(op.prepared((input, flat_index, dims, False))))
     if values.type is not input.type:
@@ -278,45 +278,36 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], values: Ten
 
 
 def write_selected(
-    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, inplace: bool = True
 ) -> Tensor:
-    """Overwrite what the indices select with values that broadcast to it, or add them; recorded.
+    """Overwrite what the indices select, perhaps in a copy, with values that broadcast to it, or add them; recorded.
 
     Raises:
         IndexError, RuntimeError: see :func:`selected`; the values have another dtype or shape.
     """
-    plan = _plan(input, indices, index_put_op, values) if state.mode <= ORDINARY and not accumulate else None
+    planned = inplace and not accumulate and state.mode <= ORDINARY
+    plan = _plan(input, indices, index_put_op, values) if planned else None
     if plan is not None:
-        flat_index = plan.flat_index(indices)
+        flat_index, dims = plan.flat_index(indices), plan.dims
+    else:
+        flat_index, dims, distinct = selected(input, indices)
+        values = _checked_values(input, indices, values)
+    if inplace:
         check_apart(input, values, flat_index)
-        check_in_place(input, values)
-        try:
-            return change(plan.run, (input, flat_index, values), input)
-        except devices.OutOfBoundsError as found:
-            raise _outside(found, plan.dims) from None
-    selection = selected(input, indices)
-    values = _checked_values(input, indices, values)
-    check_apart(input, values, selection.flat_index)
-    return _put(index_put_op.in_place, input, selection, values, accumulate)
-
-
-def _put(op: Any, input: Tensor, selection: Selection, values: Tensor, accumulate: bool) -> Tensor:
     try:
-        return op(input, selection.flat_index, values, selection.dims, accumulate, selection.distinct)
+        if plan is not None:
+            check_in_place(input, values)
+            return change(plan.run, (input, flat_index, values), input)
+        put = index_put_op.in_place if inplace else index_put_op
+        return put(input, flat_index, values, dims, accumulate, distinct)
     except devices.OutOfBoundsError as found:
-        raise _outside(found, selection.dims) from None
+        raise _outside(found, dims) from None
 
 
-def _check_arguments(name: str, indices: Any, accumulate: Any) -> None:
-    tensors = isinstance(indices, tuple | list) and all(isinstance(index, Tensor) for index in indices)
-    if not tensors or accumulate.__class__ is not bool:
-        raise TypeError(f"{name}() takes a tuple of Tensors and a bool")  # of which ``public`` says more
-    if not indices:
-        raise RuntimeError(f"{name}(): at least one index tensor is needed")
-
-
-@public
-def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+@public(in_place=True)
+def index_put(
+    input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False, *, inplace: bool = False
+) -> Tensor:
     """A copy of the tensor with ``values``, which are broadcast, at the indices, as ``x[indices] = values`` puts them.
 
     Args:
@@ -326,14 +317,10 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     Raises:
         IndexError, RuntimeError: the indices, or the values' dtype or shape, do not fit.
     """
-    _check_arguments("index_put", indices, accumulate)
-    selection = selected(input, indices)
-    values = _checked_values(input, indices, values)
-    return _put(index_put_op, input, selection, values, accumulate)
-
-
-@public
-def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """:func:`index_put` in place: overwrites the tensor and returns it."""
-    _check_arguments("index_put_", indices, accumulate)
-    return write_selected(input, indices, values, accumulate)
+    name = "index_put_" if inplace else "index_put"
+    tensors = isinstance(indices, tuple | list) and all(isinstance(index, Tensor) for index in indices)
+    if not tensors or accumulate.__class__ is not bool:
+        raise TypeError(f"{name}() takes a tuple of Tensors and a bool")  # of which ``public`` says more
+    if not indices:
+        raise RuntimeError(f"{name}(): at least one index tensor is needed")
+    return write_selected(input, indices, values, accumulate, inplace)

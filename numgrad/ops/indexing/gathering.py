@@ -19,7 +19,7 @@ from ..pointwise.comparison import eq, where
 from ..shapes.broadcasting import expand_op
 from ..shapes.dimensions import unsqueeze_op
 from ..shapes.views import reshape
-from ..table.arguments import Dim
+from ..table.arguments import Dim, OptionalDim
 from ..table.lookup import lookup, operation
 from ..table.op import public
 from ..table.planned import planned
@@ -159,7 +159,7 @@ def scatterer(
 
 
 @lookup
-def take_along_dim(input: Layout, indices: Layout, dim: int | None = None) -> Any:
+def take_along_dim(input: Layout, indices: Layout, dim: OptionalDim = None) -> Any:
     """The elements at ``indices`` along ``dim``, the two broadcast against each other in the other dimensions.
 
     Without ``dim`` both are flattened.  ``take_along_dim(x, x.argsort(d), d)`` is ``x`` sorted.
@@ -180,7 +180,6 @@ def take_along_dim(input: Layout, indices: Layout, dim: int | None = None) -> An
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{rank} dimensions for input, and {len(wanted)} dimensions for indices"
         )
-    dim = normal_dim(dim, rank)
     ones = (1,) * min(rank, 1)
     shape = broadcast_shapes(own[:dim] + ones + own[dim + 1 :], wanted[:dim] + ones + wanted[dim + 1 :])
     sizes = [shape[:dim] + extents[dim : dim + 1] + shape[dim + 1 :] for extents in (own, wanted)]
@@ -335,10 +334,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
     row, type = row_of(tensor), tensor._layout.type
     if row.size and (num_classes <= 0 or not tensor.is_cuda):  # a GPU looks where it puts the ones
-        low, high = [
-            type.backend.axis_launcher("fold_axis", row_of, type, (1, row.size, 1), name, type.numpy)(tensor).item(0)
-            for name in ("min", "max")
-        ]
+        low, high = type.backend.value_range(row)
         if low < 0:
             raise RuntimeError(f"Class values must be non-negative, but one is {low}.")
         if num_classes == -1:

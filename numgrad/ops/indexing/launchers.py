@@ -109,10 +109,7 @@ def _runs(dims: list[int], extents: Sequence[int], steps: Sequence[int]) -> list
 
 def _as_one(run: list[int], extents: Sequence[int], steps: Sequence[int]) -> tuple[int, int]:
     """A group of dimensions as one: its extent and step."""
-    count = 1
-    for d in run:
-        count *= extents[d]
-    return count, steps[run[-1]] if run else 0
+    return math.prod([extents[d] for d in run]), steps[run[-1]] if run else 0
 
 
 def expanded_layout(input: Layout, shape: Ints) -> Layout:
@@ -256,13 +253,12 @@ def check_held(value: Tensor, dtype: dtype) -> None:
         check_fits(value.item(), dtype)
 
 
-def number_as(value: Any, like: Tensor) -> Tensor:
-    """A 0-d tensor with the number, of the dtype of ``like``.
+def number_as(value: Any, type: TensorType) -> Tensor:
+    """A 0-d tensor of this type with the number.
 
     Raises:
         TypeError, RuntimeError: it is no number, or one that the dtype cannot hold.
     """
-    type = like._layout.type
     if isinstance(value, Tensor):
         check_held(value, type.dtype)
     elif value.__class__ in (bool, int, float) and type.dtype.is_floating_point and _is_held(value):
@@ -281,23 +277,14 @@ def number_in(value: Any, type: TensorType) -> Any:
     Raises:
         TypeError, RuntimeError: see :func:`number_as`.
     """
-    if value.__class__ in (float, int) and type.dtype.is_floating_point and _is_held(value):
-        return float(value)  # kernels round it
     if isinstance(value, Tensor):
         check_held(value, type.dtype)
-        if value._layout.type.dtype is type.dtype:
-            return value.item()
         value = value.item()
-    return fill_(empty_of((), tensor_type(type.dtype)), value).item()
+    if value.__class__ in (float, int) and type.dtype.is_floating_point and _is_held(value):
+        return float(value)  # kernels round it
+    return number_as(value, tensor_type(type.dtype)).item()
 
 
 def number_row(type: TensorType) -> Callable[[Any], Any]:
     """What gives a number as a row of one element; it raises if the dtype cannot hold it."""
-    floating, layout = type.dtype.is_floating_point, layout_of(type, ())
-
-    def row(value: Any) -> Any:
-        if floating and value.__class__ is not complex and _is_held(value):
-            return type.backend.filled((), value, type)
-        return fill_(tensor_of(layout, type.backend.empty((), type)), value)._storage
-
-    return row
+    return lambda value: number_as(value, type)._storage

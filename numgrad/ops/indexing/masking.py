@@ -87,45 +87,31 @@ def _(grad, mask):
 @masked_fill_tensor.gradient("value")
 def _(grad, mask):
     """``sum(where(mask, grad, 0))``."""
-    return public_functions["sum"](choose(mask, grad, number_as(0, grad)))
+    return public_functions["sum"](choose(mask, grad, number_as(0, grad._layout.type)))
 
 
-def _check_filling(input: Tensor, mask: Any, value: Any) -> tuple[Any, Any]:
-    """The entry to use, and the value.
-
-    Raises:
-        TypeError, RuntimeError: the value is no number.
-    """
-    if value.__class__ is float:
-        return masked_fill_number, value
-    if not isinstance(value, Tensor):
-        return masked_fill_number, as_number(value)
-    if value._layout.shape:
-        raise RuntimeError(
-            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{len(value._layout.shape)} dimension(s)."
-        )
-    return masked_fill_tensor, value
-
-
-@public
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+@public(in_place=True)
+def masked_fill(input: Tensor, mask: Tensor, value: Any, *, inplace: bool = False) -> Tensor:
     """A copy with ``value``, a number or a 0-d tensor, where ``mask`` holds; the two are broadcast.
 
     Raises:
         TypeError, RuntimeError: the mask is no bool tensor, the shapes do not fit, or the dtype cannot hold the value.
     """
-    op, value = _check_filling(input, mask, value)
-    return op(input, mask, value)
-
-
-@public(function=False)
-def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """:func:`masked_fill` in place: overwrites the tensor and returns it."""
-    op, value = _check_filling(self, mask, value)
-    if mask._storage is self._storage:
-        check_apart(self, mask)
-    return op.in_place(self, mask, value)
+    op = masked_fill_number
+    if isinstance(value, Tensor):
+        if value._layout.shape:
+            raise RuntimeError(
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{len(value._layout.shape)} dimension(s)."
+            )
+        op = masked_fill_tensor
+    elif value.__class__ is not float:
+        value = as_number(value)
+    if not inplace:
+        return op(input, mask, value)
+    if mask._storage is input._storage:
+        check_apart(input, mask)
+    return op.in_place(input, mask, value)
 
 
 # -- reading and writing ------------------------------------------------------------------------------------------

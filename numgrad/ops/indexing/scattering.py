@@ -206,51 +206,21 @@ def _reached(src: Tensor, index: Tensor) -> Tensor:
     return src
 
 
-def _scatter_call(
-    input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: str | None
-) -> tuple[Any, tuple[Any, ...]]:
-    """The entry that ``scatter`` stands for, and its checked arguments."""
-    if reduce not in (None, "add", "multiply"):
-        raise RuntimeError("reduce argument must be either add or multiply.")
-    given = value if src is None else src
-    if not isinstance(given, Tensor):
-        dim = _check(input._layout, dim, index._layout, None)
-        if reduce is None:
-            return scatter_value, (input, index, dim, as_number(given))
-        src = filled_of(index._layout.shape, number_in(given, input._layout.type), input._layout.type)
-    else:
-        if reduce is not None:
-            warnings.warn(
-                "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
-                "PyTorch release. Use torch.scatter_reduce instead for more reduction options.",
-                UserWarning,
-                stacklevel=4,
-            )
-        dim = _check(input._layout, dim, index._layout, given._layout)
-        src = _reached(given, index)
-    if reduce is None:
-        return scatter_op, (input, index, src, dim)
-    if reduce == "add":
-        return scatter_add_op, (input, index, src, dim)
-    return scatter_reduce_op, (input, index, src, dim, "prod", True)
-
-
-def _run(op: Any, input: Tensor, index: Tensor, *others: Any) -> Tensor:
-    """Call an operation, and say in the function's words that an index leads outside."""
-    try:
-        return op(input, index, *others)
-    except devices.OutOfBoundsError as found:
-        raise beyond(found, input, others[0] if others[0].__class__ is int else others[1]) from None
-
-
 @lookup(outside=beyond, export=False)
 def _scattered(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
     return _resolved(scatter_op, input, dim, index, src)
 
 
-@public
+#: The operations that ``scatter`` is with a tensor, by ``reduce``, and their last arguments.
+_SCATTERS: dict[str | None, Any] = {
+    None: (scatter_op,), "add": (scatter_add_op,), "multiply": (scatter_reduce_op, "prod", True),
+}
+
+
+@public(in_place=True)
 def scatter(
-    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None,
+    inplace: bool = False,
 ) -> Tensor:
     """A copy with ``src``, a tensor or number, at ``index``: ``out[i, index[i, j]] = src[i, j]`` for ``dim=1``.
 
@@ -264,20 +234,34 @@ def scatter(
     Raises:
         RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
     """
-    if src.__class__ is Tensor and reduce is None:
+    if src.__class__ is Tensor and reduce is None and not inplace:
         return _scattered(input, dim, index, src)
-    op, arguments = _scatter_call(input, dim, index, src, value, reduce)
-    return _run(op, *arguments)
-
-
-@public(function=False)
-def scatter_(
-    self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
-) -> Tensor:
-    """:func:`scatter` in place: overwrites the tensor and returns it."""
-    op, arguments = _scatter_call(self, dim, index, src, value, reduce)
-    check_apart(self, *[argument for argument in arguments[1:] if isinstance(argument, Tensor)])
-    return _run(op.in_place, *arguments)
+    if reduce not in _SCATTERS:
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    given = value if src is None else src
+    number = not isinstance(given, Tensor)
+    tensors: tuple[Tensor, ...] = input, index
+    if reduce is not None and not number:
+        warnings.warn(
+            "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+            "PyTorch release. Use torch.scatter_reduce instead for more reduction options.",
+            UserWarning,
+            stacklevel=3 + inplace,
+        )
+    dim = _check(input._layout, dim, index._layout, None if number else given._layout)
+    if number and reduce is None:
+        op, others = scatter_value, [as_number(given)]
+    else:
+        if number:
+            given = filled_of(index._layout.shape, number_in(given, input._layout.type), input._layout.type)
+        op, *others = _SCATTERS[reduce]
+        tensors = input, index, _reached(given, index)
+    if inplace:
+        check_apart(*tensors)
+    try:
+        return (op.in_place if inplace else op)(*tensors, dim, *others)
+    except devices.OutOfBoundsError as found:
+        raise beyond(found, input, dim) from None
 
 
 @lookup(outside=beyond, in_place=True)

@@ -144,7 +144,7 @@ def index_fill_number(input: Layout, index: Layout, dim: int, value: Any) -> Any
 
 @index_fill_number.decomposed
 def _(input, index, dim, value):
-    return _written(input, index, number_as(value, input), dim, False, True)
+    return _written(input, index, number_as(value, input._layout.type), dim, False, True)
 
 
 @updating("IndexFillBackward1", inputs=["input", "index", "value"], nondifferentiable=["index"], kept=True)
@@ -215,7 +215,7 @@ def _not_added(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> I
 
 
 @lookup(outside=_not_added, in_place=True)
-def index_add(input: Layout, dim: int, index: Layout, source: Layout, *, alpha: Any = 1) -> Any:
+def index_add(input: Layout, dim: Dim, index: Layout, source: Layout, *, alpha: Any = 1) -> Any:
     """A copy with ``alpha * source`` added at the indices of one dimension: ``out[index[i]] += alpha * source[i]``.
 
     What is added to one element is added in the order of the indices.
@@ -224,7 +224,6 @@ def index_add(input: Layout, dim: int, index: Layout, source: Layout, *, alpha: 
         IndexError, RuntimeError: the index is no vector of int64 or int32 in [0, size), or the source does not fit.
     """
     check_index_dtype(index, "index_add_")
-    dim = normal_dim(dim, len(input.shape))
     _vector(input, index, "index_add_(): Index is supposed to be a vector")
     if source.type.dtype is not input.type.dtype:
         raise RuntimeError(
@@ -250,7 +249,7 @@ def _not_copied(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> 
 
 
 @lookup(outside=_not_copied, in_place=True)
-def index_copy(input: Layout, dim: int, index: Layout, source: Layout) -> Any:
+def index_copy(input: Layout, dim: Dim, index: Layout, source: Layout) -> Any:
     """A copy with ``source`` in place of what is at the indices of one dimension: ``out[index[i]] = source[i]``.
 
     Of several for one element the last one counts.
@@ -266,7 +265,6 @@ def index_copy(input: Layout, dim: int, index: Layout, source: Layout) -> Any:
             f"{input.type.dtype.legacy} and (source) {source.type.dtype.legacy}"
         )
     own, given = input.shape, source.shape
-    dim = normal_dim(dim, len(own))
     _vector(input, index, "index_copy_(): Index should have dimension 1 or 0")
     rest = own[:dim] + own[dim + 1 :]
     if given and given[:dim] + given[dim + 1 :] != rest:
@@ -283,8 +281,13 @@ def index_copy(input: Layout, dim: int, index: Layout, source: Layout) -> Any:
     return _with_part(index_copy_op, input, index, source, dim)
 
 
-def _filled(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The operation and its checked arguments."""
+@public(in_place=True)
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any, *, inplace: bool = False) -> Tensor:
+    """A copy with a number, or a 0-d tensor, at the indices of one dimension.
+
+    Raises:
+        IndexError, RuntimeError: the index is no int64 vector in [-size, size), or the dtype cannot hold the value.
+    """
     if index.dtype is not int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, not {index.dtype}")
     dim = normal_dim(dim, len(input._layout.shape))
@@ -298,32 +301,12 @@ def _filled(input: Tensor, dim: int, index: Tensor, value: Any) -> tuple[Any, tu
             )
         if value._layout.type.device is not input._layout.type.device:
             value = value.to(input.device)
-        return index_fill_tensor, (input, index, value, dim)
-    return index_fill_number, (input, index, dim, as_number(value))
-
-
-def _run(op: Any, arguments: tuple[Any, ...], dim: int) -> Tensor:
-    """Call an operation, and say in the function's words that an index leads outside."""
+        op, *others = index_fill_tensor, value, dim
+    else:
+        op, *others = index_fill_number, dim, as_number(value)
+    if inplace:
+        check_apart(input, index)
     try:
-        return op(*arguments)
+        return (op.in_place if inplace else op)(input, index, *others)
     except devices.OutOfBoundsError as found:
-        raise IndexError(str(beyond(found, arguments[0], dim))) from None
-
-
-@public
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """A copy with a number, or a 0-d tensor, at the indices of one dimension.
-
-    Raises:
-        IndexError, RuntimeError: the index is no int64 vector in [-size, size), or the dtype cannot hold the value.
-    """
-    op, arguments = _filled(input, dim, index, value)
-    return _run(op, arguments, dim)
-
-
-@public(function=False)
-def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """:func:`index_fill` in place: overwrites the tensor and returns it."""
-    op, arguments = _filled(input, dim, index, value)
-    check_apart(input, arguments[1])
-    return _run(op.in_place, arguments, dim)
+        raise IndexError(str(beyond(found, input, dim))) from None

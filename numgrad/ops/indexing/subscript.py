@@ -34,7 +34,7 @@ from ..table.op import attach
 from ..table.operands import overlaps
 from .advanced import indexed, only_tensors, write_selected
 from .launchers import number_as
-from .masking import masked_fill_
+from .masking import masked_fill
 
 #: What an index is for each of the dimensions that it is about: None takes the dimension as it is.
 Indices = list[Tensor | None]
@@ -137,7 +137,8 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
             continue
         elif isinstance(item, bool) or (isinstance(item, Tensor) and item._layout.type.dtype in _MASKS):
             result = unsqueeze_op(result, dim)
-            found.append(_whether(bool(item), self))
+            taken = int(bool(item))  # of the dimension's one element
+            found.append(zeros_of((taken,), tensor_type(int64, self._layout.type.device)))
             dim += 1
             continue
         else:
@@ -146,11 +147,6 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
         found += [None] * skipped
         dim += skipped
     return result, found if any(index is not None for index in found) else None
-
-
-def _whether(condition: bool, input: Tensor) -> Tensor:
-    """The index that takes, or leaves, the one element of a dimension of size 1."""
-    return zeros_of((int(condition),), tensor_type(int64, input._layout.type.device))
 
 
 def _recorded(self: Tensor) -> bool:
@@ -319,9 +315,10 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     if indices is not None:
         mask = _whole_mask(part, indices) if number and part._layout.type.device is not CPU else None
         if mask is not None:
-            masked_fill_(part, mask, value)
+            masked_fill(part, mask, value, inplace=True)
         else:
-            write_selected(part, indices, number_as(value, part) if number else _without_leading_ones(value))
+            values = number_as(value, part._layout.type) if number else _without_leading_ones(value)
+            write_selected(part, indices, values)
         return
     shape, given = part._layout.shape, value._layout.shape
     if given == shape:

@@ -27,6 +27,7 @@ from ..table.operands import fused_launcher
 from ..table.planned import planned
 from ..table.promotion import result_dtype
 from .products import (
+    SCALARS,
     bmm_op,
     check_matrices,
     check_stacks,
@@ -37,7 +38,6 @@ from .products import (
     outer_product,
     refuse_bools,
     right_gradient,
-    scalar_name,
     shapes_text,
     times,
     turned_mv,
@@ -371,7 +371,7 @@ def _stacked(grad: Tensor, batch: Tensor) -> Tensor:
 def _check_batches(name: str, input: Layout, batch1: Layout, batch2: Layout, result: slice) -> None:
     check_stacks(batch1, batch2)
     _check_expands(input, (*batch1.shape[:2], batch2.shape[2])[result])
-    names = [scalar_name(layout.type.dtype) for layout in (input, batch1, batch2)]
+    names = [SCALARS[layout.type.dtype.name] for layout in (input, batch1, batch2)]
     check_types(
         f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, batch2: {names[2]}",
         input, batch1, batch2,

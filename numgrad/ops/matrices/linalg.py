@@ -158,7 +158,15 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
                 "multiplied"
             )
     sizes = [m._layout.shape[0] for m in matrices] + [matrices[-1]._layout.shape[1]]
-    return _best_product(matrices, _cheapest_splits(sizes))
+    splits = _cheapest_splits(sizes)
+
+    def product(first: int, last: int) -> Tensor:
+        if first == last:
+            return matrices[first]
+        middle = splits[first, last]
+        return matmul(product(first, middle), product(middle + 1, last))
+
+    return product(0, len(matrices) - 1)
 
 
 def _cheapest_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
@@ -175,16 +183,6 @@ def _cheapest_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
             ]
             cost[first, last], splits[first, last] = min(choices)
     return splits
-
-
-def _best_product(matrices: Sequence[Tensor], splits: dict[tuple[int, int], int]) -> Tensor:
-    def product(first: int, last: int) -> Tensor:
-        if first == last:
-            return matrices[first]
-        middle = splits[first, last]
-        return matmul(product(first, middle), product(middle + 1, last))
-
-    return product(0, len(matrices) - 1)
 
 
 @composite
@@ -238,7 +236,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 # -- systems of linear equations --------------------------------------------------------------------------------
 
 
-def check_rank(function: str, parameter: str, shape: tuple[int, ...]) -> None:
+def _check_rank(parameter: str, shape: tuple[int, ...]) -> None:
     """Raise unless this is the shape of a matrix, or of a batch of them.
 
     Raises:
@@ -246,11 +244,11 @@ def check_rank(function: str, parameter: str, shape: tuple[int, ...]) -> None:
     """
     if len(shape) < 2:
         raise RuntimeError(
-            f"{function}: The input tensor {parameter} must have at least 2 dimensions. (shape {list(shape)})"
+            f"linalg.solve: The input tensor {parameter} must have at least 2 dimensions. (shape {list(shape)})"
         )
 
 
-def check_square(function: str, A: Layout) -> None:
+def _check_square(A: Layout) -> None:
     """Raise unless a tensor is a square matrix, or a batch of them, of floating-point or complex numbers.
 
     Raises:
@@ -259,13 +257,13 @@ def check_square(function: str, A: Layout) -> None:
     dtype = A.type.dtype
     if not dtype.differentiable:
         raise RuntimeError(
-            f"{function}: Expected a floating point or complex tensor as input. Got {dtype.legacy} {shapes_text(A)}"
+            f"linalg.solve: Expected a floating point or complex tensor as input. Got {dtype.legacy} {shapes_text(A)}"
         )
-    check_rank(function, "A", A.shape)
+    _check_rank("A", A.shape)
     rows, columns = A.shape[-2:]
     if rows != columns:
         raise RuntimeError(
-            f"{function}: A must be batches of square matrices, but they are {rows} by {columns} matrices "
+            f"linalg.solve: A must be batches of square matrices, but they are {rows} by {columns} matrices "
             f"{shapes_text(A)}"
         )
 
@@ -287,8 +285,8 @@ def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:
     """
     vectors = _are_vectors(A, B)
     shape = (*B.shape, 1) if vectors else B.shape
-    check_square("linalg.solve", A)
-    check_rank("linalg.solve", "B", shape)
+    _check_square(A)
+    _check_rank("B", shape)
     found = f"A of type {A.type.dtype.legacy} and B of type {B.type.dtype.legacy}"
     check_types(f"linalg.solve: Expected A and B to have the same dtype, but found {found} instead", A, B)
     n, (*batch, rows, columns) = A.shape[-1], shape

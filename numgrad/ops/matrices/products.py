@@ -8,7 +8,7 @@ from typing import Any
 from ...autograd.grad_mode import TRACED, state
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
-from ...core.types import bool_, dtype
+from ...core.types import bool_
 from ..batching.batches import is_shared, physical, size_of
 from ..batching.physical import expanded
 from ..pointwise.arithmetic import conj, conj_physical, mul
@@ -20,16 +20,12 @@ from ..table.entries import Entries
 from ..table.op import check_tensors, public
 from ..table.planned import planned
 
-_SCALARS = {
+#: What PyTorch's errors call the numbers of a dtype, by its name.
+SCALARS = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
     "int64": "long int", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>",
 }
-
-
-def scalar_name(dtype: dtype) -> str:
-    """What PyTorch's errors call the dtype's numbers."""
-    return _SCALARS[dtype.name]
 
 
 def shapes_text(*layouts: Layout) -> str:
@@ -109,7 +105,7 @@ def times(tensor: Tensor, number: Any) -> Tensor:
 @planned("MmBackward0", inputs=["input", "mat2"], linear=True)
 def mm_op(input: Layout, mat2: Layout) -> Any:
     check_matrices(input, mat2)
-    names = [scalar_name(factor.type.dtype) for factor in (input, mat2)]
+    names = [SCALARS[factor.type.dtype.name] for factor in (input, mat2)]
     check_types(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}", input, mat2)
     refuse_bools("addmm_impl_cpu_", input, mat2)
     return layout_of(input.type, (input.shape[0], mat2.shape[1])), input.type.backend.product_launcher(input, mat2)
@@ -125,29 +121,19 @@ def _(input, mat2):
 
 
 @mm_op.gradient("input")
-def _(grad, mat2, input_layout):
-    """``grad @ t(conj(mat2))``."""
-    return left_gradient(grad, mat2, input_layout)
-
-
-@mm_op.gradient("mat2")
-def _(grad, input, mat2_layout):
-    """``t(conj(input)) @ grad``."""
-    return right_gradient(grad, input, mat2_layout)
-
-
-def left_gradient(grad: Tensor, mat2: Tensor, mat1: Layout) -> Tensor:
-    """The gradient of a product's first factor: ``grad @ mat2.mH``, column by column if ``mat1`` lies so."""
+def left_gradient(grad, mat2, input_layout):
+    """``grad @ t(conj(mat2))``, column by column if the first factor lies so."""
     other = conj(mat2)
-    if _by_columns(mat1):
+    if _by_columns(input_layout):
         return _turned_product(other, False, grad, True, True)
     return _turned_product(grad, False, other, True)
 
 
-def right_gradient(grad: Tensor, mat1: Tensor, mat2: Layout) -> Tensor:
-    """The gradient of a product's second factor: ``mat1.mH @ grad``, column by column if ``mat2`` lies so."""
-    other = conj(mat1)
-    if _by_columns(mat2):
+@mm_op.gradient("mat2")
+def right_gradient(grad, input, mat2_layout):
+    """``t(conj(input)) @ grad``, column by column if the second factor lies so."""
+    other = conj(input)
+    if _by_columns(mat2_layout):
         return _turned_product(grad, True, other, False, True)
     return _turned_product(other, True, grad, False)
 

@@ -7,8 +7,6 @@ All are defined for floating-point tensors of any shape, and those that only cut
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 from numgrad_kernels import scalar
@@ -18,7 +16,7 @@ from ...core.types import bool_
 from ..shapes.views import reshape
 from ..table.callables import overload
 from ..table.elementwise import pointwise
-from ..table.op import check_tensors, named_in_place, public
+from ..table.op import check_tensors, in_place_form, public
 from . import comparison
 from .comparison import threshold_backward, where
 
@@ -41,16 +39,6 @@ def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: 
     if numbers == op.op.statics and all(numbers.values()):  # a zero may be -0.0
         return op.short(input)
     return op.configured(input, *numbers.values())
-
-
-def inplace_form(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The function that overwrites its tensor."""
-
-    @functools.wraps(function)
-    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return function(input, *args, **kwargs, inplace=True)
-
-    return named_in_place(call, function.__name__)
 
 
 # -- cut off ----------------------------------------------------------------------------------------------------
@@ -119,15 +107,14 @@ def _(grad, input, threshold):
     return threshold_backward(grad, input, threshold=threshold)
 
 
-_threshold_in_place = overload(threshold_op, "ThresholdBackward1")
+threshold_op.inplace = overload(threshold_op, "ThresholdBackward1").inplace
 
 
 @public(method=False, direct=True)
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """``input`` where it is greater than ``threshold``, ``value`` elsewhere."""
     threshold, value = _whole(input, threshold, value)
-    op = _threshold_in_place if inplace else threshold_op
-    return activated("threshold", op, input, inplace, threshold=threshold, value=value)
+    return activated("threshold", threshold_op, input, inplace, threshold=threshold, value=value)
 
 
 @pointwise("HardshrinkBackward0", dtypes="f", inplace=False, export=False)
@@ -201,15 +188,14 @@ def _(grad, input, negative_slope):
     return leaky_relu_backward(grad, input, negative_slope=negative_slope)
 
 
-_leaky_relu_in_place = overload(leaky_relu_op, "LeakyReluBackward1")
+leaky_relu_op.inplace = overload(leaky_relu_op, "LeakyReluBackward1").inplace
 _rrelu = overload(leaky_relu_op, "RreluWithNoiseBackward0")
-_rrelu_in_place = overload(leaky_relu_op, "RreluWithNoiseBackward1")
+_rrelu.inplace = overload(leaky_relu_op, "RreluWithNoiseBackward1").inplace
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``input`` where it is positive, ``negative_slope * input`` elsewhere."""
-    op = _leaky_relu_in_place if inplace else leaky_relu_op
-    return activated("leaky_relu", op, input, inplace, negative_slope=negative_slope)
+    return activated("leaky_relu", leaky_relu_op, input, inplace, negative_slope=negative_slope)
 
 
 @public(method=False, direct=True)
@@ -223,8 +209,7 @@ def rrelu(
     """
     if training:
         raise NotImplementedError("numgrad has rrelu only for evaluation, with training=False")
-    op = _rrelu_in_place if inplace else _rrelu
-    return activated("rrelu", op, input, inplace, negative_slope=(lower + upper) / 2)
+    return activated("rrelu", _rrelu, input, inplace, negative_slope=(lower + upper) / 2)
 
 
 @pointwise("PreluKernelBackward0", dtypes="f", inplace=False, export=False)
@@ -318,8 +303,8 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return activated("hardswish", hardswish_op, input, inplace)
 
 
-relu_, hardtanh_, threshold_ = inplace_form(relu), inplace_form(hardtanh), inplace_form(threshold)
-leaky_relu_, rrelu_ = inplace_form(leaky_relu), inplace_form(rrelu)
+relu_, hardtanh_, threshold_ = in_place_form(relu), in_place_form(hardtanh), in_place_form(threshold)
+leaky_relu_, rrelu_ = in_place_form(leaky_relu), in_place_form(rrelu)
 
 for _function in (relu_, rrelu_, threshold_):
     public(_function, method=False, direct=True)

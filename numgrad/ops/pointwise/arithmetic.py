@@ -251,7 +251,13 @@ def _(grad, input, end):
     return grad * conj(end - input)
 
 
-def _check_lerp(input: Tensor, end: Any, weight: Any) -> None:
+@public(in_place=True, direct=True)
+def lerp(input: Tensor, end: Tensor, weight: Any, *, inplace: bool = False) -> Tensor:
+    """``input + weight * (end - input)``; the weight is a number or a tensor.
+
+    Raises:
+        RuntimeError: the tensors' dtypes differ.
+    """
     check_tensors("lerp", end=end)
     for name, value in (("end", end), ("weight", weight)):
         if isinstance(value, Tensor) and value.dtype is not input.dtype:
@@ -260,24 +266,7 @@ def _check_lerp(input: Tensor, end: Any, weight: Any) -> None:
         check_fits(weight, input.dtype)
     if input.dtype.kind in "bi":
         raise not_implemented("lerp_cpu", input._layout)
-
-
-@public(direct=True)
-def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """``input + weight * (end - input)``; the weight is a number or a tensor.
-
-    Raises:
-        RuntimeError: the tensors' dtypes differ.
-    """
-    _check_lerp(input, end, weight)
-    return lerp_op(input, end, weight)
-
-
-@public(function=False, direct=True)
-def lerp_(input: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """``lerp`` in place."""
-    _check_lerp(input, end, weight)
-    return lerp_op.inplace(input, end, weight)
+    return (lerp_op.inplace if inplace else lerp_op)(input, end, weight)
 
 
 @pointwise("AddcmulBackward0", dtypes="ifc", export=False, passed=["input"])
@@ -312,12 +301,20 @@ def _(grad, tensor1, tensor2, value):
     return -grad * conj(value * tensor1 / (tensor2 * tensor2))
 
 
-def _product(inplace: bool, input: Tensor, tensor1: Any, tensor2: Any, value: float) -> Tensor:
+@public(in_place=True, direct=True)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1, inplace: bool = False) -> Tensor:
+    """``input + value * tensor1 * tensor2``."""
     check_tensors("addcmul", tensor1=tensor1, tensor2=tensor2)
     return _weighted(addcmul_op, inplace, input, tensor1, tensor2, value)
 
 
-def _quotient(inplace: bool, input: Tensor, tensor1: Any, tensor2: Any, value: float) -> Tensor:
+@public(in_place=True, direct=True)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1, inplace: bool = False) -> Tensor:
+    """``input + value * tensor1 / tensor2``.
+
+    Raises:
+        RuntimeError: both tensors to be divided are of integers.
+    """
     check_tensors("addcdiv", tensor1=tensor1, tensor2=tensor2)
     if tensor1._layout.type.dtype.kind in "bi" and tensor2._layout.type.dtype.kind in "bi":
         raise RuntimeError(
@@ -334,31 +331,3 @@ def _weighted(op: Any, inplace: bool, input: Tensor, tensor1: Tensor, tensor2: T
     if value == 1 and value.__class__ is int:
         return op.short(input, tensor1, tensor2)
     return op(input, tensor1, tensor2, value=value)
-
-
-@public(direct=True)
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``input + value * tensor1 * tensor2``."""
-    return _product(False, input, tensor1, tensor2, value)
-
-
-@public(function=False, direct=True)
-def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``addcmul`` in place."""
-    return _product(True, input, tensor1, tensor2, value)
-
-
-@public(direct=True)
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``input + value * tensor1 / tensor2``.
-
-    Raises:
-        RuntimeError: both tensors to be divided are of integers.
-    """
-    return _quotient(False, input, tensor1, tensor2, value)
-
-
-@public(function=False, direct=True)
-def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``addcdiv`` in place."""
-    return _quotient(True, input, tensor1, tensor2, value)

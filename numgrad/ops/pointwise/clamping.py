@@ -181,7 +181,15 @@ _SHORT = {
 }
 
 
-def _clamp(input: Tensor, min: Any, max: Any, inplace: bool) -> Tensor:
+@public(in_place=True, direct=True)
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, inplace: bool = False) -> Tensor:
+    """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone.
+
+    Where the bounds cross ``max`` prevails; NaN stays NaN.  At a bound the derivative for ``input`` is 1.
+
+    Raises:
+        RuntimeError: there is no bound.
+    """
     low, high = None if min is None else min.__class__, None if max is None else max.__class__
     op = _SHORT.get((low, high))
     if op is not None:
@@ -204,43 +212,13 @@ def _clamp(input: Tensor, min: Any, max: Any, inplace: bool) -> Tensor:
     return _bounded(op, inplace, input, *bounds)
 
 
-@public(direct=True)
-def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone.
-
-    Where the bounds cross ``max`` prevails; NaN stays NaN.  At a bound the derivative for ``input`` is 1.
-
-    Raises:
-        RuntimeError: there is no bound.
-    """
-    return _clamp(input, min, max, False)
-
-
-@public(function=False, direct=True)
-def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """``clamp`` in place."""
-    return _clamp(input, min, max, True)
-
-
-@public(direct=True)
-def clamp_min(input: Tensor, min: Any) -> Tensor:
+@public(in_place=True, direct=True)
+def clamp_min(input: Tensor, min: Any, *, inplace: bool = False) -> Tensor:
     """``input``, but at least ``min``, a number or a tensor."""
-    return _bounded(clamp_min_op if isinstance(min, Tensor) else _clamp_min_by_number, False, input, min)
+    return _bounded(clamp_min_op if isinstance(min, Tensor) else _clamp_min_by_number, inplace, input, min)
 
 
-@public(direct=True)
-def clamp_max(input: Tensor, max: Any) -> Tensor:
+@public(in_place=True, direct=True)
+def clamp_max(input: Tensor, max: Any, *, inplace: bool = False) -> Tensor:
     """``input``, but at most ``max``, a number or a tensor."""
-    return _bounded(clamp_max_op if isinstance(max, Tensor) else _clamp_max_by_number, False, input, max)
-
-
-@public(function=False, direct=True)
-def clamp_min_(input: Tensor, min: Any) -> Tensor:
-    """``clamp_min`` in place."""
-    return _bounded(clamp_min_op if isinstance(min, Tensor) else _clamp_min_by_number, True, input, min)
-
-
-@public(function=False, direct=True)
-def clamp_max_(input: Tensor, max: Any) -> Tensor:
-    """``clamp_max`` in place."""
-    return _bounded(clamp_max_op if isinstance(max, Tensor) else _clamp_max_by_number, True, input, max)
+    return _bounded(clamp_max_op if isinstance(max, Tensor) else _clamp_max_by_number, inplace, input, max)

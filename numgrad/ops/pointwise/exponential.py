@@ -282,16 +282,10 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     return mul(input, pow(2.0, other))
 
 
-@composite(direct=True)
-def square(input: Tensor) -> Tensor:
+@composite(in_place=True, direct=True)
+def square(input: Tensor, *, inplace: bool = False) -> Tensor:
     """``input ** 2``."""
-    return pow(input, 2)
-
-
-@public(function=False, direct=True)
-def square_(input: Tensor) -> Tensor:
-    """``square`` in place."""
-    return pow_(input, 2)
+    return pow_(input, 2) if inplace else pow(input, 2)
 
 
 @pointwise("RsqrtBackward0", result="float", dtypes="bifc")

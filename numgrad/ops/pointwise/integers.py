@@ -20,13 +20,9 @@ from .comparison import eq
 def check_divisor(operands: Sequence[Any]) -> None:
     """Raise if an integer would be divided by zero."""
     divisor = operands[1]
-    if _any_zero(divisor) if isinstance(divisor, Tensor) else divisor == 0:
+    if eq(divisor, 0).any() if isinstance(divisor, Tensor) else divisor == 0:
         shapes = [list(v._layout.shape) for v in operands if isinstance(v, Tensor)]
         raise RuntimeError(f"ZeroDivisionError: an integer is divided by zero (shapes {', '.join(map(str, shapes))})")
-
-
-def _any_zero(tensor: Tensor) -> bool:
-    return tensor.numel() > 0 and bool(eq(tensor, 0).max())
 
 
 @pointwise(
@@ -79,14 +75,9 @@ def remainder(input: Any, other: Any) -> Tensor:
     return out if isinstance(input, Tensor) else undifferentiated("remainder", out)
 
 
-@public(function=False, direct=True)
-def remainder_(input: Tensor, other: Any) -> Tensor:
-    """``remainder`` in place."""
-    return remainder_op.inplace(input, other)
-
-
-remainder.inplace = remainder_  # type: ignore[attr-defined]
+remainder.inplace = remainder_op.inplace  # type: ignore[attr-defined]
 export("remainder", remainder)
+attach("remainder_", remainder_op.inplace)
 
 
 # -- bits -------------------------------------------------------------------------------------------------------
@@ -159,13 +150,9 @@ def invert_bits(input):
     return ~input
 
 
-@public
-def bitwise_not(input: Tensor) -> Tensor:
+@public(in_place=True)
+def bitwise_not(input: Tensor, *, inplace: bool = False) -> Tensor:
     """The bits that are not set; of bools, logical not."""
-    return logical_not(input) if input.dtype is bool_ else invert_bits(input)
-
-
-@public(function=False)
-def bitwise_not_(input: Tensor) -> Tensor:
-    """``bitwise_not`` in place."""
-    return input.logical_not_() if input.dtype is bool_ else invert_bits.inplace(input)
+    if input.dtype is bool_:
+        return input.logical_not_() if inplace else logical_not(input)
+    return (invert_bits.inplace if inplace else invert_bits)(input)

@@ -52,24 +52,15 @@ def round_decimals(input, *, before=1, after=1):
     return scalar.round(input * before / after) * after / before
 
 
-def _decimals(decimals: int) -> tuple[float, float]:
-    """By what to multiply before, and after, rounding to so many decimals."""
-    return (10.0**decimals, 1) if decimals > 0 else (1, 10.0**-decimals)
-
-
-@public(direct=True)
-def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+@public(in_place=True, direct=True)
+def round(input: Tensor, *, decimals: int = 0, inplace: bool = False) -> Tensor:
     """The nearest number with so many decimals (negative: with so many zeros); halves go to the even one."""
-    return round_op.short(input) if decimals == 0 else round_decimals.configured(input, *_decimals(decimals))
-
-
-@public(function=False, direct=True)
-def round_(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """``round`` in place."""
     if decimals == 0:
-        return round_op.inplace(input)
-    before, after = _decimals(decimals)
-    return round_decimals.inplace(input, before=before, after=after)
+        return round_op.inplace(input) if inplace else round_op.short(input)
+    before, after = (10.0**decimals, 1) if decimals > 0 else (1, 10.0**-decimals)
+    if inplace:
+        return round_decimals.inplace(input, before=before, after=after)
+    return round_decimals.configured(input, before, after)
 
 
 @pointwise("FracBackward0", dtypes="f", passed=["input"])
@@ -94,11 +85,19 @@ def _(grad, input):
 _LARGEST = {dtype: float(np.finfo(dtype.numpy).max) for dtype in (float32, float64)}
 
 
-def _replaced(inplace: bool, input: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+@public(in_place=True, direct=True)
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *,
+    inplace: bool = False,
+) -> Tensor:
+    """``nan`` (0 by default) for NaN, and for the infinities numbers that are by default the largest of the dtype.
+
+    Of complex numbers both parts are replaced.
+    """
     dtype = input._layout.type.dtype
     limit = _LARGEST.get(dtype)
     if dtype.is_complex:
-        parts = _replaced(inplace, view_as_real_op(input), nan, posinf, neginf)
+        parts = nan_to_num(view_as_real_op(input), nan, posinf, neginf, inplace=inplace)
         return input if inplace else view_as_complex_op(parts)
     if limit is None:
         return (nan_to_num_op.inplace if inplace else nan_to_num_op)(input)
@@ -107,25 +106,6 @@ def _replaced(inplace: bool, input: Tensor, nan: float | None, posinf: float | N
     if inplace:
         return nan_to_num_op.inplace(input, nan=nan, posinf=posinf, neginf=neginf)
     return nan_to_num_op.configured(input, nan, posinf, neginf)
-
-
-@public(direct=True)
-def nan_to_num(
-    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-) -> Tensor:
-    """``nan`` (0 by default) for NaN, and for the infinities numbers that are by default the largest of the dtype.
-
-    Of complex numbers both parts are replaced.
-    """
-    return _replaced(False, input, nan, posinf, neginf)
-
-
-@public(function=False, direct=True)
-def nan_to_num_(
-    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-) -> Tensor:
-    """``nan_to_num`` in place."""
-    return _replaced(True, input, nan, posinf, neginf)
 
 
 # -- signs ------------------------------------------------------------------------------------------------------
@@ -154,30 +134,21 @@ def heaviside_op(input, values):
     return where(input == 0, values, where(input > 0, 1, 0))
 
 
-def _check_heaviside(input: Any, values: Any) -> None:
-    check_tensors("heaviside", input=input, values=values)
-    if input.dtype is not values.dtype:
-        raise RuntimeError(
-            f"heaviside is not yet implemented for tensors with different dtypes ({input.dtype} and {values.dtype})."
-        )
-
-
-@public(direct=True)
-def heaviside(input: Tensor, values: Tensor) -> Tensor:
+@public(in_place=True, direct=True)
+def heaviside(input: Tensor, values: Tensor, *, inplace: bool = False) -> Tensor:
     """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive; no derivative.
 
     Raises:
         RuntimeError: the dtypes differ.
     """
-    _check_heaviside(input, values)
+    check_tensors("heaviside", input=input, values=values)
+    if input.dtype is not values.dtype:
+        raise RuntimeError(
+            f"heaviside is not yet implemented for tensors with different dtypes ({input.dtype} and {values.dtype})."
+        )
+    if inplace:
+        return heaviside_op.inplace(input, values)
     return undifferentiated("heaviside", heaviside_op(input, values))
-
-
-@public(function=False, direct=True)
-def heaviside_(input: Tensor, values: Tensor) -> Tensor:
-    """``heaviside`` in place."""
-    _check_heaviside(input, values)
-    return heaviside_op.inplace(input, values)
 
 
 # -- division ---------------------------------------------------------------------------------------------------

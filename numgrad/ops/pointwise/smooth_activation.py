@@ -7,18 +7,19 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ...core.layout import Layout, layout_of, normal_dim
+from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
 from ..reductions.axes import Prepared
 from ..shapes.joining import cat
 from ..shapes.parts import slice_op
+from ..table.arguments import Dim
 from ..table.callables import overload
 from ..table.elementwise import pointwise
 from ..table.lookup import lookup
-from ..table.op import composite, public
+from ..table.op import composite, in_place_form, public
 from ..table.operands import not_implemented
 from ..table.planned import planned
-from .activation import activated, inplace_form
+from .activation import activated
 from .arithmetic import abs, div, mul, sub
 from .comparison import where
 from .exponential import exp, log1p, sigmoid, tanh
@@ -46,22 +47,22 @@ def _(grad, input, alpha, scale, input_scale):
     return where(input <= 0, at_most_0, grad * scale)
 
 
-_elu_in_place = overload(elu_op, "EluBackward1")
-_celu, _celu_in_place = overload(elu_op, "CeluBackward0"), overload(elu_op, "CeluBackward1")
+elu_op.inplace = overload(elu_op, "EluBackward1").inplace
+_celu = overload(elu_op, "CeluBackward0")
+_celu.inplace = overload(elu_op, "CeluBackward1").inplace
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``input`` where it is positive, ``alpha * (exp(input) - 1)`` elsewhere."""
-    return activated("elu", _elu_in_place if inplace else elu_op, input, inplace, alpha=alpha, scale=1, input_scale=1)
+    return activated("elu", elu_op, input, inplace, alpha=alpha, scale=1, input_scale=1)
 
 
 @public(method=False, direct=True)
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """``scale * elu(input, alpha)`` with the two constants that keep mean 0 and variance 1."""
-    op = _elu_in_place if inplace else elu_op
-    return activated("selu", op, input, inplace, alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1)
+    return activated("selu", elu_op, input, inplace, alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1)
 
 
 @public(method=False, direct=True)
@@ -73,8 +74,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    op = _celu_in_place if inplace else _celu
-    return activated("celu", op, input, inplace, alpha=alpha, scale=1, input_scale=1 / alpha)
+    return activated("celu", _celu, input, inplace, alpha=alpha, scale=1, input_scale=1 / alpha)
 
 
 @pointwise("SoftplusBackward0", dtypes="f", inplace=False, export=False)
@@ -121,7 +121,7 @@ def softsign(input: Tensor) -> Tensor:
     return div(input, abs(input) + 1)
 
 
-elu_, selu_, celu_ = inplace_form(elu), inplace_form(selu), inplace_form(celu)
+elu_, selu_, celu_ = in_place_form(elu), in_place_form(selu), in_place_form(celu)
 
 for _function in (celu_, selu_):
     public(_function, method=False, direct=True)
@@ -238,7 +238,7 @@ def _(grad, input, dim):
 
 
 @lookup(export=False)
-def glu(input: Layout, dim: int = -1) -> Any:
+def glu(input: Layout, dim: Dim = -1) -> Any:
     """The first half of dimension ``dim`` times the sigmoid of the second.
 
     Raises:
@@ -247,7 +247,6 @@ def glu(input: Layout, dim: int = -1) -> Any:
     shape = input.shape
     if not shape:
         raise RuntimeError("glu does not support scalars because halving size must be even")
-    dim = normal_dim(dim, len(shape))
     if shape[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
     if not input.type.dtype.is_floating_point:

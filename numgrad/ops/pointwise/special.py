@@ -97,16 +97,12 @@ def _(grad, input, eps):
     return where(within, grad / (input * (1 - input)), 0)
 
 
-@public(direct=True)
-def logit(input: Tensor, eps: float | None = None) -> Tensor:
+@public(in_place=True, direct=True)
+def logit(input: Tensor, eps: float | None = None, *, inplace: bool = False) -> Tensor:
     """``log(input / (1 - input))``, the inverse of ``sigmoid``; with ``eps``, of ``input`` clamped to 1 - ``eps``."""
-    return logit_op(input) if eps is None else logit_within(input, eps=eps)
-
-
-@public(function=False, direct=True)
-def logit_(input: Tensor, eps: float | None = None) -> Tensor:
-    """``logit`` in place."""
-    return logit_op.inplace(input) if eps is None else logit_within.inplace(input, eps=eps)
+    if eps is None:
+        return (logit_op.inplace if inplace else logit_op)(input)
+    return (logit_within.inplace if inplace else logit_within)(input, eps=eps)
 
 
 @pointwise("XlogyBackward0", result="float", numbers={"input": "XlogyBackward1", "other": "XlogyBackward2"})

@@ -12,7 +12,7 @@ from ...core.tensor import Tensor, fresh, tensor_of
 from ...core.types import dtype, int64, tensor_type
 from ..batching.batches import physical, size_of
 from ..indexing.gathering import scatter_zeros
-from ..memory.copying import row_of, row_reader
+from ..memory.copying import row_reader
 from ..shapes.dimensions import permute_op, unsqueeze_op
 from ..shapes.views import passed_on, reshape
 
@@ -20,28 +20,20 @@ from ..shapes.views import passed_on, reshape
 Prepared = tuple[Any, Callable[..., Any]]
 
 
-def axis_view(input: Tensor, dim: int) -> tuple[Any, int, int, int]:
-    """The elements as one row seen as (outer, length, inner), ``length`` running over ``dim``.
-
-    Copies the tensor if it is not contiguous.
-    """
-    return row_of(input), *_sizes(input._layout.shape, (dim,))
-
-
 def axis_reader(
     input: Layout, dims: tuple[int, ...], dtype: dtype | None = None
 ) -> tuple[Callable[[Tensor], Any], int, int, int]:
-    """The same of several dimensions, for a layout: instead of the row what gives it, converted to any ``dtype`` given.
+    """What gives the elements of a tensor as one row, converted to any ``dtype`` given, and the row's ``axis_sizes``.
 
-    Copies tensors also where ``dims`` are not neighbours.
+    Copies tensors that are not contiguous, and where ``dims`` are not neighbours.
     """
     if dims and dims[-1] - dims[0] + 1 != len(dims):
         order = tuple([d for d in range(len(input.shape)) if d not in dims]) + dims
         view, _ = permute_op.prepare(input, order)
         read = row_reader(view, dtype)
-        sizes = _sizes(view.shape, tuple(range(len(order) - len(dims), len(order))))
+        sizes = axis_sizes(view.shape, tuple(range(len(order) - len(dims), len(order))))
         return lambda tensor: read(tensor_of(view, tensor._storage, tensor._offset)), *sizes
-    return row_reader(input, dtype), *_sizes(input.shape, dims)
+    return row_reader(input, dtype), *axis_sizes(input.shape, dims)
 
 
 def axis_launcher(
@@ -70,7 +62,7 @@ def picked_of_shape(
 
 
 @functools.lru_cache(maxsize=4096)
-def _sizes(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, int, int]:
+def axis_sizes(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, int, int]:
     """The number of elements before, in and after neighbouring dimensions."""
     if len(dims) == len(shape):
         return 1, numel(shape), 1
@@ -127,13 +119,24 @@ def return_type(name: str, *fields: str) -> Any:
     return made
 
 
+def moved_gradient(grad: Tensor, indices: Tensor, input_shape: tuple[int, ...], dim: int) -> Tensor:
+    """``scatter_zeros(grad, indices, input_shape, dim)``.
+
+    The gradient of an operation that takes elements at ``indices`` along ``dim``.
+    """
+    return scatter_zeros(grad, indices, input_shape, dim) if input_shape else grad
+
+
 def picked_gradient(
-    grad: Tensor, indices: Tensor, shape: tuple[int, ...], dim: int, keepdim: bool
+    grad: Tensor, indices: Tensor, input_shape: tuple[int, ...], dim: int, keepdim: bool
 ) -> Tensor:
-    """The gradient of an operation that picks the element at ``indices`` of each line along ``dim``."""
-    if not shape:
+    """``scatter_zeros(grad, indices, input_shape, dim)``.
+
+    The gradient of an operation that takes one element of each line along ``dim``.
+    """
+    if not input_shape:
         return grad
-    return scatter_zeros(restored(grad, (dim,), keepdim), restored(indices, (dim,), keepdim), shape, dim)
+    return scatter_zeros(restored(grad, (dim,), keepdim), restored(indices, (dim,), keepdim), input_shape, dim)
 
 
 def index_tensor(row: Any, shape: tuple[int, ...], input: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from ..pointwise.arithmetic import div, mul
 from ..pointwise.clamping import maximum, minimum
 from ..pointwise.comparison import eq, isnan, where
 from ..shapes.broadcasting import expand
+from ..table.arguments import OptionalDim
 from ..table.lookup import lookup
 from ..table.operands import not_implemented
 from ..table.planned import planned
@@ -65,10 +66,8 @@ def min_dim(input: Layout, dim: int, keepdim: bool) -> Prepared:
     return picked("extreme_axis", input, dim, keepdim, False)
 
 
-@max_dim.gradient("input")
-@min_dim.gradient("input")
-def _(grad, indices, input_shape, dim, keepdim):
-    return picked_gradient(grad, indices, input_shape, dim, keepdim)
+max_dim.gradient("input")(picked_gradient)
+min_dim.gradient("input")(picked_gradient)
 
 
 # -- of all elements --------------------------------------------------------------------------------------------
@@ -199,7 +198,7 @@ def _(grad, input, min, max, dims, keepdim):
 
 
 @lookup(results=return_type("aminmax", "min", "max"))
-def aminmax(input: Layout, *, dim: int | None = None, keepdim: bool = False) -> Any:
+def aminmax(input: Layout, *, dim: OptionalDim = None, keepdim: bool = False) -> Any:
     """The smallest and the largest elements, over all dimensions or one, as ``min`` and ``max``.
 
     Raises:
@@ -207,7 +206,6 @@ def aminmax(input: Layout, *, dim: int | None = None, keepdim: bool = False) -> 
     """
     refuse_complex_order(input, "aminmax_cpu")
     if dim is not None:
-        dim = normal_dim(dim, len(input.shape))
         check_not_empty(input, "aminmax", dim)
     elif input.size == 0:
         raise RuntimeError(
@@ -237,13 +235,13 @@ def _arg_extreme(input: Layout, dims: tuple[int, ...], keepdim: bool, largest: b
 
 
 @lookup
-def argmax(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
+def argmax(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> Any:
     """The index of the largest element: in the flattened tensor, or along a dimension."""
     return argmax_op, (_dims_of_arg(input, dim, "argmax"), keepdim)
 
 
 @lookup
-def argmin(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
+def argmin(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> Any:
     """The index of the smallest element: in the flattened tensor, or along a dimension."""
     return argmin_op, (_dims_of_arg(input, dim, "argmin"), keepdim)
 
@@ -253,7 +251,5 @@ def _dims_of_arg(input: Layout, dim: int | None, name: str) -> tuple[int, ...]:
     if dtype is bool_ or dtype.is_complex:
         which = "bool" if dtype is bool_ else "complex"
         raise RuntimeError(f"{name}(): does not support {which} input (dtype {dtype}, shape {list(input.shape)})")
-    if dim is not None:
-        dim = normal_dim(dim, len(input.shape))
     check_not_empty(input, name, dim)
     return normal_dims(dim, len(input.shape))

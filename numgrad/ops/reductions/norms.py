@@ -8,12 +8,13 @@ from typing import Any
 from ...autograd.grad_mode import no_grad
 from ...core.layout import Layout, broadcast_shapes, layout_of, normal_dim, normal_dims
 from ...core.tensor import Tensor, tensor_of
-from ...core.types import dtype, int64, real_of, tensor_type, to_dtype
+from ...core.types import dtype, int64, real_of, tensor_type
 from ..memory.copying import clone, convert
 from ..pointwise.arithmetic import abs, abs_complex, div, mul, sgn, sign
 from ..pointwise.comparison import eq, isnan, where
 from ..pointwise.exponential import pow
 from ..shapes.broadcasting import expand_op
+from ..table.arguments import DType
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite
 from ..table.planned import planned
@@ -62,7 +63,7 @@ def _(grad, input, out, order, dims, keepdim):
 
 @lookup(export=False)
 def vector_norm(
-    x: Layout, ord: float = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
+    x: Layout, ord: float = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType = None
 ) -> Any:
     """``sum(|x| ** ord) ** (1 / ord)`` over all or some dimensions, computed in ``dtype``.
 
@@ -82,12 +83,10 @@ def vector_norm(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {chosen.legacy} "
             f"(shape {list(x.shape)})"
         )
-    if dtype is not None:
-        chosen = to_dtype(dtype)
     dims = normal_dims(dim, len(x.shape))
     if ord < 0 or ord in _INFINITE:
         _check_identity(x, ord, dim, dims)
-    return vector_norm_op, (float(ord), dims, keepdim, real_of(chosen))
+    return vector_norm_op, (float(ord), dims, keepdim, real_of(dtype or chosen))
 
 
 def _check_identity(x: Layout, ord: float, dim: Any, dims: tuple[int, ...]) -> None:

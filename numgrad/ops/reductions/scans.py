@@ -6,10 +6,9 @@ from typing import Any
 
 from ...core.layout import Layout, all_dims, layout_of, normal_dim
 from ...core.tensor import Tensor
-from ...core.types import bool_, dtype, to_dtype
+from ...core.types import bool_, dtype
 from ..batching.batches import is_mapped
-from ..indexing.gathering import scatter_zeros
-from ..memory.copying import convert, row_reader, warn_of_loss
+from ..memory.copying import convert, row_reader
 from ..memory.overwriting import copy_
 from ..pointwise.arithmetic import add, conj, div, mul, sub
 from ..pointwise.comparison import ne
@@ -17,12 +16,21 @@ from ..pointwise.exponential import exp
 from ..shapes.joining import cat
 from ..shapes.parts import narrow
 from ..shapes.views import reshape
-from ..table.arguments import Dim, DType
+from ..table.arguments import Dim, DType, OptionalDim
 from ..table.lookup import lookup, operation
 from ..table.op import composite, public_functions
 from ..table.operands import not_implemented
 from ..table.planned import planned
-from .axes import Prepared, axis_launcher, axis_reader, picked_of_shape, restored, return_type, rows_of_examples
+from .axes import (
+    Prepared,
+    axis_launcher,
+    axis_reader,
+    moved_gradient,
+    picked_of_shape,
+    restored,
+    return_type,
+    rows_of_examples,
+)
 from .extremes import refuse_complex_order
 from .sums import all_op, as_real, folded, summed_type
 from .sums import sum as sum_of
@@ -82,11 +90,8 @@ def cummin_op(input: Layout, dim: Dim) -> Prepared:
     return picked_of_shape("extremes_so_far", input, (dim,), input.shape, False)
 
 
-@cummax_op.gradient("input")
-@cummin_op.gradient("input")
-def _(grad, indices, input_shape, dim):
-    """``scatter_zeros(grad, indices, input_shape, dim)``."""
-    return scatter_zeros(grad, indices, input_shape, dim) if input_shape else grad
+cummax_op.gradient("input")(moved_gradient)
+cummin_op.gradient("input")(moved_gradient)
 
 
 def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -207,16 +212,14 @@ def _products_of_others(input: Tensor, dim: int) -> Tensor:
 
 
 @lookup
-def prod(input: Layout, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def prod(input: Layout, dim: OptionalDim = None, keepdim: bool = False, *, dtype: DType = None) -> Any:
     """The product of all elements, or along a dimension, computed in ``dtype``.
 
     Integers and bools are multiplied as int64 unless it says otherwise.
     """
-    if dtype is not None:
-        dtype = to_dtype(dtype)
     if dim is None:
         return prod_all, (dtype,)
-    return prod_dim, (normal_dim(dim, len(input.shape)), keepdim, dtype)
+    return prod_dim, (dim, keepdim, dtype)
 
 
 # -- running products -------------------------------------------------------------------------------------------
@@ -225,10 +228,7 @@ def prod(input: Layout, dim: int | None = None, keepdim: bool = False, *, dtype:
 def scanned(name: str, input: Layout, dim: int, backwards: bool, dtype: dtype | None) -> Prepared:
     """The device's scan ``name`` along a dimension, computed in ``dtype``."""
     type = summed_type(input, dtype)
-    real = as_real(input, type)
-    if real is not None:
-        warn_of_loss(input.type.dtype, real)
-    launch = axis_launcher("scan_axis", input, (dim,), name, type.numpy, backwards, dtype=real)
+    launch = axis_launcher("scan_axis", input, (dim,), name, type.numpy, backwards, dtype=as_real(input, type))
     return layout_of(type, input.shape), launch
 
 
@@ -283,14 +283,10 @@ def linear_recurrence(input: Layout, factors: Layout, dim: int, backwards: bool)
     return layout_of(input.type, input.shape), launch
 
 
-def _through_recurrence(grad: Tensor, factors: Tensor, dim: int, backwards: bool) -> Tensor:
-    return linear_recurrence(grad, conj(shift(factors, dim, not backwards, 0)), dim, not backwards)
-
-
 @linear_recurrence.gradient("input")
-def _(grad, factors, dim, backwards):
+def _through_recurrence(grad, factors, dim, backwards):
     """``linear_recurrence(grad, next(factors), dim, not backwards)``."""
-    return _through_recurrence(grad, factors, dim, backwards)
+    return linear_recurrence(grad, conj(shift(factors, dim, not backwards, 0)), dim, not backwards)
 
 
 @linear_recurrence.gradient("factors")

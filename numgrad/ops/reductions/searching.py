@@ -16,7 +16,7 @@ from ..table.lookup import lookup
 from ..table.op import public
 from ..table.operands import not_implemented
 from ..table.promotion import promote_types
-from .axes import axis_view, index_tensor
+from .axes import axis_sizes, index_tensor
 from .extremes import refuse_complex_order
 
 # -- different elements -----------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def _different(
                 f"There are 0 sized dimensions, and they aren't selected, so {name} cannot be applied "
                 f"(dim {dim}, shape {list(shape)})"
             )
-        values, inverse, counts = of_slices(*axis_view(input, dim))
+        values, inverse, counts = of_slices(row_of(input), *axis_sizes(shape, (dim,)))
         left, inverse_shape = (*shape[:dim], counts.size, *shape[dim + 1 :]), (length,)
     results = [fresh(values, left, layout.type)]
     if return_inverse:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.layout import Layout, all_dims, layout_of, normal_dim, output_strides
+from ...core.layout import Layout, all_dims, layout_of, output_strides
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import bool_, int32, int64, tensor_type
-from ..indexing.gathering import scatter_zeros
 from ..shapes.dimensions import permute_op
-from ..table.arguments import Dim
+from ..table.arguments import Dim, OptionalDim
 from ..table.lookup import lookup, operation
 from ..table.op import composite
 from ..table.operands import not_implemented
@@ -18,6 +17,7 @@ from .axes import (
     Prepared,
     axis_launcher,
     check_not_empty,
+    moved_gradient,
     picked,
     picked_gradient,
     picked_of_shape,
@@ -57,7 +57,7 @@ def _refuse_complex(input: Layout, name: str) -> None:
 
 @lookup(results=return_type("sort"))
 def sort(
-    input: Layout, dim: int = -1, descending: bool = False, *, stable: bool | None = None
+    input: Layout, dim: Dim = -1, descending: bool = False, *, stable: bool | None = None
 ) -> Any:
     """The elements in ascending or descending order along a dimension, and where they stood.
 
@@ -67,7 +67,7 @@ def sort(
         RuntimeError: the elements are complex.
     """
     _refuse_complex(input, "Sort")
-    return sort_op if stable is None else stable_sort_op, (normal_dim(dim, len(input.shape)), descending)
+    return sort_op if stable is None else stable_sort_op, (dim, descending)
 
 
 @operation("ArgsortBackward0", nondifferentiable=["input"])
@@ -109,12 +109,8 @@ def topk_op(input: Layout, k: int, dim: Dim = -1, largest: bool = True, sorted: 
     return picked_of_shape("sort_axis", input, (dim,), shape, largest, k if shape else 1)
 
 
-@sort_op.gradient("input")
-@stable_sort_op.gradient("input")
-@topk_op.gradient("input")
-def _(grad, indices, input_shape, dim):
-    """``scatter_zeros(grad, indices, input_shape, dim)``."""
-    return scatter_zeros(grad, indices, input_shape, dim) if input_shape else grad
+for _op in (sort_op, stable_sort_op, topk_op):
+    _op.gradient("input")(moved_gradient)
 
 
 # -- one element of each line -----------------------------------------------------------------------------------
@@ -157,12 +153,8 @@ def mode_op(input: Layout, dim: Dim = -1, keepdim: bool = False) -> Prepared:
     return picked("mode_axis", input, dim, keepdim)
 
 
-@kthvalue_op.gradient("input")
-@median_dim.gradient("input")
-@nanmedian_dim.gradient("input")
-@mode_op.gradient("input")
-def _(grad, indices, input_shape, dim, keepdim):
-    return picked_gradient(grad, indices, input_shape, dim, keepdim)
+for _op in (kthvalue_op, median_dim, nanmedian_dim, mode_op):
+    _op.gradient("input")(picked_gradient)
 
 
 def _check_ordered(input: Layout, name: str, dim: int | None = None) -> None:
@@ -210,14 +202,12 @@ def _(grad, input, out):
 
 
 def _median(input: Layout, dim: int | None, keepdim: bool, name: str, over_all: Planned, over_dim: Planned) -> Any:
-    if dim is not None:
-        dim = normal_dim(dim, len(input.shape))
     _check_ordered(input, name, dim)
     return (over_all, ()) if dim is None else (over_dim, (dim, keepdim))
 
 
 @lookup(results=return_type("median"))
-def median(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
+def median(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> Any:
     """The median of all elements, or with ``dim`` the medians along it and their indices.
 
     Unlike PyTorch, which leaves it open, among equal elements the first index is given.
@@ -231,6 +221,6 @@ def median(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 @lookup(results=return_type("nanmedian"))
-def nanmedian(input: Layout, dim: int | None = None, keepdim: bool = False) -> Any:
+def nanmedian(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> Any:
     """The median of the elements that are not NaN; see :func:`median`."""
     return _median(input, dim, keepdim, "nanmedian", nanmedian_all, nanmedian_dim)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 from numgrad_kernels import scalar
 
 from ...core.layout import Layout, layout_of, normal_dims, numel
 from ...core.tensor import Tensor, tensor_of
-from ...core.types import get_default_dtype, int64, real_of, tensor_type, to_dtype
+from ...core.types import dtype, get_default_dtype, int64, real_of, tensor_type
 from ..memory.copying import convert
 from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.comparison import eq, where
@@ -83,8 +82,8 @@ def _root_of_parts(real, imag):
     return scalar.sqrt(real + imag)
 
 
-def _var_gradient(grad: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
-    """``2 / (n - correction) * (x - mean) * grad``."""
+def _var_gradient(grad, input, dims, correction, keepdim):
+    """``grad * 2 * (input - mean(input)) / (count - correction)``."""
     grad = restored(grad, dims, keepdim)
     distance = sub(input, mean_dims(input, dims, True))
     freedom = numel(tuple([input._layout.shape[d] for d in dims])) - correction
@@ -94,10 +93,8 @@ def _var_gradient(grad: Tensor, input: Tensor, dims: tuple[int, ...], correction
     return mul(mul(grad, 2 / freedom if freedom else float("inf")), distance)
 
 
-def _std_gradient(
-    grad: Tensor, input: Tensor, out: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool
-) -> Tensor:
-    """The gradient of the root of the variance, 0 where that is 0."""
+def _std_gradient(grad, input, out, dims, correction, keepdim):
+    """``grad * (input - mean(input)) / (out * (count - correction))``, 0 where the deviation is 0."""
     flat = eq(out, 0)
     of_variance = where(flat, 0, div(grad, where(flat, 1, mul(out, 2))))  # also when this is differentiated
     return _var_gradient(of_variance, input, dims, correction, keepdim)
@@ -108,16 +105,8 @@ var_mean_op = _moments_op("var_mean", "VarMeanBackward0", outputs=["var", "mean"
 std_mean_op = _moments_op("std_mean", "StdMeanBackward0", outputs=["std", "mean"])
 
 
-@var_op.gradient("input")
-def _(grad, input, dims, correction, keepdim):
-    """``grad * 2 * (input - mean(input)) / (count - correction)``."""
-    return _var_gradient(grad, input, dims, correction, keepdim)
-
-
-@std_op.gradient("input")
-def _(grad, input, out, dims, correction, keepdim):
-    """``grad * (input - mean(input)) / (out * (count - correction))``."""
-    return _std_gradient(grad, input, out, dims, correction, keepdim)
+var_op.gradient("input")(_var_gradient)
+std_op.gradient("input")(_std_gradient)
 
 
 @var_mean_op.gradient("input")
@@ -224,9 +213,7 @@ def _(grad, input, dim, keepdim):
 
 
 @lookup
-def nanmean(
-    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+def nanmean(input: Layout, dim: Dims = ALL, keepdim: bool = False, *, dtype: DType = None) -> Any:
     """The mean of the elements that are not NaN, over all or some dimensions.
 
     Raises:
@@ -238,11 +225,11 @@ def nanmean(
             f"nanmean(): expected input to have floating point or complex dtype but got {chosen.legacy} "
             f"(shape {list(input.shape)})"
         )
-    return _nanmean, (normal_dims(dim, len(input.shape)), keepdim, dtype)
+    return _nanmean, (dim, keepdim, dtype)
 
 
-def _nanmean(input: Tensor, dims: tuple[int, ...], keepdim: bool, dtype: Any) -> Tensor:
-    total = nansum_op(input, dims, keepdim, None if dtype is None else to_dtype(dtype))
+def _nanmean(input: Tensor, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None) -> Tensor:
+    total = nansum_op(input, dims, keepdim, dtype)
     return div(total, sum_dims(eq(input, input), dims, keepdim, total.dtype))
 
 

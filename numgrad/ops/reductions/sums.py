@@ -8,13 +8,13 @@ from typing import Any
 from ...autograd.grad_mode import TRACED, state
 from ...core.layout import Layout, all_dims, layout_of, normal_dims, numel
 from ...core.tensor import Tensor
-from ...core.types import TensorType, bool_, dtype, int64, tensor_type, to_dtype, uint8
+from ...core.types import TensorType, bool_, dtype, int64, tensor_type, uint8
 from ..batching.batches import physical
 from ..memory.copying import warn_of_loss
 from ..pointwise.arithmetic import div
 from ..shapes.broadcasting import expand, expand_op
 from ..shapes.views import reshape, sizes_of
-from ..table.arguments import ALL, SomeDims
+from ..table.arguments import ALL, DType, SomeDims
 from ..table.lookup import lookup, operation
 from ..table.op import attach
 from ..table.planned import planned
@@ -31,10 +31,11 @@ def summed_type(input: Layout, dtype: dtype | None) -> TensorType:
 
 
 def as_real(input: Layout, type: TensorType) -> dtype | None:
-    """The dtype to convert to at first, if what is made of complex numbers is to be real; else None."""
+    """The dtype to convert to at first, with a warning, if what is made of complex numbers is to be real; else None."""
     own = input.type.dtype
     if not own.is_complex or type.dtype.is_complex or type.dtype is bool_:
         return None
+    warn_of_loss(own, type.dtype)
     return type.dtype
 
 
@@ -42,24 +43,16 @@ def folded(
     name: str, input: Layout, dims: tuple[int, ...], keepdim: bool, type: TensorType, divisor: float = 1.0
 ) -> Prepared:
     """The device's reduction ``name`` over some dimensions, divided by a number."""
-    real = as_real(input, type)
-    if real is not None:
-        warn_of_loss(input.type.dtype, real)
-    launch = axis_launcher("fold_axis", input, dims, name, type.numpy, divisor, dtype=real)
+    launch = axis_launcher("fold_axis", input, dims, name, type.numpy, divisor, dtype=as_real(input, type))
     return layout_of(type, reduced_shape(input.shape, dims, keepdim)), launch
 
 
 # -- sums -------------------------------------------------------------------------------------------------------
 
 
-def _sum(input: Layout, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None) -> Prepared:
-    type = summed_type(input, dtype)
-    return folded("any" if type.dtype is bool_ else "sum", input, dims, keepdim, type)
-
-
 @planned("SumBackward0", linear=True)
 def sum_all(input: Layout, dtype: dtype | None = None) -> Prepared:
-    return _sum(input, all_dims(input.shape), False, dtype)
+    return sum_dims.prepare(input, all_dims(input.shape), False, dtype)
 
 
 @sum_all.gradient("input")
@@ -69,7 +62,8 @@ def _(grad, input_shape):
 
 @planned("SumBackward1", linear=True, dims=["dims"])
 def sum_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None = None) -> Prepared:
-    return _sum(input, dims, keepdim, dtype)
+    type = summed_type(input, dtype)
+    return folded("any" if type.dtype is bool_ else "sum", input, dims, keepdim, type)
 
 
 sum_all.batched(lambda input, dtype=None: sum_dims(physical(input), dims_of_examples(input), False, dtype))
@@ -82,14 +76,12 @@ def _(grad, input_shape, dims, keepdim):
 
 @lookup
 def sum(
-    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
+    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType = None
 ) -> Any:
     """The sum of all elements, or over some dimensions, computed in ``dtype``.
 
     Integers and bools are summed as int64 unless it says otherwise.
     """
-    if dtype is not None:
-        dtype = to_dtype(dtype)
     if dim is None and not keepdim:
         return sum_all, (dtype,)
     return sum_dims, (normal_dims(dim, len(input.shape)), keepdim, dtype)
@@ -144,14 +136,9 @@ attach("sum_to_size", sum_to_size)
 # -- means ------------------------------------------------------------------------------------------------------
 
 
-def _mean(input: Layout, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None) -> Prepared:
-    count = numel(tuple([input.shape[d] for d in dims]))
-    return folded("sum", input, dims, keepdim, summed_type(input, dtype), float(count))
-
-
 @planned("MeanBackward0", linear=True)
 def mean_all(input: Layout, dtype: dtype | None = None) -> Prepared:
-    return _mean(input, all_dims(input.shape), False, dtype)
+    return mean_dims.prepare(input, all_dims(input.shape), False, dtype)
 
 
 @mean_all.gradient("input")
@@ -161,7 +148,8 @@ def _(grad, input_shape):
 
 @planned("MeanBackward1", linear=True, dims=["dims"])
 def mean_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None = None) -> Prepared:
-    return _mean(input, dims, keepdim, dtype)
+    count = numel(tuple([input.shape[d] for d in dims]))
+    return folded("sum", input, dims, keepdim, summed_type(input, dtype), float(count))
 
 
 mean_all.batched(lambda input, dtype=None: mean_dims(physical(input), dims_of_examples(input), False, dtype))
@@ -176,16 +164,14 @@ def mean_gradient(grad, input_shape, dims, keepdim):
 
 @lookup
 def mean(
-    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
+    input: Layout, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType = None
 ) -> Any:
     """The mean of all elements, or over some dimensions, computed in ``dtype``.
 
     Raises:
         RuntimeError: that, or the input's dtype if none is given, is not floating-point or complex.
     """
-    chosen = input.type.dtype
-    if dtype is not None:
-        chosen = dtype = to_dtype(dtype)
+    chosen = dtype or input.type.dtype
     if chosen.category <= int64.category:
         which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
@@ -195,7 +181,6 @@ def mean(
     if dim is None and not keepdim:
         return mean_all, (dtype,)
     return mean_dims, (normal_dims(dim, len(input.shape)), keepdim, dtype)
-
 
 
 

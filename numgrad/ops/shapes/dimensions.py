@@ -72,12 +72,6 @@ def _(grad, dim0, dim1):
     return passed_on(transpose_op, grad, dim0, dim1)
 
 
-def how_transposed(input: Layout, dim0: int, dim1: int) -> Any:
-    """What exchanges two dimensions, and its further arguments."""
-    rank = len(input.shape)
-    return transpose_op, (normal_dim(dim0, rank), normal_dim(dim1, rank))
-
-
 @operation("TBackward0", view=True)
 def t_op(input: Layout) -> tuple[Layout, int]:
     """The transpose of a matrix; a tensor of fewer dimensions as it is.
@@ -202,15 +196,15 @@ def movedim(input: Layout, source: Any, destination: Any) -> Any:
 
 
 @lookup
-def swapaxes(input: Layout, axis0: int, axis1: int) -> Any:
+def swapaxes(input: Layout, axis0: Dim, axis1: Dim) -> Any:
     """Two dimensions exchanged: NumPy's name of ``transpose``."""
-    return how_transposed(input, axis0, axis1)
+    return transpose_op, (axis0, axis1)
 
 
 @lookup
-def swapdims(input: Layout, dim0: int, dim1: int) -> Any:
+def swapdims(input: Layout, dim0: Dim, dim1: Dim) -> Any:
     """Two dimensions exchanged: another name of ``transpose``."""
-    return how_transposed(input, dim0, dim1)
+    return transpose_op, (dim0, dim1)
 
 
 # -- transposes ---------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 from ...autograd.calls import transformed
@@ -13,38 +14,33 @@ from ...core.tensor import Tensor, check_one_device, show_elements_of, strided
 from ..batching.batches import is_mapped
 from ..memory.copying import write, zeros_of
 from ..table.op import public
+from ..table.planned import Planned
 from ..table.transforms import ShapeCall
 from .dimensions import squeeze, squeeze_all, squeeze_dim, squeeze_dims, t_op, transpose_op, unsqueeze_op
-from .views import sizes_of, view_of
+from .views import sizes_of
 from .windows import as_strided, as_strided_op, strided_arguments
 
-
-def _in_place(op: Any, node: str) -> Callable[..., Tensor]:
-    """The view operation ``op`` in place, recorded by nodes called ``node``."""
-    recorded = op.recorded_as(node)
-
-    def change(input: Tensor, *args: Any) -> Tensor:
-        if state.mode & TRANSFORMED:
-            return transformed(ShapeCall(op, change, (input, *args)))
-        check_writable(input)
-        seen = recorded(input, *args)
-        input._layout, input._offset = seen._layout, seen._offset
-        input._counter[0] += 1
-        reshaped_in_place(input, seen._edge and seen._edge[0], (op, args))
-        return input
-
-    return change
-
-
-_t = _in_place(t_op, "TBackward1")
-_transpose = _in_place(transpose_op, "TransposeBackward1")
-_squeezes = {
-    squeeze_all: _in_place(squeeze_all, "SqueezeBackward3"),
-    squeeze_dim: _in_place(squeeze_dim, "SqueezeBackward4"),
-    squeeze_dims: _in_place(squeeze_dims, "SqueezeBackward5"),
+#: The views whose shape a tensor may take on, as they are then recorded.
+_RECORDED = {
+    op: op.recorded_as(node)
+    for op, node in (
+        (t_op, "TBackward1"), (transpose_op, "TransposeBackward1"), (unsqueeze_op, "UnsqueezeBackward1"),
+        (squeeze_all, "SqueezeBackward3"), (squeeze_dim, "SqueezeBackward4"), (squeeze_dims, "SqueezeBackward5"),
+        (as_strided_op, "AsStridedBackward1"),
+    )
 }
-_as_strided = _in_place(as_strided_op, "AsStridedBackward1")
-_unsqueeze = _in_place(unsqueeze_op, "UnsqueezeBackward1")
+
+
+def _in_place(op: Planned, input: Tensor, *args: Any) -> Tensor:
+    """Give the tensor the shape of its view by ``op``."""
+    if state.mode & TRANSFORMED:
+        return transformed(ShapeCall(op, functools.partial(_in_place, op), (input, *args)))
+    check_writable(input)
+    seen = _RECORDED[op](input, *args)
+    input._layout, input._offset = seen._layout, seen._offset
+    input._counter[0] += 1
+    reshaped_in_place(input, seen._edge and seen._edge[0], (op, args))
+    return input
 
 
 @public(function=False, direct=True)
@@ -56,7 +52,7 @@ def t_(input: Tensor) -> Tensor:
     """
     if len(input._layout.shape) > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {len(input._layout.shape)}D")
-    return _t(input)
+    return _in_place(t_op, input)
 
 
 @public(function=False, names=["swapaxes_", "swapdims_"], direct=True)
@@ -67,7 +63,7 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
         IndexError: there is no such dimension.
     """
     rank = len(input._layout.shape)
-    return _transpose(input, normal_dim(dim0, rank), normal_dim(dim1, rank))
+    return _in_place(transpose_op, input, normal_dim(dim0, rank), normal_dim(dim1, rank))
 
 
 @public(function=False, direct=True)
@@ -78,7 +74,7 @@ def squeeze_(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
         IndexError: there is no such dimension.
     """
     op, dims = squeeze.__wrapped__(input._layout, dim)
-    return _squeezes[op](input, *dims)
+    return _in_place(op, input, *dims)
 
 
 @public(function=False, direct=True)
@@ -88,13 +84,13 @@ def unsqueeze_(input: Tensor, dim: int) -> Tensor:
     Raises:
         IndexError: ``dim`` is beyond the dimensions that the result has.
     """
-    return _unsqueeze(input, normal_dim(dim, len(input._layout.shape) + 1))
+    return _in_place(unsqueeze_op, input, normal_dim(dim, len(input._layout.shape) + 1))
 
 
 @public(function=False, direct=True)
 def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Show another part of the tensor's storage, in place; see :func:`numgrad.as_strided`."""
-    return _as_strided(input, *strided_arguments(input, size, stride, storage_offset))
+    return _in_place(as_strided_op, input, *strided_arguments(input, size, stride, storage_offset))
 
 
 @public(function=False)
@@ -118,7 +114,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     needed = input._offset + numel(shape)
     if needed > input._storage.size:
         input._storage = _enlarged(input, needed)
-    _show(input, view_of(input, shape, contiguous_strides(shape)))
+    _show(input, strided(input._storage, shape, contiguous_strides(shape), input._offset, input._layout.type))
     input._counter[0] += 1
     return input
 

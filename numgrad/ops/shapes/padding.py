@@ -24,21 +24,14 @@ from .views import sizes_of
 @planned("ConstantPadNdBackward0", aten="constant_pad_nd", dims=(), numbers=["value"])
 def constant_pad(input: Layout, pad: tuple[int, ...], value: Any) -> Any:
     """The input with ``value`` around it; a negative number in ``pad`` takes elements away."""
-    source, begin, rank = input, 0, len(input.shape)
-    for pair, (low, high) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
-        dim = rank - 1 - pair
-        source, delta = cut(source, dim, max(-low, 0), input.shape[dim] - max(-high, 0))
-        begin += delta
+    widths = _by_dimension(len(input.shape), pad)
+    source, begin = cut(input, [(dim, max(-low, 0), input.shape[dim] - max(-high, 0)) for dim, low, high in widths])
     if not any(n > 0 for n in pad):
         out = kept_layout(source)
         copy = of_part(source, begin, copier(source, out))
         return out, lambda tensor, value: copy(tensor)
-    out = target = layout_of(input.type, _padded_shape(input.shape, pad))
-    start = 0
-    for pair, low in enumerate(pad[::2]):
-        dim = rank - 1 - pair
-        target, delta = cut(target, dim, max(low, 0), max(low, 0) + source.shape[dim])
-        start += delta
+    out = layout_of(input.type, _padded_shape(input.shape, pad))
+    target, start = cut(out, [(dim, max(low, 0), max(low, 0) + source.shape[dim]) for dim, low, _ in widths])
     write, zeros = writer(source, target) if target.size else None, out.type.backend.memory_launcher(out, True)
 
     def launch(tensor: Tensor, value: Any) -> Any:
@@ -56,10 +49,14 @@ def _(grad, pad):
     return constant_pad(grad, tuple([-n for n in pad]), 0)
 
 
+def _by_dimension(rank: int, pad: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    """The dimensions that are padded, from the last one on, with the numbers of elements before and after."""
+    return [(rank - 1 - n, low, high) for n, (low, high) in enumerate(zip(pad[::2], pad[1::2], strict=True))]
+
+
 def _padded_shape(shape: tuple[int, ...], pad: tuple[int, ...]) -> tuple[int, ...]:
     extents = list(shape)
-    for pair, (low, high) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
-        dim = len(shape) - 1 - pair
+    for dim, low, high in _by_dimension(len(shape), pad):
         # What is taken away must be there, whatever is added at the other end.
         if extents[dim] + min(low, 0) + min(high, 0) < 0:
             raise RuntimeError(
@@ -125,7 +122,7 @@ def _check_extents(input: Layout, widths: tuple[int, ...], mode: str) -> None:
     """
     rank, count = len(input.shape), len(widths) // 2
     extents = input.shape[rank - count :]
-    sizes = [n + low + high for n, low, high in zip(reversed(extents), widths[::2], widths[1::2], strict=True)]
+    sizes = [input.shape[dim] + low + high for dim, low, high in _by_dimension(rank, widths)]
     if mode == "circular":
         if min(sizes) < 0:
             raise RuntimeError(
@@ -188,9 +185,9 @@ def pad(input: Layout, pad: Any, mode: str = "constant", value: Layout | Any = N
 
 
 def _padded(input: Tensor, widths: tuple[int, ...], mode: str) -> Tensor:
-    result, rank = input, len(input._layout.shape)
-    for pair, (low, high) in enumerate(zip(widths[::2], widths[1::2], strict=True)):
-        result = _MODES[mode](result, rank - 1 - pair, low, high)
+    result = input
+    for dim, low, high in _by_dimension(len(input._layout.shape), widths):
+        result = _MODES[mode](result, dim, low, high)
     return contiguous(result)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...core.layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
 from ...core.tensor import Tensor, tensor_of
 from ..indexing.launchers import updating
 from ..memory.copying import copier, kept_layout, repeated_zero, writer
+from ..table.arguments import Dim
 from ..table.lookup import lookup
 from ..table.op import attach, public
 from ..table.planned import Planned, planned
@@ -168,10 +169,13 @@ def flip_op(input: Layout, dims: tuple[int, ...]) -> Any:
     return out, of_part(backwards, last, copier(backwards, out))
 
 
-def cut(layout: Layout, dim: int, start: int, stop: int) -> tuple[Layout, int]:
-    """The layout of a range of indices of a dimension, and by how many elements later it begins."""
-    part, step = slice_op.prepare(layout, dim, start, stop, 1)
-    return part, start * step
+def cut(layout: Layout, ranges: Iterable[tuple[int, int, int]]) -> tuple[Layout, int]:
+    """The layout of a part, and by how many elements later it begins; ``ranges`` are (dim, start, stop)."""
+    begin = 0
+    for dim, start, stop in ranges:
+        layout, step = slice_op.prepare(layout, dim, start, stop, 1)
+        begin += start * step
+    return layout, begin
 
 
 def of_part(part: Layout, start: int, launch: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
@@ -315,7 +319,7 @@ def select_scatter(input: Layout, src: Layout, dim: int, index: int) -> Any:
 
 @lookup
 def slice_scatter(
-    input: Layout, src: Layout, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    input: Layout, src: Layout, dim: Dim = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
     """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, written into that part.
 
@@ -325,6 +329,5 @@ def slice_scatter(
     """
     if step < 1:
         raise RuntimeError("slice step must be positive")
-    dim = normal_dim(dim, len(input.shape))
     first, stop, _ = slice(start, end, step).indices(input.shape[dim])
     return slice_scatter_op, (dim, first, max(stop, first), step)

@@ -44,12 +44,8 @@ def roll_op(input: Layout, shifts: tuple[int, ...], dims: tuple[int, ...]) -> An
         segments.append([(dim, 0, total, rest), (dim, rest, 0, total)])
     moves = []
     for choice in itertools.product(*segments):
-        source, target, begin, target_begin = input, out, 0, 0
-        for dim, start, goal, length in choice:
-            source, delta = cut(source, dim, start, start + length)
-            begin += delta
-            target, delta = cut(target, dim, goal, goal + length)
-            target_begin += delta
+        source, begin = cut(input, [(dim, start, start + length) for dim, start, _, length in choice])
+        target, target_begin = cut(out, [(dim, goal, goal + length) for dim, _, goal, length in choice])
         if target.size:
             moves.append((source, begin, target, target_begin, writer(source, target)))
 

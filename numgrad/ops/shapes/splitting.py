@@ -12,7 +12,7 @@ from ..memory.copying import zeros_of
 from ..table.arguments import Dim
 from ..table.lookup import lookup, operation
 from ..table.op import attach, composite
-from ..table.planned import planned
+from ..table.planned import Planned, planned
 from .joining import cat_op
 from .parts import slice_op
 
@@ -124,12 +124,13 @@ def split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int = 0) ->
     return split_sizes_op, _checked_sizes(input, split_sizes, dim)
 
 
-def _split(tensor: Layout, size: Any, dim: int) -> Any:
-    if not isinstance(size, int):
-        return split_sizes_op, _checked_sizes(tensor, size, dim)
-    dim = normal_dim(dim, len(tensor.shape))
-    _check_size(tensor, size, dim)
-    return split_op, (size, dim)
+def _split_method(self: Layout, split_size: Any, dim: int = 0) -> Any:
+    """Pieces of one size, the last of which may be smaller, or of the sizes given: see ``numgrad.split``."""
+    if not isinstance(split_size, int):
+        return split_sizes_op, _checked_sizes(self, split_size, dim)
+    dim = normal_dim(dim, len(self.shape))
+    _check_size(self, split_size, dim)
+    return split_op, (split_size, dim)
 
 
 @lookup(method=False)
@@ -140,12 +141,7 @@ def split(tensor: Layout, split_size_or_sections: Any, dim: int = 0) -> Any:
         IndexError: there is no such dimension.
         RuntimeError: the sizes do not add up to that of the dimension.
     """
-    return _split(tensor, split_size_or_sections, dim)
-
-
-def _split_method(self: Layout, split_size: Any, dim: int = 0) -> Any:
-    """Pieces of one size, the last of which may be smaller, or of the sizes given: see ``numgrad.split``."""
-    return _split(self, split_size, dim)
+    return _split_method(tensor, split_size_or_sections, dim)
 
 
 @lookup
@@ -154,15 +150,15 @@ def unsafe_split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int 
     return unsafe_split_sizes_op, _checked_sizes(input, split_sizes, dim)
 
 
-def _chunks(input: Layout, chunks: int, dim: int) -> tuple[bool, Any, int]:
-    """Whether there is anything to split, the size of all pieces but the last, or else the sizes, and the dimension."""
+def _chunks(input: Layout, chunks: int, dim: int, into_equal: Planned, into_sizes: Planned) -> Any:
+    """Which of two operations makes the chunks, of one size, or, where there is nothing to split, of given sizes."""
     if not input.shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     dim = normal_dim(dim, len(input.shape))
     size = -(-input.shape[dim] // chunks)
-    return size > 0, size or (0,) * chunks, dim
+    return (into_equal, (size, dim)) if size else (into_sizes, ((0,) * chunks, dim))
 
 
 @lookup
@@ -173,15 +169,13 @@ def chunk(input: Layout, chunks: int, dim: int = 0) -> Any:
         IndexError: there is no such dimension.
         RuntimeError: there would be no piece.
     """
-    some, *how = _chunks(input, chunks, dim)
-    return split_op if some else split_sizes_op, how
+    return _chunks(input, chunks, dim, split_op, split_sizes_op)
 
 
 @lookup
 def unsafe_chunk(input: Layout, chunks: int, dim: int = 0) -> Any:
     """``chunk`` whose pieces autograd takes for copies."""
-    some, *how = _chunks(input, chunks, dim)
-    return unsafe_split_op if some else unsafe_split_sizes_op, how
+    return _chunks(input, chunks, dim, unsafe_split_op, unsafe_split_sizes_op)
 
 
 @composite

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...autograd.grad_mode import TRACED, state
-from ...core.layout import Layout, layout_of, normal_dim, numel, view_strides
-from ...core.tensor import Tensor, strided
+from ...core.layout import Layout, layout_of, numel, view_strides
+from ...core.tensor import Tensor
 from ..batching.batches import physical, size_of
 from ..memory.copying import contiguous, row_reader, same
+from ..table.arguments import Dim
 from ..table.lookup import lookup
 from ..table.op import attach, composite
 from ..table.planned import planned
@@ -29,13 +30,6 @@ def primal_of(input: Layout) -> tuple[Layout, int]:
 
 primal_of.hides_tangents = True
 attach("_primal", lambda self: primal_of(self))
-
-
-def view_of(input: Tensor, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> Tensor:
-    """A tensor on the input's memory."""
-    return strided(
-        input._storage, tuple(shape), tuple(strides), input._offset if offset is None else offset, input._layout.type
-    )
 
 
 def passed_on(op: Any, grad: Tensor, *arguments: Any) -> Tensor:
@@ -200,7 +194,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 @lookup
-def flatten(input: Layout, start_dim: int = 0, end_dim: int = -1) -> Any:
+def flatten(input: Layout, start_dim: Dim = 0, end_dim: Dim = -1) -> Any:
     """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-d tensor becomes one of a single element.
 
     Raises:
@@ -208,19 +202,19 @@ def flatten(input: Layout, start_dim: int = 0, end_dim: int = -1) -> Any:
         RuntimeError: the first comes after the last.
     """
     shape = input.shape
-    first, last = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
-    if first > last:
+    if start_dim > end_dim:
         raise RuntimeError(
             "flatten() has invalid args: start_dim cannot come after end_dim "
             f"(start_dim {start_dim}, end_dim {end_dim}, shape {list(shape)})"
         )
-    if first == last and shape:
+    if start_dim == end_dim and shape:
         return same, ()
-    return how_reshaped(input, (*shape[:first], numel(shape[first : last + 1]), *shape[last + 1 :]))
+    stop = end_dim + 1
+    return how_reshaped(input, (*shape[:start_dim], numel(shape[start_dim:stop]), *shape[stop:]))
 
 
 @lookup
-def unflatten(input: Layout, dim: int, sizes: Sequence[int]) -> Any:
+def unflatten(input: Layout, dim: Dim, sizes: Sequence[int]) -> Any:
     """One dimension as several, of the sizes given, one of which may be -1.
 
     Raises:
@@ -228,7 +222,6 @@ def unflatten(input: Layout, dim: int, sizes: Sequence[int]) -> Any:
         RuntimeError: the tensor is 0-d, or the sizes do not multiply to that of the dimension.
     """
     shape = input.shape
-    dim = normal_dim(dim, len(shape))
     if not shape:
         raise RuntimeError("unflatten: dimension specified as 0 but tensor has no dimensions")
     wanted = sizes_of((), sizes, "unflatten(): argument 'sizes'")

@@ -44,6 +44,11 @@ ALL: Any = None
 #: One dimension.
 Dim = Annotated[int, Argument(int, normal_dim, dimension=True)]
 
+#: One dimension, or None.
+OptionalDim = Annotated[
+    int | None, Argument(int, lambda dim, rank: None if dim is None else normal_dim(dim, rank), dimension=True)
+]
+
 #: Any number of dimensions, in ascending order; none given, or an empty sequence, stands for all.
 Dims = Annotated[tuple[int, ...], Argument(int | Sequence[int], normal_dims, dimension=True)]
 

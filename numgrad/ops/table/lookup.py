@@ -14,8 +14,7 @@ and ``@lookup``.
 tensors, it returns the operation of the table and the arguments of that which are no tensors, in their order, or all of
 them.  The tensors among the arguments are the operation's, in the order in which they were given; to an operation on
 one tensor the others only gave their layouts.  Where the operation is to have other tensors, a third result makes them
-of those that were given.  Defaults, dimensions counted from the end, NumPy's names and mistakes are its business; it
-runs once for arguments like these.
+of those that were given.  Its parameters may have the same annotations.  It runs once for arguments like these.
 
 Where a call is no one operation, it returns instead of the operation a function, which is called with the tensors
 and those arguments.  Tensors instead of numbers, whose parameters are not annotated with Layout, are read.
@@ -69,7 +68,7 @@ def lookup(
         export, function, method, names: where users find it; see ``public`` in ``table``.
         in_place: whether there is one that overwrites the tensor, whose name ends with an underscore.
     """
-    entries = Entries()
+    resolve, entries = _normalized(resolve), Entries()
     call = _looked_up(resolve, entries, False, outside, results)
     call.method = _looked_up(resolve, entries, True, outside, results)
     if in_place:
@@ -128,13 +127,7 @@ def _resolver(op: Planned, decide: Callable[..., Any], names: Sequence[str]) -> 
 
     @functools.wraps(decide)
     def resolve(*args: Any, **keywords: Any) -> tuple[Planned, tuple[Any, ...]]:
-        bound = bind(resolve, args, keywords)
-        given = bound.arguments
-        rank = len(given[op.parameters[0]].shape)
-        for name, argument in declared_arguments(decide).items():
-            if given[name] is None and bound.signature.parameters[name].default is not None:
-                raise TypeError  # of which ``lookup`` says more
-            given[name] = argument.normal(given[name], rank)
+        given = bind(resolve, args, keywords).arguments
         return op, tuple([given[name] for name in op.parameters if name in given])
 
     resolve.__name__ = resolve.__qualname__ = op.name.removesuffix("_op")
@@ -143,6 +136,26 @@ def _resolver(op: Planned, decide: Callable[..., Any], names: Sequence[str]) -> 
         ordered = own.replace(parameters=[own.parameters[name] for name in names])
         resolve.__signature__ = ordered  # type: ignore[attr-defined]
     return resolve
+
+
+def _normalized(resolve: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, given what the annotations of its parameters make of what users give."""
+
+    @functools.wraps(resolve)
+    def call(*args: Any, **keywords: Any) -> Any:
+        declared = declared_arguments(resolve)
+        if not declared:
+            return resolve(*args, **keywords)
+        bound = bind(resolve, args, keywords)
+        given = bound.arguments
+        rank = len(next(iter(given.values())).shape)
+        for name, argument in declared.items():
+            if given[name] is None and bound.signature.parameters[name].default is not None:
+                raise TypeError  # of which ``lookup`` says more
+            given[name] = argument.normal(given[name], rank)
+        return resolve(*bound.args, **bound.kwargs)
+
+    return call
 
 
 class _Unseen:

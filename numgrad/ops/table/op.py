@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 from ...autograd.node import Node
@@ -195,7 +196,7 @@ def with_options(decorate: Callable[..., Any]) -> Callable[..., Any]:
 @with_options
 def public(
     call: Callable[..., Any], /, *, export: bool = True, function: bool = True, method: bool = True,
-    names: Sequence[str] = (), direct: bool = False,
+    names: Sequence[str] = (), in_place: bool = False, direct: bool = False,
 ) -> Any:
     """Decorate what users call and no declaration of an operation gives: it is exported under its own name.
 
@@ -206,14 +207,33 @@ def public(
         function: whether ``numgrad`` has it; the function of what is a method, too, takes ``out``.
         method: whether Tensor has it.
         names: others that it has.
+        in_place: whether there is a method, too, that overwrites the tensor, whose name ends with an underscore: the
+            function does so where its parameter ``inplace`` is True, of which users are not told.
         direct: whether it is called as it is, since it is called often; it then sees to its arguments itself.
     """
+    if in_place:
+        change: Any = in_place_form(call)
+        call.__signature__ = change.__signature__  # type: ignore[attr-defined]
+        public(change, function=False, direct=direct)
     for name in (call.__name__, *names) if export else ():
         if function:
             public_functions[name] = _with_out(call, name) if method else call if direct else checked(call, name)
         if method:
             attach(name, call if direct else checked(call, name, method=True))
     return call if direct else checked(call)
+
+
+def in_place_form(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What calls a function with ``inplace=True``, which is no argument of its own."""
+
+    @functools.wraps(function)
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(input, *args, **kwargs, inplace=True)
+
+    own = signature(function)
+    given = [parameter for parameter in own.parameters.values() if parameter.name != "inplace"]
+    call.__signature__ = own.replace(parameters=given)  # type: ignore[attr-defined]
+    return named_in_place(call, function.__name__)
 
 
 @with_options
