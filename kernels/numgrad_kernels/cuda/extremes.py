@@ -13,8 +13,8 @@ from ..cpu.extremes import largest_of_window
 from ..cpu.reductions import fold
 from ..facts import Out
 from .adapter import cuda
-from .lines import PACKED, column_start, fold_pairs
-from .reductions import read4, share_of_column
+from .lines import column_start, fold_pairs
+from .reductions import elements, read4, share_of_column
 
 #: Placeholder: the dtype of the elements.
 T = np.float32
@@ -70,10 +70,8 @@ def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, piece_s
     thread = cuda.threadIdx.x
     level, apart, column, piece = share_of_column(thread, shift, inner, pieces)
     base = column_start(min(column, columns - 1), length, inner)  # threads without a column read the last one
-    gap = 1 if PACKED else depth
-    between = 1 if PACKED else inner
-    last = min(length, (piece + 1) * piece_size) - 1
-    at = piece * piece_size + level * (4 if PACKED else 1)
+    at, gap, end, between = elements(level, depth, inner, length, piece, piece_size)
+    last = end - 1
     index = min(at, last)  # threads without an element look at the last one
     best = x[base + index * between]
     index = index_of(found, base + index * between, index)

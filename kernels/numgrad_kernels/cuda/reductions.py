@@ -109,6 +109,14 @@ def share_of_column(thread, shift, inner, pieces):
     return level, apart, column, np.int64(rest(cuda.blockIdx.x, pieces))
 
 
+def elements(level, depth, inner, length, piece, piece_size):
+    """How a thread takes its elements of a piece: from number ``at``, four that are ``gap`` apart, up to the ``end``;
+    and how far apart in memory neighbours are.
+    """
+    at = piece * piece_size + level * (4 if PACKED else 1)
+    return at, 1 if PACKED else depth, min(length, (piece + 1) * piece_size), 1 if PACKED else inner
+
+
 def fold_axis(
     x, columns, length, inner, shift, depth, pieces, piece_size, parameters, number, initial, divisor, out: Out
 ):
@@ -125,11 +133,8 @@ def fold_axis(
     if column < columns:
         parameter = given(parameters, T(number), column)
         base = column_start(column, length, inner)
-        gap = 1 if PACKED else depth
-        between = 1 if PACKED else inner
+        at, gap, end, between = elements(level, depth, inner, length, piece, piece_size)
         step = gap * between
-        at = piece * piece_size + level * (4 if PACKED else 1)
-        end = min(length, (piece + 1) * piece_size)
         last = end - 3 * gap
         while at + 4 * depth < last:
             a, b, c, d = read4(x, base + at * between, step)
@@ -213,10 +218,7 @@ def moments_axis(x, columns, length, inner, shift, depth, pieces, piece_size, di
     thread = cuda.threadIdx.x
     level, apart, column, piece = share_of_column(thread, shift, inner, pieces)
     count, centre, spread, total = T(0), T(0), T(0), T(0)
-    gap = 1 if PACKED else depth
-    between = 1 if PACKED else inner
-    at = piece * piece_size + level * (4 if PACKED else 1)
-    end = min(length, (piece + 1) * piece_size)
+    at, gap, end, between = elements(level, depth, inner, length, piece, piece_size)
     if column < columns and at < end:
         base = column_start(column, length, inner)
         centre = x[base + at * between]  # near the mean: squares of distances from 0 could overflow
