@@ -1846,6 +1846,10 @@ def chain_matmul(*matrices: Tensor, **keywords: Any) -> Tensor:
     """The product of several matrices, in the order of multiplications that takes the fewest."""
 
 
+def channel_shuffle(input: Tensor, groups: _int, **keywords: Any) -> Tensor:
+    """Images whose channels, dimension 1, come from all groups of channels in turn (Zhang et al. 2018)."""
+
+
 def chunk(input: Tensor, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
     """``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer."""
 
@@ -2637,6 +2641,10 @@ def narrow(input: Tensor, dim: _int, start: Any, length: _int, **keywords: Any) 
     """``length`` indices of a dimension from ``start``, an int or a 0-d tensor of one."""
 
 
+def native_channel_shuffle(input: Tensor, groups: _int, **keywords: Any) -> Tensor:
+    """Images whose channels, dimension 1, come from all groups of channels in turn (Zhang et al. 2018)."""
+
+
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """``input != other``."""
 
@@ -2695,6 +2703,14 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ...
 
 def permute(input: Tensor, *order: Any, dims: Any = ..., **keywords: Any) -> Tensor:
     """The dimensions in another order."""
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: _int, **keywords: Any) -> Tensor:
+    """Images with as many times as many rows and columns, made of that many channels (Shi et al. 2016)."""
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: _int, **keywords: Any) -> Tensor:
+    """What :func:`pixel_shuffle` does undone: ``(..., c, h * r, w * r)`` becomes ``(..., c * r**2, h, w)``."""
 
 
 def polar(abs: Tensor, angle: Tensor, **keywords: Any) -> Tensor:

@@ -48,8 +48,11 @@ def row_times(x, base, begin, end, indices, weights):
     return total
 
 
-def csr_axis(x, length, inner, channels, count, starts, indices, weights, divisors, chunk, out: Out):
-    """``out[o, j, c]`` is ``sum(weights[k] * x[o, indices[k], c]) / divisors[j]`` over the numbers k of row j."""
+def csr_axis(x, length, inner, channels, count, starts, indices, weights, divisors, step, chunk, out: Out):
+    """``out[o, j, c]`` is ``sum(weights[k] * x[o, indices[k], c]) / divisors[j * step]`` over the numbers k of row j.
+
+    The ``step`` is 1, or 0 for a single divisor.
+    """
     chunks = (count + chunk - 1) // chunk
     for piece in prange(out.size // (count * inner) * chunks):
         o = piece // chunks
@@ -57,7 +60,7 @@ def csr_axis(x, length, inner, channels, count, starts, indices, weights, diviso
         base = o * length * inner
         row = o // channels * count
         for j in range(first, min(count, first + chunk)):
-            begin, end, divisor = starts[row + j], starts[row + j + 1], divisors[j]
+            begin, end, divisor = starts[row + j], starts[row + j + 1], divisors[j * step]
             target = (o * count + j) * inner
             if inner == 1:
                 total = row_times(x, base, begin, end, indices, weights)

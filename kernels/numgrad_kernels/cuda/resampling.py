@@ -15,8 +15,8 @@ from .language import atomic_add
 T = np.float32
 
 
-def csr_axis(x, length, inner, channels, count, starts, indices, weights, divisors, size, out: Out):
-    """``out[o, j, c]`` is ``sum(weights[k] * x[o, indices[k], c]) / divisors[j]`` over the numbers k of row j."""
+def csr_axis(x, length, inner, channels, count, starts, indices, weights, divisors, step, size, out: Out):
+    """``out[o, j, c]`` is ``sum(weights[k] * x[o, indices[k], c]) / divisors[j * step]`` over k of row j."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         line = i // inner
         o, j, c = line // count, line % count, i % inner
@@ -30,7 +30,8 @@ def csr_axis(x, length, inner, channels, count, starts, indices, weights, diviso
         while k < end:
             total = T(total + weights[k] * element(x, base, indices[k] * inner))
             k += 1
-        out[i] = total if divisors[j] == 1 else T(total / divisors[j])
+        divisor = divisors[j * step]
+        out[i] = total if divisor == 1 else T(total / divisor)
 
 
 def csr_scatter(grad, length, channels, count, starts, indices, weights, size, out: InOut):

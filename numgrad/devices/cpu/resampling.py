@@ -21,16 +21,16 @@ _PIECE = 256
 
 
 def csr_launcher(
-    type: Any, outer: int, length: int, inner: int, channels: int, count: int, work: int
+    type: Any, outer: int, length: int, inner: int, channels: int, count: int, work: int, step: int
 ) -> Callable[..., np.ndarray]:
     """What multiplies matrices of ``count`` rows with (outer, length, inner): ``launch(row, *matrix)``.
 
     ``matrix`` are the rows that hold the starts, the indices, the weights and the divisors; there is a matrix for each
-    ``channels`` outer entries.  ``work`` is how many terms there are.
+    ``channels`` outer entries.  ``work`` is how many terms there are, and ``step`` 1, or 0 for a single divisor.
     """
     dtype, size = type.numpy, outer * count * inner
     real = dtype.type(0).real.dtype
-    signature = dtype, int, int, int, int, _INT64, _INT64, real, real, int, dtype
+    signature = dtype, int, int, int, int, _INT64, _INT64, real, real, int, int, dtype
     kernel = kernel_for(resampling.csr_axis, dtype, signature, work)
     numbers, chunk = (length, inner, channels, count), max(_PIECE // max(inner, 1), 1)
     new = empty_row if size * dtype.itemsize >= LARGE else np.empty
@@ -38,7 +38,7 @@ def csr_launcher(
     def launch(row: Any, *matrix: Any) -> np.ndarray:
         out = new(size, dtype)
         if size:
-            kernel().entry(row, *numbers, *matrix, chunk, out)
+            kernel().entry(row, *numbers, *matrix, step, chunk, out)
         return out
 
     return launch

@@ -15,7 +15,7 @@ __all__ = ["csr_launcher", "csr_scatter_launcher", "csr_weights_launcher"]
 
 
 def csr_launcher(
-    type: Any, outer: int, length: int, inner: int, channels: int, count: int, work: int
+    type: Any, outer: int, length: int, inner: int, channels: int, count: int, work: int, step: int
 ) -> Callable[..., DeviceRow]:
     """What multiplies matrices of ``count`` rows with (outer, length, inner); see the CPU's."""
     dtype, size = type.numpy, outer * count * inner
@@ -23,7 +23,8 @@ def csr_launcher(
     def run(row: DeviceRow, *matrix: DeviceRow) -> DeviceRow:
         out = empty_row(size, dtype, row.device)
         launch(
-            resampling.csr_axis, dtype, row, length, inner, channels, count, *matrix, size, out, blocks=blocks_for(size)
+            resampling.csr_axis, dtype, row, length, inner, channels, count, *matrix, step, size, out,
+            blocks=blocks_for(size),
         )
         return out
 

@@ -9,6 +9,7 @@ from ...ops.indexing.gathering import one_hot
 from ...ops.matrices.matmul import linear
 from ...ops.network import average_pooling as _average_pooling
 from ...ops.network import convolution as _convolution
+from ...ops.network import grid_sampling as _grid_sampling
 from ...ops.network import interpolation as _interpolation
 from ...ops.network import pooling as _pooling
 from ...ops.network import unpooling as _unpooling
@@ -16,6 +17,7 @@ from ...ops.network.attention import scaled_dot_product_attention
 from ...ops.network.average_pooling import *
 from ...ops.network.convolution import *
 from ...ops.network.folding import fold, unfold
+from ...ops.network.grid_sampling import *
 from ...ops.network.interpolation import *
 from ...ops.network.normalization import batch_norm
 from ...ops.network.pooling import *
@@ -26,7 +28,9 @@ from ...ops.pointwise.activation import *
 from ...ops.pointwise.exponential import sigmoid, tanh
 from ...ops.pointwise.smooth_activation import *
 from ...ops.reductions.norms import cosine_similarity, pairwise_distance
+from ...ops.shapes import shuffling as _shuffling
 from ...ops.shapes.padding import pad
+from ...ops.shapes.shuffling import *
 from . import classification, dropouts, margin, regression, vectors
 from .classification import *
 from .dropouts import *
@@ -41,8 +45,10 @@ __all__ = [
 __all__ += _activation.__all__
 __all__ += _average_pooling.__all__
 __all__ += _convolution.__all__
+__all__ += _grid_sampling.__all__
 __all__ += _interpolation.__all__
 __all__ += _pooling.__all__
+__all__ += _shuffling.__all__
 __all__ += _smooth_activation.__all__
 __all__ += _unpooling.__all__
 __all__ += classification.__all__

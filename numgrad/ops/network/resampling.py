@@ -46,6 +46,7 @@ class LineMap:
         self.starts = np.concatenate([np.zeros(1, np.int64), counts.cumsum()])
         self.weights = np.ones(indices.size) if weights is None else weights
         self.divisors = np.ones(self.count) if divisors is None else divisors
+        self.step = int(self.count > 0 and bool((self.divisors != self.divisors[0]).any()))
 
     def __repr__(self) -> str:
         return f"<LineMap of {self.length} elements to {self.count}>"
@@ -71,9 +72,13 @@ class LineMap:
 
     @functools.cache  # noqa: B019 - few maps exist, and those that do are kept by who uses them
     def matrix(self, type: TensorType) -> tuple[Any, ...]:
-        """Starts, indices, weights and divisors as rows on a device, where elements are of this type."""
+        """Starts, indices, weights and divisors as rows on a device, where elements are of this type.
+
+        Of divisors that are the same there is one.
+        """
         real = type.numpy.type(0).real.dtype
-        rows = self.starts, self.indices, self.weights.astype(real), self.divisors.astype(real)
+        divisors = self.divisors if self.step else self.divisors[:1]
+        rows = self.starts, self.indices, self.weights.astype(real), divisors.astype(real)
         return tuple([devices.moved(row, type.device) for row in rows])
 
 
@@ -97,7 +102,7 @@ def resample_op(input: Layout, name: str, maps: tuple[LineMap, ...]) -> Prepared
         sizes = numel(tuple(shape[:dim])), shape[dim], numel(tuple(shape[dim + 1 :]))
         work = sizes[0] * sizes[2] * own.indices.size
         shape[dim] = own.count
-        launch = input.type.backend.csr_launcher(input.type, *sizes, max(sizes[0], 1), own.count, work)
+        launch = input.type.backend.csr_launcher(input.type, *sizes, max(sizes[0], 1), own.count, work, own.step)
         steps.append((launch, own.matrix(input.type)))
     out = layout_of(input.type, tuple(shape))
     if not steps:

@@ -1,0 +1,370 @@
+"""Images read at any points between their pixels, which a grid says, and grids that affine maps make."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ...autograd.grad_mode import no_grad
+from ...core.layout import Ints, Layout, layout_of, numel
+from ...core.tensor import Tensor, check_one_device
+from ...core.types import int64
+from ..creation.factories import arange, linspace, ones
+from ..matrices.matmul import matmul
+from ..memory.copying import contiguous, convert, row_reader
+from ..pointwise.arithmetic import abs, add, div, mul, neg, sub
+from ..pointwise.comparison import ge, gt, le, lt, where
+from ..pointwise.rounding import floor, round_op, trunc
+from ..reductions.axes import Prepared
+from ..shapes.dimensions import unsqueeze_op
+from ..shapes.joining import stack
+from ..shapes.parts import select_op
+from ..shapes.views import reshape
+from ..table.composition import differentiated_as
+from ..table.op import composite, public
+from ..table.operands import not_implemented
+from ..table.planned import planned
+from .interpolation import cubic_weights
+
+#: What ``nn.functional`` has of it.
+__all__ = ["affine_grid", "grid_sample"]
+
+# -- elements at given places, weighted ---------------------------------------------------------------------------
+
+
+@planned(
+    "WeightedGatherBackward0", inputs=["input", "index", "weights"], nondifferentiable=["index"], batch=1, linear=True
+)
+def weighted_gather(input: Layout, index: Layout, weights: Layout) -> Prepared:
+    """``out[n, c, p] = sum(weights[n, p, t] * input[n, c, index[n, p, t]])`` over ``t``; -1 for an element 0."""
+    (batch, channels, length), (count, taps) = input.shape, index.shape[1:]
+    out = layout_of(input.type, (batch, channels, count))
+    multiply = input.type.backend.csr_launcher(
+        input.type, batch * channels, length, 1, max(channels, 1), count, out.size * taps, 0
+    )
+    read, read_index, read_weights = row_reader(input), row_reader(index), row_reader(weights)
+
+    def launch(input: Tensor, index: Tensor, weights: Tensor) -> Any:
+        starts, one = _starts(index), weights.new_ones((1,))
+        return multiply(read(input), starts, read_index(index), read_weights(weights), one._storage)
+
+    return out, launch
+
+
+@weighted_gather.gradient("input")
+def _(grad, index, weights, input_shape):
+    return weighted_scatter(grad, index, weights, input_shape[2])
+
+
+@weighted_gather.gradient("weights")
+def _(grad, input, index):
+    return weighted_products(grad, input, index)
+
+
+@planned(
+    "WeightedScatterBackward0", inputs=["grad_output", "index", "weights"], nondifferentiable=["index"], batch=1,
+    linear=True,
+)
+def weighted_scatter(grad_output: Layout, index: Layout, weights: Layout, length: int) -> Prepared:
+    """Zeros of (n, c, length), where ``weights[n, p, t] * grad_output[n, c, p]`` is added at ``index[n, p, t]``."""
+    (batch, channels, count), taps = grad_output.shape, index.shape[2]
+    scatter = grad_output.type.backend.csr_scatter_launcher(
+        grad_output.type, batch * channels, length, max(channels, 1), count, grad_output.size * taps
+    )
+    read, read_index, read_weights = row_reader(grad_output), row_reader(index), row_reader(weights)
+    return layout_of(grad_output.type, (batch, channels, length)), lambda grad, index, weights: scatter(
+        read(grad), _starts(index), read_index(index), read_weights(weights)
+    )
+
+
+@weighted_scatter.gradient("grad_output")
+def _(grad, index, weights):
+    return weighted_gather(grad, index, weights)
+
+
+@weighted_scatter.gradient("weights")
+def _(grad, grad_output, index):
+    return weighted_products(grad_output, grad, index)
+
+
+@planned(
+    "WeightedProductsBackward0", inputs=["grad_output", "input", "index"], nondifferentiable=["index"], batch=1,
+    linear=True,
+)
+def weighted_products(grad_output: Layout, input: Layout, index: Layout) -> Prepared:
+    """``out[n, p, t] = sum(grad_output[n, c, p] * input[n, c, index[n, p, t]])`` over the channels ``c``."""
+    channels, length = input.shape[1:]
+    multiply = input.type.backend.csr_weights_launcher(
+        input.type, length, channels, max(index.shape[1], 1), index.size * channels
+    )
+    read, read_input, read_index = row_reader(grad_output), row_reader(input), row_reader(index)
+    return layout_of(input.type, index.shape), lambda grad, input, index: multiply(
+        read(grad), read_input(input), _starts(index), read_index(index)
+    )
+
+
+@weighted_products.gradient("grad_output")
+def _(grad, input, index):
+    return weighted_gather(input, index, grad)
+
+
+@weighted_products.gradient("input")
+def _(grad, grad_output, index, input_shape):
+    return weighted_scatter(grad_output, index, grad, input_shape[2])
+
+
+def _starts(index: Tensor) -> Any:
+    """Where the terms of each place begin."""
+    batch, count, taps = index._layout.shape
+    with no_grad():
+        return arange(0, (batch * count + 1) * taps, taps, device=index.device)._storage if taps else index._storage
+
+
+# -- along one dimension ------------------------------------------------------------------------------------------
+
+
+def _location(grid: Tensor, size: int, align_corners: bool) -> Tensor:
+    """Where -1 to 1 lies among the pixels of a dimension: at the outermost ones, or at their outer edges."""
+    if align_corners:
+        return mul(add(grid, 1), (size - 1) / 2)
+    return sub(mul(add(grid, 1), size / 2), 0.5)
+
+
+def _padded(place: Tensor, size: int, padding: str, align_corners: bool, rank: int) -> Tensor:
+    """Places inside of a dimension for those outside, at the border or mirrored there.
+
+    A NaN becomes the first place, in three dimensions the last, as in PyTorch; with zeros it stays, or lies outside.
+    """
+    if padding == "zeros":
+        return where(lt(abs(place), 2**31), place, -100.0) if rank == 3 else place
+    if padding == "reflection":
+        low, span = (0.0, 2 * (size - 1)) if align_corners else (-0.5, 2 * size)
+        distance = sub(place, low)
+        distance = where(lt(distance, 0), neg(distance), distance)
+        over = sub(distance, mul(trunc(div(distance, span)), span)) if span else mul(distance, 0)
+        place = add(where(gt(over, sub(span, over)), sub(span, over), over), low)
+    last = float(size - 1)
+    if rank == 3:
+        return where(le(place, 0), 0.0, where(lt(place, last), place, last))
+    return where(gt(place, 0), where(lt(place, last), place, last), 0.0)
+
+
+def _taps(
+    grid: Tensor, size: int, mode: str, padding: str, align_corners: bool, rank: int
+) -> tuple[Tensor, Tensor]:
+    """The places of the pixels to look at, as floating-point numbers in a last dimension, and their weights."""
+    place = _location(grid, size, align_corners)
+    if mode != "bicubic":
+        place = _padded(place, size, padding, align_corners, rank)
+    if mode == "nearest":
+        one = where(lt(place, -math.inf), place, 1.0)  # always 1, with a gradient of 0
+        return unsqueeze_op(round_op(place), 2), unsqueeze_op(one, 2)
+    first = floor(place)
+    share = sub(place, first)
+    if mode == "bilinear":
+        return stack([first, add(first, 1)], 2), stack([sub(1, share), share], 2)
+    places = stack([add(first, at) for at in (-1, 0, 1, 2)], 2)
+    return _padded(places, size, padding, align_corners, rank), stack(cubic_weights(share, -0.75), 2)
+
+
+# -- sampling -----------------------------------------------------------------------------------------------------
+
+
+@planned("GridSampler2DBackward0", aten="grid_sampler_2d", inputs=["input", "grid"], batch=1)
+def grid_sampler_op(input: Layout, grid: Layout, mode: str, padding: str, align_corners: bool) -> Prepared:
+    """The images at the points of a grid; see ``grid_sample``."""
+    out = layout_of(input.type, (*input.shape[:2], *grid.shape[1:-1]))
+
+    def launch(input: Tensor, grid: Tensor) -> Any:
+        with no_grad():
+            return contiguous(_sampled(input, grid, mode, padding, align_corners))._storage
+
+    return out, launch
+
+
+@differentiated_as(grid_sampler_op)
+def _sampled(input, grid, mode, padding, align_corners):
+    """The sum of the pixels around each point, each times a weight for each dimension."""
+    (batch, channels, *sizes), points = input._layout.shape, grid._layout.shape[1:-1]
+    rank, count = len(sizes), numel(points)
+    rows = reshape(grid, (batch, count, rank))
+    index: Any = None
+    for dim, size in enumerate(sizes):
+        places, own = _taps(select_op(rows, 2, rank - 1 - dim), size, mode, padding, align_corners, rank)
+        within = mul(ge(places, 0), le(places, size - 1))
+        at = convert(where(within, places, 0.0), int64)
+        if index is None:
+            index, weights, inside = at, own, within
+            continue
+        taps = index._layout.shape[2] * at._layout.shape[2]
+        index, weights, inside = [
+            reshape(join(unsqueeze_op(before, 3), unsqueeze_op(new, 2)), (batch, count, taps))
+            for join, before, new in ((add, mul(index, size), at), (mul, weights, own), (mul, inside, within))
+        ]
+    flat = reshape(input, (batch, channels, numel(tuple(sizes))))
+    return reshape(weighted_gather(flat, where(inside, index, -1), weights), (batch, channels, *points))
+
+
+grid_sampler_3d_op = grid_sampler_op.recorded_as("GridSampler3DBackward0")
+
+
+def _check(input: Layout, grid: Layout, mode: str) -> None:
+    """Raise unless there are points of a grid for each image.
+
+    Raises:
+        RuntimeError: shapes, dtypes or devices do not go together.
+        NotImplementedError: the images are not of floating-point numbers.
+    """
+    told = f"grid_sampler(): expected {{}}, but got input with sizes {list(input.shape)} and grid with sizes " + str(
+        list(grid.shape)
+    )
+    check_one_device(input, grid)
+    if input.shape[:1] != grid.shape[:1]:
+        raise RuntimeError(told.format("grid and input to have same batch size"))
+    rank = len(input.shape)
+    if grid.shape[-1] != rank - 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {rank - 2} in last dimension, but got grid with sizes "
+            f"{list(grid.shape)}"
+        )
+    if rank not in (4, 5) or rank != len(grid.shape):
+        shown = rank if rank in (4, 5) else "4D or 5"
+        raise RuntimeError(told.format(f"{shown}D input and grid with same number of dimensions"))
+    for dim in range(2, rank):
+        if input.shape[dim] == 0:
+            raise RuntimeError(
+                "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+                f"{list(input.shape)} with dimension {dim} being empty"
+            )
+    if rank == 5 and mode == "bicubic":
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    if not input.type.dtype.is_floating_point:
+        raise not_implemented(f"grid_sampler_{rank - 2}d_cpu{'_kernel_impl' * (rank == 4)}", input)
+    if grid.type is not input.type:
+        names = [own.type.dtype.legacy for own in (input, grid)]
+        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+
+
+def _corners(align_corners: bool | None) -> bool:
+    if align_corners is None:
+        warnings.warn(
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
+            "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
+            "details.",
+            UserWarning, stacklevel=4,
+        )
+    return bool(align_corners)
+
+
+@public(export=False)
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Tensor:
+    """Images at the points of a grid, interpolated between their pixels (Jaderberg et al. 2015).
+
+    Args:
+        input: floating-point numbers, of shape (n, channels, h, w) or (n, channels, d, h, w).
+        grid: of shape (n, ..., 2) or (n, ..., 3): for each point x, y (and z), from -1 to 1 within an image.
+        mode: "bilinear" between two pixels along each dimension, "nearest", or "bicubic" between four along 2.
+        padding_mode: what lies outside: "zeros", the pixels of the "border", or a "reflection" of the image.
+        align_corners: whether -1 and 1 are the centres of the outermost pixels, instead of their outer edges.
+
+    Raises:
+        ValueError: there is no such mode.
+        RuntimeError: shapes or dtypes do not go together.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
+        )
+    corners = _corners(align_corners)
+    _check(input._layout, grid._layout, mode)
+    op = grid_sampler_3d_op if len(input._layout.shape) == 5 else grid_sampler_op
+    return op(input, grid, mode, padding_mode, corners)
+
+
+# -- grids of affine maps -------------------------------------------------------------------------------------------
+
+
+@planned("AffineGridGeneratorBackward0", aten="affine_grid_generator", inputs=["theta"], batch=1, linear=True)
+def affine_grid_op(theta: Layout, size: Ints, align_corners: bool) -> Prepared:
+    """The points of images of ``size``, (h, w) or (d, h, w), mapped by the matrices ``theta``."""
+    out = layout_of(theta.type, (theta.shape[0], *size, len(size)))
+
+    def launch(theta: Tensor) -> Any:
+        with no_grad():
+            points = _points(theta, size, align_corners)
+            return contiguous(matmul(points, theta.transpose(1, 2)))._storage
+
+    return out, launch
+
+
+@affine_grid_op.gradient("theta")
+def _(grad, theta_layout, size, align_corners):
+    """``transpose(grad) @ points``."""
+    rows = reshape(grad, (grad._layout.shape[0], numel(size), len(size)))
+    return matmul(rows.transpose(1, 2), _points(grad, size, align_corners))
+
+
+def _points(like: Tensor, size: Ints, align_corners: bool) -> Tensor:
+    """The points (x, y, 1) or (x, y, z, 1) of images, one after the other."""
+    own = {"dtype": like.dtype, "device": like.device}
+    lines = []
+    for dim, extent in enumerate(size):
+        line = linspace(-1, 1, extent, **own) if extent > 1 else like.new_zeros((1,))
+        line = line if align_corners else mul(line, (extent - 1) / extent)
+        lines.append(reshape(line, [extent if d == dim else 1 for d in range(len(size))]).expand(size))
+    return reshape(stack([*reversed(lines), ones(size, **own)], len(size)), (numel(size), len(size) + 1))
+
+
+@composite(export=False)
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The grid for :func:`grid_sample` that maps images of ``size`` by an affine map.
+
+    Args:
+        theta: floating-point numbers, of shape (n, 2, 3) or (n, 3, 4): the matrices of the maps.
+        size: of the images that are to be made, (n, channels, h, w) or (n, channels, d, h, w).
+        align_corners: whether -1 and 1 are the centres of the outermost pixels, instead of their outer edges.
+
+    Returns:
+        A tensor of shape (n, h, w, 2) or (n, d, h, w, 3).
+
+    Raises:
+        ValueError, RuntimeError: the shapes do not go together, or the dtype is another.
+        NotImplementedError: the size is not of so many dimensions.
+    """
+    if not theta.dtype.is_floating_point:
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    sizes, rank = tuple(size), len(size) - 2
+    if rank not in (2, 3):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+            f"{sizes}."
+        )
+    if len(theta._layout.shape) != 3 or theta._layout.shape[1:] != (rank, rank + 1):
+        raise ValueError(
+            f"Expected a batch of {rank}D affine matrices of shape Nx{rank}x{rank + 1} for size {sizes}. Got "
+            f"{theta.shape}."
+        )
+    if min(sizes[2:]) < 1 or min(sizes) < 1:
+        raise ValueError(f"Expected non-zero, positive output size. Got {sizes}")
+    if align_corners and min(sizes[2:]) == 1:
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
+            "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
+            UserWarning, stacklevel=3,
+        )
+    if sizes[0] != theta._layout.shape[0]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{sizes[0]}, {rank + 1}] but got: "
+            f"[{theta._layout.shape[0]}, {rank + 1}]."
+        )
+    return affine_grid_op(theta, sizes[2:], _corners(align_corners))
