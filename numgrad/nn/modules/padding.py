@@ -1,0 +1,130 @@
+"""Padding as modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.tensor import Tensor
+from .. import functional
+from .module import Module
+from .pooling import for_each
+
+__all__ = [
+    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
+    "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
+    "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
+]
+
+
+class _Pad(Module):
+    """More elements at both ends of the last dimensions; ``padding`` is as :func:`nn.functional.pad` takes it."""
+
+    _rank: int
+    _mode: str
+
+    def __init_subclass__(cls, rank: int = 0, mode: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._rank, cls._mode = rank or getattr(cls, "_rank", 0), mode or getattr(cls, "_mode", "")
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        self.padding = for_each(padding, 2 * self._rank)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.pad(input, self.padding, self._mode)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad, mode="constant"):
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPad, rank=1):
+    """A number at both ends of the last dimension."""
+
+
+class ConstantPad2d(_ConstantPad, rank=2):
+    """A number around the last two dimensions."""
+
+
+class ConstantPad3d(_ConstantPad, rank=3):
+    """A number around the last three dimensions."""
+
+
+class _ZeroPad(_ConstantPad):
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad1d(_ZeroPad, rank=1):
+    """Zeros at both ends of the last dimension."""
+
+
+class ZeroPad2d(_ZeroPad, rank=2):
+    """Zeros around the last two dimensions."""
+
+
+class ZeroPad3d(_ZeroPad, rank=3):
+    """Zeros around the last three dimensions."""
+
+
+class ReflectionPad1d(_Pad, rank=1, mode="reflect"):
+    """The elements mirrored at both ends of the last dimension."""
+
+
+class ReflectionPad2d(_Pad, rank=2, mode="reflect"):
+    """The elements mirrored at the edges of the last two dimensions."""
+
+
+class ReflectionPad3d(_Pad, rank=3, mode="reflect"):
+    """The elements mirrored at the edges of the last three dimensions."""
+
+
+class ReplicationPad1d(_Pad, rank=1, mode="replicate"):
+    """The outermost elements repeated at both ends of the last dimension."""
+
+
+class ReplicationPad2d(_Pad, rank=2, mode="replicate"):
+    """The outermost elements repeated at the edges of the last two dimensions."""
+
+
+class ReplicationPad3d(_Pad, rank=3, mode="replicate"):
+    """The outermost elements repeated at the edges of the last three dimensions."""
+
+
+class _CircularPad(_Pad, mode="circular"):
+    """The elements of the other end.
+
+    Raises:
+        ValueError: the input has another number of dimensions.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (self._rank + 1, self._rank + 2):
+            raise ValueError(f"expected {self._rank + 1}D or {self._rank + 2}D input (got {input.dim()}D input)")
+        return super().forward(input)
+
+
+class CircularPad1d(_CircularPad, rank=1):
+    """The elements of the other end at both ends of the last dimension."""
+
+
+class CircularPad2d(_CircularPad, rank=2):
+    """The elements of the other end at the edges of the last two dimensions."""
+
+
+class CircularPad3d(_CircularPad, rank=3):
+    """The elements of the other end at the edges of the last three dimensions."""

@@ -1,0 +1,226 @@
+"""Pooling as modules: each is its function with the arguments that it was made with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.tensor import Tensor
+from .. import functional
+from .module import CallsFunction
+
+__all__ = [
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d",
+    "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d",
+    "MaxUnpool3d",
+]
+
+
+def for_each(value: Any, count: int) -> tuple[Any, ...]:
+    """A sequence as a tuple; anything else so many times."""
+    return tuple(value) if isinstance(value, tuple | list) else (value,) * count
+
+
+class _Pool(CallsFunction):
+    """A function with arguments, which are kept as attributes and passed on by name; some are shown."""
+
+    _arguments: tuple[str, ...]
+    _shown: tuple[str, ...]
+
+    def __init__(self, shown: str, **arguments: Any) -> None:
+        super().__init__()
+        self._arguments, self._shown = tuple(arguments), tuple(shown.split())
+        for name, value in arguments.items():
+            setattr(self, name, value)
+
+    def forward(self, input: Tensor) -> Any:
+        return self._function(input, **{name: getattr(self, name) for name in self._arguments})
+
+    def extra_repr(self) -> str:
+        return ", ".join([f"{name}={getattr(self, name)}" for name in self._shown])
+
+
+class _MaxPool(_Pool):
+    def __init__(
+        self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__(
+            "kernel_size stride padding dilation ceil_mode", kernel_size=kernel_size,
+            stride=kernel_size if stride is None else stride, padding=padding, dilation=dilation,
+            return_indices=return_indices, ceil_mode=ceil_mode,
+        )
+
+
+class MaxPool1d(_MaxPool, function=functional.max_pool1d):
+    """The largest elements of windows of (n, channels, length) or (channels, length)."""
+
+
+class MaxPool2d(_MaxPool, function=functional.max_pool2d):
+    """The largest elements of windows of (n, channels, height, width) or (channels, height, width)."""
+
+
+class MaxPool3d(_MaxPool, function=functional.max_pool3d):
+    """The largest elements of windows of (n, channels, depth, height, width), or without n."""
+
+
+class _MaxUnpool(_Pool):
+    _rank: int
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        steps = kernel_size if stride is None else stride
+        given = {"kernel_size": kernel_size, "stride": steps, "padding": padding}
+        super().__init__(" ".join(given), **{name: for_each(value, self._rank) for name, value in given.items()})
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool1d(_MaxUnpool, function=functional.max_unpool1d):
+    """The largest elements of windows put back where :class:`MaxPool1d` found them, zeros elsewhere."""
+
+    _rank = 1
+
+
+class MaxUnpool2d(_MaxUnpool, function=functional.max_unpool2d):
+    """The largest elements of windows put back where :class:`MaxPool2d` found them, zeros elsewhere."""
+
+    _rank = 2
+
+
+class MaxUnpool3d(_MaxUnpool, function=functional.max_unpool3d):
+    """The largest elements of windows put back where :class:`MaxPool3d` found them, zeros elsewhere."""
+
+    _rank = 3
+
+
+class AvgPool1d(_Pool, function=functional.avg_pool1d):
+    """The means of windows of (n, channels, length) or (channels, length)."""
+
+    def __init__(
+        self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        steps = kernel_size if stride is None else stride
+        super().__init__(
+            "kernel_size stride padding", kernel_size=for_each(kernel_size, 1), stride=for_each(steps, 1),
+            padding=for_each(padding, 1), ceil_mode=ceil_mode, count_include_pad=count_include_pad,
+        )
+
+
+class _AvgPool(_Pool):
+    def __init__(
+        self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> None:
+        super().__init__(
+            "kernel_size stride padding", kernel_size=kernel_size, stride=kernel_size if stride is None else stride,
+            padding=padding, ceil_mode=ceil_mode, count_include_pad=count_include_pad,
+            divisor_override=divisor_override,
+        )
+
+
+class AvgPool2d(_AvgPool, function=functional.avg_pool2d):
+    """The means of windows of (n, channels, height, width) or (channels, height, width)."""
+
+
+class AvgPool3d(_AvgPool, function=functional.avg_pool3d):
+    """The means of windows of (n, channels, depth, height, width), or without n."""
+
+
+class _LPPool(_Pool):
+    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+        super().__init__(
+            "norm_type kernel_size stride ceil_mode", norm_type=norm_type, kernel_size=kernel_size, stride=stride,
+            ceil_mode=ceil_mode,
+        )
+
+
+class LPPool1d(_LPPool, function=functional.lp_pool1d):
+    """``sum(x ** p) ** (1 / p)`` of windows of (n, channels, length) or (channels, length)."""
+
+
+class LPPool2d(_LPPool, function=functional.lp_pool2d):
+    """``sum(x ** p) ** (1 / p)`` of windows of (n, channels, height, width) or (channels, height, width)."""
+
+
+class LPPool3d(_LPPool, function=functional.lp_pool3d):
+    """``sum(x ** p) ** (1 / p)`` of windows of (n, channels, depth, height, width), or without n."""
+
+
+class _AdaptiveAvgPool(_Pool):
+    def __init__(self, output_size: Any) -> None:
+        super().__init__("output_size", output_size=output_size)
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool1d):
+    """The means of so many windows of (n, channels, length) or (channels, length)."""
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool2d):
+    """The means of so many windows of (n, channels, height, width) or (channels, height, width)."""
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool3d):
+    """The means of so many windows of (n, channels, depth, height, width), or without n."""
+
+
+class _AdaptiveMaxPool(_Pool):
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__("output_size", output_size=output_size, return_indices=return_indices)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool, function=functional.adaptive_max_pool1d):
+    """The largest elements of so many windows of (n, channels, length) or (channels, length)."""
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool, function=functional.adaptive_max_pool2d):
+    """The largest elements of so many windows of (n, channels, height, width) or (channels, height, width)."""
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool, function=functional.adaptive_max_pool3d):
+    """The largest elements of so many windows of (n, channels, depth, height, width), or without n."""
+
+
+class _FractionalMaxPool(_Pool):
+    """Windows at random places.
+
+    Raises:
+        ValueError: neither or both of size and ratio are given, or a ratio is not between 0 and 1.
+    """
+
+    _rank: int
+
+    def __init__(
+        self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        sizes, ratios = [
+            None if given is None else for_each(given, self._rank) for given in (output_size, output_ratio)
+        ]
+        super().__init__(
+            "", kernel_size=for_each(kernel_size, self._rank), return_indices=return_indices, output_size=sizes,
+            output_ratio=ratios,
+        )
+        self.register_buffer("_random_samples", _random_samples)
+        if sizes is None and ratios is None:
+            raise ValueError(
+                f"{type(self).__name__} requires specifying either an output size, or a pooling ratio"
+            )
+        if sizes is not None and ratios is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if ratios is not None and not all(0 < ratio < 1 for ratio in ratios):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+        self._arguments = (*self._arguments, "_random_samples")
+
+
+class FractionalMaxPool2d(_FractionalMaxPool, function=functional.fractional_max_pool2d):
+    """The largest elements of windows at random places of (n, channels, height, width), or without n."""
+
+    _rank = 2
+
+
+class FractionalMaxPool3d(_FractionalMaxPool, function=functional.fractional_max_pool3d):
+    """The largest elements of windows at random places of (n, channels, depth, height, width), or without n."""
+
+    _rank = 3
