@@ -72,7 +72,9 @@ class _MaxUnpool(_Pool):
         given = {"kernel_size": kernel_size, "stride": steps, "padding": padding}
         super().__init__(" ".join(given), **{name: for_each(value, self._rank) for name, value in given.items()})
 
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+    def forward(  # type: ignore[override]
+        self, input: Tensor, indices: Tensor, output_size: Any = None
+    ) -> Tensor:
         return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 

@@ -21,8 +21,9 @@ class Upsample(Module):
         super().__init__()
         self.name = type(self).__name__
         self.size = size
-        several = isinstance(scale_factor, tuple)
-        self.scale_factor = tuple(map(float, scale_factor)) if several else float(scale_factor) if scale_factor else None
+        self.scale_factor: Any = float(scale_factor) if isinstance(scale_factor, int | float) else scale_factor
+        if isinstance(scale_factor, tuple):
+            self.scale_factor = tuple(map(float, scale_factor))
         self.mode = mode
         self.align_corners = align_corners
         self.recompute_scale_factor = recompute_scale_factor
