@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import numpy as np
 
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
-from ...core.types import dtype
+from ...core.types import bool_, dtype
 from ..memory.copying import contiguous, copier, kept_layout, writer
 from ..memory.overwriting import fitting
+from ..network.resampling import LineMap, resampled
 from ..table.dispatch import caller
 from ..table.lookup import lookup
+from ..table.operands import not_implemented
 from ..table.planned import planned
-from .broadcasting import expand_op
 from .joining import cat
-from .parts import cut, flip_op, of_part, slice_op
+from .parts import cut, of_part, slice_op
 from .views import sizes_of
 
 
@@ -73,24 +74,37 @@ def _cropped(input: Tensor, dim: int, low: int, high: int) -> Tensor:
     return input if (start, stop) == (0, extent) else slice_op(input, dim, start, max(start, stop), 1)
 
 
-def _reflected(input: Tensor, dim: int, low: int, high: int) -> Tensor:
-    extent = input._layout.shape[dim]
-    if low >= extent or high >= extent:
-        raise RuntimeError(
-            f"Argument #{2 * (input.dim() - dim) + 2}: Padding size should be less than the corresponding input "
-            f"dimension, but got: padding ({low}, {high}) at dimension {dim} of input {list(input.shape)}"
-        )
-    front = flip_op(slice_op(input, dim, 1, 1 + max(low, 0), 1), (dim,))
-    back = flip_op(slice_op(input, dim, extent - 1 - max(high, 0), extent - 1, 1), (dim,))
-    return _cropped(cat([front, input, back], dim), dim, low, high)
+@functools.lru_cache(maxsize=1024)
+def _edge_map(mode: str, size: int, low: int, high: int) -> LineMap:
+    """The map of a dimension to itself with as many elements more, or less, at its ends, mirrored or repeated."""
+    places = np.arange(-low, size + high)
+    if mode == "reflect":
+        places = np.where(places < 0, -places, np.where(places < size, places, 2 * (size - 1) - places))
+    return LineMap(size, np.clip(places, 0, size - 1))
 
 
-def _replicated(input: Tensor, dim: int, low: int, high: int) -> Tensor:
-    def repeated(index: int, count: int) -> Tensor:
-        edge = slice_op(input, dim, index, index + 1, 1)
-        return expand_op(edge, (*edge._layout.shape[:dim], max(count, 0), *edge._layout.shape[dim + 1 :]))
+def _at_edges(input: Layout, widths: tuple[int, ...], mode: str) -> Any:
+    """The operation that pads with elements at the edges, and its arguments.
 
-    return _cropped(cat([repeated(0, low), input, repeated(input._layout.shape[dim] - 1, high)], dim), dim, low, high)
+    Raises:
+        RuntimeError: there are not enough elements to mirror.
+        NotImplementedError: the elements are bools.
+    """
+    rank, count = len(input.shape), len(widths) // 2
+    name = {"reflect": "Reflection", "replicate": "Replication"}[mode]
+    if input.type.dtype is bool_:
+        raise not_implemented(f"{name.lower()}_pad{count}d", input)
+    maps = []
+    for dim, low, high in _by_dimension(rank, widths):
+        extent = input.shape[dim]
+        if mode == "reflect" and max(low, high) >= extent:
+            raise RuntimeError(
+                f"Argument #{2 * (rank - dim) + 2}: Padding size should be less than the corresponding input "
+                f"dimension, but got: padding ({low}, {high}) at dimension {dim} of input {list(input.shape)}"
+            )
+        maps.append(_edge_map(mode, extent, low, high))
+    op, *arguments = resampled(f"{name}Pad{count}D", *reversed(maps))
+    return op, arguments
 
 
 def _circular(input: Tensor, dim: int, low: int, high: int) -> Tensor:
@@ -109,9 +123,7 @@ def _circular(input: Tensor, dim: int, low: int, high: int) -> Tensor:
     return cat([front, kept, back], dim)
 
 
-_MODES: dict[str, Callable[[Tensor, int, int, int], Tensor]] = {
-    "reflect": _reflected, "replicate": _replicated, "circular": _circular,
-}
+_MODES = ("reflect", "replicate", "circular")
 
 
 def _check_extents(input: Layout, widths: tuple[int, ...], mode: str) -> None:
@@ -181,13 +193,13 @@ def pad(input: Layout, pad: Any, mode: str = "constant", value: Layout | Any = N
             "dimensions but the first, or but the first two, are padded, and those are 1 to 3"
         )
     _check_extents(input, widths, mode)
-    return _padded, (widths, mode)
+    return (_wrapped, (widths,)) if mode == "circular" else _at_edges(input, widths, mode)
 
 
-def _padded(input: Tensor, widths: tuple[int, ...], mode: str) -> Tensor:
+def _wrapped(input: Tensor, widths: tuple[int, ...]) -> Tensor:
     result = input
     for dim, low, high in _by_dimension(len(input._layout.shape), widths):
-        result = _MODES[mode](result, dim, low, high)
+        result = _circular(result, dim, low, high)
     return contiguous(result)
 
 
