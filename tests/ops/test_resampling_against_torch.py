@@ -232,6 +232,31 @@ def test_which_element_is_nearest_in_long_rows(mode, dtype):
     assert_same(program, np.arange(1001).reshape(1, 1, 7, -1).astype(dtype), requires_grad=False)
 
 
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "complex64", "uint8"])
+def test_padding_at_the_edges(mode, dtype):
+    def program(m, x):
+        rows = [function(m, "pad")(x, widths, mode) for widths in ((1, 2), (-1, 2), (2, -3), (4, 4), (-2, -2), (0, 0))]
+        images = [x.reshape(2, 3, 1, 5).expand(2, 3, 4, 5), x.reshape(2, 3, 1, 1, 5).expand(2, 3, 3, 4, 5)]
+        return [
+            *rows, function(m, "pad")(images[0], (1, 2, 3, -1), mode),
+            function(m, "pad")(images[1], (1, -2, 3, 0, 2, 1), mode),
+        ]
+
+    assert_same(program, *randoms((2, 3, 5), dtype=dtype))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+def test_what_padding_at_the_edges_refuses(mode):
+    calls = [(lambda m, x: function(m, "pad")(x.bool(), (1, 1, 1, 1), mode))]
+    if mode == "reflect":
+        calls += [lambda m, x, own=own: function(m, "pad")(x, own, mode) for own in ((4, 1, 1, 1), (0, 0, 5, 1))]
+    for call in calls:
+        expected, found = messages(call, np.zeros((2, 3, 5, 4)))
+        assert type(found) is type(expected)
+        assert str(found).startswith(str(expected))
+
+
 def test_older_names():
     import warnings
 
