@@ -1,8 +1,10 @@
-"""The largest elements of windows: what samples of a few elements do not show."""
+"""Pooling, and images in other sizes: what samples of a few elements do not show."""
 
 import numpy as np
+import pytest
 
 import numgrad
+from numgrad.nn import functional
 
 
 def test_a_window_of_padding_alone():
@@ -24,3 +26,51 @@ def test_gradients_of_each_example():
     leaf = x.clone().requires_grad_()
     numgrad.max_pool2d(leaf, 2).square().sum().backward()
     assert numgrad.equal(found, leaf.grad)
+
+
+LINES, IMAGES, VOLUMES = (3, 2, 4, 8), (3, 2, 4, 8, 8), (3, 1, 4, 4, 4, 4)
+
+
+def _unpooled(x):
+    return functional.max_unpool2d(*functional.max_pool2d(x, 2, return_indices=True), 2)
+
+
+@pytest.mark.parametrize(("shape", "function"), [
+    (LINES, lambda x: functional.avg_pool1d(x, 2)), (IMAGES, lambda x: functional.avg_pool2d(x, 3, 2, 1)),
+    (VOLUMES, lambda x: functional.avg_pool3d(x, 2)), (LINES, lambda x: functional.adaptive_avg_pool1d(x, 3)),
+    (IMAGES, lambda x: functional.adaptive_avg_pool2d(x, (3, 5))), (IMAGES, _unpooled),
+    (LINES, lambda x: functional.adaptive_max_pool1d(x, 3)), (IMAGES, lambda x: functional.lp_pool2d(x, 2, 2)),
+    (IMAGES, lambda x: functional.interpolate(x, 5, mode="bicubic", antialias=True)),
+    (IMAGES, lambda x: functional.pad(x, (1, 2, -1, 1), "reflect")), (IMAGES, lambda x: numgrad.pixel_shuffle(x, 2)),
+    (IMAGES, lambda x: functional.channel_shuffle(x, 2)),
+    (IMAGES, lambda x: functional.grid_sample(x, x[:, :2, :3, :2] * 2 - 1, align_corners=False)),
+])  # fmt: skip
+def test_functions_of_images_for_each_example(shape, function):
+    x = numgrad.rand(shape, dtype=numgrad.float64)
+    np.testing.assert_allclose(numgrad.vmap(function)(x), numgrad.stack([function(one) for one in x]), 1e-12, 1e-12)
+
+    def loss(x):
+        return function(x).square().sum()
+
+    each = numgrad.stack([numgrad.func.grad(loss)(one) for one in x])
+    np.testing.assert_allclose(numgrad.vmap(numgrad.func.grad(loss))(x), each, 1e-12, 1e-12)
+
+
+def test_means_of_many_windows():
+    x = numgrad.rand(8, 16, 64, 64)  # more than one thread takes
+    np.testing.assert_allclose(functional.avg_pool2d(x, 2), x.numpy().reshape(8, 16, 32, 2, 32, 2).mean((3, 5)), 1e-6)
+
+
+def test_means_of_ones_are_ones():
+    for kernel in (3, 7, 10):
+        assert (functional.avg_pool2d(numgrad.ones(1, 1, 20, 20), kernel, 1) == 1).all()
+
+
+def test_an_index_that_leads_outside_leaves_nothing_behind():
+    with pytest.raises(RuntimeError, match=r"Found an invalid max index: 9 \(output volumes are of size 2x2\)"):
+        functional.max_unpool2d(numgrad.ones(1, 1, 1), numgrad.full((1, 1, 1), 9), 2)
+
+
+def test_what_numgrad_itself_has_returns_indices():
+    out, indices = numgrad.adaptive_max_pool1d(numgrad.tensor([[1.0, 3.0, 2.0]]), 1)  # as in PyTorch
+    assert (out.item(), indices.item()) == (3, 1)

@@ -13,6 +13,7 @@ from ..reductions.axes import Prepared
 from ..shapes.dimensions import squeeze_dim, unsqueeze_op
 from ..shapes.views import reshape
 from ..table.lookup import lookup
+from ..table.op import export
 from ..table.operands import not_implemented
 from ..table.planned import planned
 from .average_pooling import adaptive_sizes, check_adaptive
@@ -219,10 +220,11 @@ def _adaptive_max_pool(rank: int, indices: bool) -> Any:
         RuntimeError, ValueError: the shape, or the numbers, do not fit.
         NotImplementedError: the input is not of floating-point numbers.
     """
-    return lookup(resolve, export=rank == 1 and not indices, method=False)
+    return lookup(resolve, export=False)
 
 
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = [_adaptive_max_pool(rank, False) for rank in (1, 2, 3)]
 adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = [
     _adaptive_max_pool(rank, True) for rank in (1, 2, 3)
 ]
+export("adaptive_max_pool1d", adaptive_max_pool1d_with_indices, method=False)  # as PyTorch has it

@@ -46,6 +46,7 @@ class LineMap:
         self.starts = np.concatenate([np.zeros(1, np.int64), counts.cumsum()])
         self.weights = np.ones(indices.size) if weights is None else weights
         self.divisors = np.ones(self.count) if divisors is None else divisors
+        self._matrices: dict[TensorType, tuple[Any, ...]] = {}
         self.step = int(self.count > 0 and bool((self.divisors != self.divisors[0]).any()))
 
     def __repr__(self) -> str:
@@ -70,16 +71,17 @@ class LineMap:
         made.transposed = self
         return made
 
-    @functools.cache  # noqa: B019 - few maps exist, and those that do are kept by who uses them
     def matrix(self, type: TensorType) -> tuple[Any, ...]:
         """Starts, indices, weights and divisors as rows on a device, where elements are of this type.
 
         Of divisors that are the same there is one.
         """
         real = type.numpy.type(0).real.dtype
+        if type in self._matrices:
+            return self._matrices[type]
         divisors = self.divisors if self.step else self.divisors[:1]
         rows = self.starts, self.indices, self.weights.astype(real), divisors.astype(real)
-        return tuple([devices.moved(row, type.device) for row in rows])
+        return self._matrices.setdefault(type, tuple([devices.moved(row, type.device) for row in rows]))
 
 
 def window_map(length: int, starts: np.ndarray, stops: np.ndarray, divisors: np.ndarray | None = None) -> LineMap:
