@@ -11,6 +11,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from .overloads import generated
+from .rows import Row
 
 
 def local_array(size: int, dtype: Any) -> np.ndarray:
@@ -68,7 +69,7 @@ def _stack_array(typing_context: Any, size: Any, dtype: Any) -> Any:
     if not isinstance(size, types.IntegerLiteral):
         return None
     element = dtype.dtype
-    result = types.Array(element, 1, "C")
+    result = Row(element)
     count = size.literal_value
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -80,7 +81,7 @@ def _stack_array(typing_context: Any, size: Any, dtype: Any) -> Any:
 
 @generated(array_at)
 def _window(typing_context: Any, address: Any, start: Any, count: Any, dtype: Any) -> Any:
-    result = types.Array(dtype.dtype, 1, "C")
+    result = Row(dtype.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         first = builder.inttoptr(arguments[0], context.get_data_type(dtype.dtype).as_pointer())
@@ -91,7 +92,7 @@ def _window(typing_context: Any, address: Any, start: Any, count: Any, dtype: An
 
 @generated(row)
 def _inner_row(typing_context: Any, array: Any, indices: Any) -> Any:
-    result = types.Array(array.dtype, 1, "C")
+    result = Row(array.dtype)
     index_types = types.Tuple([types.intp] * len(indices))  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

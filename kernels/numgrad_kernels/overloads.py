@@ -42,6 +42,12 @@ def register_on_gpu() -> None:
         _pending_on_gpu.pop()()
 
 
+def registered(tell: Callable[[], Any]) -> Callable[[], Any]:
+    """Decorator: what tells Numba of something."""
+    _pending.append(tell)
+    return tell
+
+
 def overloaded(public: Callable[..., Any]) -> Callable[[Any], Any]:
     """Decorator: how Numba compiles calls of ``public``, as ``numba.extending.overload`` says."""
 

@@ -21,6 +21,7 @@ from numba.np.numpy_support import from_dtype
 from . import scalar
 from .facts import Facts
 from .inline import Inliner
+from .rows import Row
 
 #: Elements per piece of a parallel loop: fixed, so that results cannot depend on the number of threads.
 BLOCK = 4096
@@ -131,22 +132,18 @@ class Program:
         return tuple([i for i in self.inputs if i.dtype is not None])
 
 
-def argument_types(program: Program, rank: int, contiguous: bool) -> tuple[types.Type, ...]:
-    """Numba's types of the kernel's arguments: inputs, then outputs."""
-
-    def array(dtype: Any) -> Any:
-        return types.Array(from_dtype(dtype), rank, "C" if contiguous else "A")
-
-    inputs: list[Any] = [from_dtype(i.dtype) if i.scalar else array(i.dtype) for i in program.arguments]  # type: ignore[arg-type]
-    return (*inputs, *[array(dtype) for _, dtype in program.outputs])
+def argument_types(program: Program) -> tuple[types.Type, ...]:
+    """Numba's types of the arguments of the kernel over rows: inputs, then outputs."""
+    inputs = [from_dtype(i.dtype) if i.scalar else Row(from_dtype(i.dtype)) for i in program.arguments]  # type: ignore[arg-type]
+    return (*inputs, *[Row(from_dtype(dtype)) for _, dtype in program.outputs])
 
 
 def nest_types(program: Program) -> tuple[types.Type, ...]:
     """The same of the kernel over a nest of loops."""
     types_of_one: list[Any] = []
-    for kind in argument_types(program, 1, True):
-        types_of_one += [kind, types.int64] if isinstance(kind, types.Array) else [kind]
-    return (*types_of_one, types.Array(types.int64, 1, "C"))
+    for kind in argument_types(program):
+        types_of_one += [kind, types.int64] if isinstance(kind, Row) else [kind]
+    return (*types_of_one, Row(types.int64))
 
 
 def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", nest: bool = False) -> str:

@@ -82,24 +82,24 @@ def attention(address: Blas, plan, q, k, v, out: Out, lse: Out, scale):
             for row in range(rows):
                 visible = min(columns, first + row - begin + 1) if plan[5] else columns
                 lanes = _whole_lanes(visible)
-                line = np.uint64(row * TILE)
+                line = row * TILE
                 for j in range(lanes):
-                    score = scores[line + np.uint64(j)] * T(scale)
-                    scores[line + np.uint64(j)] = score if j < visible else T(-np.inf)
+                    score = scores[line + j] * T(scale)
+                    scores[line + j] = score if j < visible else T(-np.inf)
                 top = largest(scores, row * TILE, lanes)
                 top = top if top > tops[row] else tops[row]
                 shift = T(0) if top == T(-np.inf) else top
                 for j in range(lanes):
-                    scores[line + np.uint64(j)] = exp(scores[line + np.uint64(j)] - shift)
+                    scores[line + j] = exp(scores[line + j] - shift)
                 for j in range(lanes, columns):
-                    scores[line + np.uint64(j)] = T(0)
+                    scores[line + j] = T(0)
                 shrink = exp(tops[row] - shift)
                 sums[row] = sums[row] * shrink + total(scores, row * TILE, lanes)
                 tops[row] = top
                 if begin:
-                    offset = np.uint64(out_start + row * _step(plan, 3))
+                    offset = out_start + row * _step(plan, 3)
                     for j in range(width):
-                        out[offset + np.uint64(j)] *= shrink
+                        out[offset + j] *= shrink
             gemm(
                 address, rows, width, columns, scores, 0, TILE, 0, v, v_start, _step(plan, 2), 0,
                 1 if begin else 0, out, out_start, _step(plan, 3),
@@ -107,9 +107,9 @@ def attention(address: Blas, plan, q, k, v, out: Out, lse: Out, scale):
         for row in range(rows):
             empty = sums[row] == T(0)
             share = T(0) if empty else T(1) / sums[row]
-            offset = np.uint64(out_start + row * _step(plan, 3))
+            offset = out_start + row * _step(plan, 3)
             for j in range(width):
-                out[offset + np.uint64(j)] *= share
+                out[offset + j] *= share
             lse[head * queries + first + row] = T(np.inf) if empty else tops[row] + log(sums[row])
 
 
@@ -125,11 +125,11 @@ def attention_backward(address: Blas, plan, q, k, v, out, grad, grad_q: Out, gra
         means = local_array(TILE, T)
         lanes = local_array(32, T)
         for row in range(keys):
-            k_offset = np.uint64(starts[6] + row * _step(plan, 6))
-            v_offset = np.uint64(starts[7] + row * _step(plan, 7))
+            k_offset = starts[6] + row * _step(plan, 6)
+            v_offset = starts[7] + row * _step(plan, 7)
             for j in range(width):
-                grad_k[k_offset + np.uint64(j)] = T(0)
-                grad_v[v_offset + np.uint64(j)] = T(0)
+                grad_k[k_offset + j] = T(0)
+                grad_v[v_offset + j] = T(0)
         for first in range(0, queries, TILE):
             rows = min(TILE, queries - first)
             seen = min(keys, first + rows) if plan[5] else keys
@@ -138,16 +138,16 @@ def attention_backward(address: Blas, plan, q, k, v, out, grad, grad_q: Out, gra
             grad_q_start = starts[5] + first * _step(plan, 5)
             for row in range(rows):
                 # What softmax's gradient takes off each slope: the mean of the slopes, which is grad times out.
-                offset = np.uint64(starts[3] + (first + row) * _step(plan, 3))
-                grad_offset = np.uint64(grad_start + row * _step(plan, 4))
+                offset = starts[3] + (first + row) * _step(plan, 3)
+                grad_offset = grad_start + row * _step(plan, 4)
                 lanes[:] = T(0)
                 for i in range(0, width // 32 * 32, 32):
                     for j in range(32):
-                        at = np.uint64(i) + np.uint64(j)
+                        at = i + j
                         lanes[j] += grad[grad_offset + at] * out[offset + at]
                 mean = total(lanes, 0, 32)
                 for j in range(width // 32 * 32, width):
-                    mean += grad[grad_offset + np.uint64(j)] * out[offset + np.uint64(j)]
+                    mean += grad[grad_offset + j] * out[offset + j]
                 means[row] = mean
             for begin in range(0, seen, TILE):
                 columns = min(TILE, seen - begin)
@@ -165,18 +165,18 @@ def attention_backward(address: Blas, plan, q, k, v, out, grad, grad_q: Out, gra
                 )  # fmt: skip
                 for row in range(rows):
                     visible = min(columns, first + row - begin + 1) if plan[5] else columns
-                    line = np.uint64(row * TILE)
+                    line = row * TILE
                     shift = lse[head * queries + first + row]
                     mean = means[row]
                     for j in range(_whole_lanes(visible)):
-                        at = line + np.uint64(j)
+                        at = line + j
                         weight = exp(weights[at] * T(scale) - shift)
                         slope = weight * (slopes[at] - mean) * T(scale)
                         weights[at] = weight if j < visible else T(0)
                         slopes[at] = slope if j < visible else T(0)
                     for j in range(_whole_lanes(visible), columns):
-                        weights[line + np.uint64(j)] = T(0)
-                        slopes[line + np.uint64(j)] = T(0)
+                        weights[line + j] = T(0)
+                        slopes[line + j] = T(0)
                 gemm(
                     address, columns, width, rows, weights, 0, TILE, 1, grad, grad_start, _step(plan, 4), 0,
                     1, grad_v, grad_v_start, _step(plan, 7),

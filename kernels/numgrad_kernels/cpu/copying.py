@@ -45,12 +45,12 @@ def copy_runs(
 
 def _copy(values, out):
     for i in range(out.size):
-        out[np.uint64(i)] = values[np.uint64(i)]
+        out[i] = values[i]
 
 
 def _repeat(value, out):
     for i in range(out.size):
-        out[np.uint64(i)] = value
+        out[i] = value
 
 
 @reaches(lambda given: given.outer * (given.x_width + given.y_width))
@@ -64,11 +64,11 @@ def join_rows(x, x_start, x_step, x_width, y, y_start, y_step, y_width, outer, s
         target = start + o * stride
         begin = x_start + o * x_step
         for i in range(x_width):
-            out[np.uint64(target + i)] = x[np.uint64(begin + i)]
+            out[target + i] = x[begin + i]
         target += x_width
         begin = y_start + o * y_step
         for i in range(y_width):
-            out[np.uint64(target + i)] = y[np.uint64(begin + i)]
+            out[target + i] = y[begin + i]
 
 
 @reaches(lambda given: given.matrices * given.rows * given.columns)
@@ -86,5 +86,5 @@ def keep_triangle(
         edge = row + diagonal
         for column in range(columns):
             kept = column <= edge if above else column >= edge
-            value = x[np.uint64(source + column * x_column)] if kept else T(0)
-            out[np.uint64(line_start + column * out_column)] = value
+            value = x[source + column * x_column] if kept else T(0)
+            out[line_start + column * out_column] = value

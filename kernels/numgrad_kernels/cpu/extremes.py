@@ -29,17 +29,17 @@ def _index_of_extreme(x, start, length):
     """The index of the extreme of ``length`` elements, counted from the first of them."""
     index = 0
     for low in range(0, length, LEAF):
-        best = x[np.uint64(start + index)]
+        best = x[start + index]
         if isnan(best):
             break
         size = min(LEAF, length - low)
         value = fold(best, fold_leaf(x, start + low, size, best, best))
         if low == 0 or value != best:  # a NaN differs, too
             index = low
-            element = x[np.uint64(start + index)]
+            element = x[start + index]
             while index < low + size - 1 and not (element == value or (isnan(value) and isnan(element))):
                 index += 1
-                element = x[np.uint64(start + index)]
+                element = x[start + index]
     return index
 
 
@@ -81,9 +81,9 @@ def extreme_columns(x, length, inner, out: Out, indices: Out):
             best[column] = x[base + column]
             index[column] = 0
         for row in range(1, length):
-            line = np.uint64(base + row * inner)
+            line = base + row * inner
             for column in range(width):
-                value = x[line + np.uint64(column)]
+                value = x[line + column]
                 present = best[column]
                 changes = (present == present) & (fold(present, value) != present)
                 best[column] = where(changes, value, present)
@@ -124,7 +124,7 @@ def largest_of_window(
             line = (z * height + y) * width
             i = first_x
             while i < last_x:
-                value = x[np.uint64(base + line + i)]
+                value = x[base + line + i]
                 if value > best or value != value:
                     best, index = value, line + i
                 i += dilation_x

@@ -90,9 +90,9 @@ def _take(x, base, indices, step, low, size, out):
     for i in range(out.size):
         index = indices[i]
         if _inside(index, size):
-            out[i] = x[np.uint64(base + index * step)]
+            out[i] = x[base + index * step]
         elif low < 0 and _inside(index + size, size):
-            out[i] = x[np.uint64(base + (index + size) * step)]
+            out[i] = x[base + (index + size) * step]
         else:
             good = False
     return good
@@ -199,7 +199,7 @@ def _put_each(values, source, value_step, base, indices, step, size, out):
         index = indices[i]
         index = index + size if index < 0 else index
         if _inside(index, size):
-            target = np.uint64(base + index * step)
+            target = base + index * step
             value = values[source + i * value_step]
             out[target] = put(out[target], value)
         else:
@@ -225,7 +225,7 @@ def gather_axis(x, indices, length, width, inner, chunk, out: Out, wrong: Out):
                 for c in range(inner):
                     index = indices[row + c]
                     if _inside(index, length):
-                        out[row + c] = x[np.uint64(base + index * inner + c)]
+                        out[row + c] = x[base + index * inner + c]
                     else:
                         wrong[0] = True
 
@@ -236,7 +236,7 @@ def _gather(x, indices, out):
     for i in range(out.size):
         index = indices[i]
         if _inside(index, x.size):
-            out[i] = x[np.uint64(index)]
+            out[i] = x[index]
         else:
             good = False
     return good
@@ -267,7 +267,7 @@ def scatter_axis(values, value_step, indices, length, width, inner, columns, mod
                 for c in range(low, min(inner, low + columns)):
                     index = indices[row + c]
                     if _inside(index, length):
-                        target = np.uint64(base + index * inner + c)
+                        target = base + index * inner + c
                         out[target] = combined(out[target], values[(row + c) * value_step], mode)
                     else:
                         wrong[0] = True
@@ -279,7 +279,7 @@ def _scatter(values, indices, mode, out):
     for i in range(indices.size):
         index = indices[i]
         if _inside(index, out.size):
-            target = np.uint64(index)
+            target = index
             out[target] = combined(out[target], values[i], mode)
         else:
             good = False

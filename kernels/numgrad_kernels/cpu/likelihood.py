@@ -54,7 +54,7 @@ def negative_likelihood(
             if index != ignored:
                 if _is_class(index, classes):
                     values[PIECE + j] = weight[index] if weight.size else T(1)
-                    values[j] = -x[np.uint64(base + index * inner + column)] * values[PIECE + j]
+                    values[j] = -x[base + index * inner + column] * values[PIECE + j]
                 elif wrong[piece] < 0:
                     wrong[piece] = first + j
             column += 1
@@ -65,13 +65,13 @@ def negative_likelihood(
             for j in range(count):
                 losses[first + j] = values[j]
         for which in range(2):
-            parts[which * wrong.size + piece] = total(values, np.uint64(which * PIECE), count)
+            parts[which * wrong.size + piece] = total(values, which * PIECE, count)
     pieces = wrong.size
     for later in range(1, pieces):
         if wrong[0] < 0:
             wrong[0] = wrong[later]
     for half in range(2):
-        parts[half * pieces] = total(parts, np.uint64(half * pieces), pieces)
+        parts[half * pieces] = total(parts, half * pieces, pieces)
     total_weight[0] = parts[pieces]
     out[0] = parts[0] / total_weight[0] if mean else parts[0]
 
@@ -95,11 +95,11 @@ def put_negative(grad, classes, inner, target, weight, ignored, divisor, out: Ou
         last = min(inner, first + ELEMENTS)
         if strips == 1:
             for offset in range(low * block, high * block):
-                out[np.uint64(offset)] = T(0)
+                out[offset] = T(0)
         else:
             for row in range(low * classes, high * classes):
                 for column in range(first, last):
-                    out[np.uint64(row * inner + column)] = T(0)
+                    out[row * inner + column] = T(0)
         for outer in range(low, high):
             for column in range(first, last):
                 i = outer * inner + column
@@ -108,7 +108,7 @@ def put_negative(grad, classes, inner, target, weight, ignored, divisor, out: Ou
                     if _is_class(index, classes):
                         value = -grad[i * step] * share
                         value = value * weight[index] if weight.size else value
-                        out[np.uint64(outer * block + index * inner + column)] = value
+                        out[outer * block + index * inner + column] = value
                     else:
                         wrong[0] = True
 

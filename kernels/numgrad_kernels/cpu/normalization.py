@@ -20,14 +20,14 @@ T = np.float32
 def layer_norm_rows(x, length, weight, bias, eps, out: Out, means: Out, scales: Out):
     """``(x - mean) * scale * weight + bias``, for each row."""
     for row in prange(means.size):
-        start = np.uint64(row * length)
+        start = row * length
         mean = total(x, start, length) / T(length)
         variance = products(x, mean, x, mean, start, length) / T(length)
         scale = T(1) / sqrt(variance + T(eps))
         means[row] = mean
         scales[row] = scale
         for j in range(length):
-            offset = start + np.uint64(j)
+            offset = start + j
             out[offset] = (x[offset] - mean) * scale * weight[j] + bias[j]
 
 
@@ -39,10 +39,10 @@ def _projections(grad, weight, x, mean, start, length):
         shifts = local_array(64, T)
         slopes = local_array(64, T)
         for j in range(length):
-            shifts[j] = grad[start + np.uint64(j)] * weight[j]
-            slopes[j] = shifts[j] * (x[start + np.uint64(j)] - mean)
-        shift = short_total(shifts, np.uint64(0), length)
-        slope = short_total(slopes, np.uint64(0), length)
+            shifts[j] = grad[start + j] * weight[j]
+            slopes[j] = shifts[j] * (x[start + j] - mean)
+        shift = short_total(shifts, 0, length)
+        slope = short_total(slopes, 0, length)
     else:
         first = local_array(64, T)
         second = local_array(64, T)
@@ -52,20 +52,20 @@ def _projections(grad, weight, x, mean, start, length):
                 second[j] = T(0)
             stop = min(begin + LEAF, length)
             for i in range(begin, stop - 63, 64):
-                offset = start + np.uint64(i)
+                offset = start + i
                 for j in range(64):
-                    value = grad[offset + np.uint64(j)] * weight[np.uint64(i) + np.uint64(j)]
+                    value = grad[offset + j] * weight[i + j]
                     first[j] += value
-                    second[j] += value * (x[offset + np.uint64(j)] - mean)
+                    second[j] += value * (x[offset + j] - mean)
             counted = 64 - (stop - begin) % 64  # of the last 64 elements
             if counted < 64:
-                base = np.uint64(stop - 64)
+                base = stop - 64
                 offset = start + base
                 for j in range(64):
-                    value = grad[offset + np.uint64(j)] * weight[base + np.uint64(j)]
+                    value = grad[offset + j] * weight[base + j]
                     value = value if j >= counted else T(0)
                     first[j] += value
-                    second[j] += value * (x[offset + np.uint64(j)] - mean)
+                    second[j] += value * (x[offset + j] - mean)
             shift += tree_total(first, 64)
             slope += tree_total(second, 64)
     return shift, slope
@@ -78,20 +78,20 @@ def layer_norm_gradients(grad, x, means, scales, length, weight, rows, out: Out,
     ``parts[p, 0]`` becomes the sum of ``grad * y`` over piece ``p``, ``parts[p, 1]`` that of ``grad``.
     """
     for piece in prange(parts.size // (2 * length)):
-        factors = np.uint64(piece * 2 * length)
-        terms = factors + np.uint64(length)
+        factors = piece * 2 * length
+        terms = factors + length
         for j in range(2 * length):
-            parts[factors + np.uint64(j)] = T(0)
+            parts[factors + j] = T(0)
         for row in range(piece * rows, min(means.size, (piece + 1) * rows)):
-            start = np.uint64(row * length)
+            start = row * length
             mean = means[row]
             scale = scales[row]
             shift, slope = _projections(grad, weight, x, mean, start, length)
             shift /= T(length)
             slope *= scale / T(length)
             for j in range(length):
-                offset = start + np.uint64(j)
+                offset = start + j
                 normal = (x[offset] - mean) * scale
                 out[offset] = scale * (grad[offset] * weight[j] - shift - normal * slope)
-                parts[factors + np.uint64(j)] += grad[offset] * normal
-                parts[terms + np.uint64(j)] += grad[offset]
+                parts[factors + j] += grad[offset] * normal
+                parts[terms + j] += grad[offset]

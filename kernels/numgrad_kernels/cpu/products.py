@@ -37,9 +37,9 @@ def products(address: Blas, plan, x, x_start, y, y_start, bias, out: Out):
         first = (matrix * m + i) * n + j
         if bias.size:
             for row in range(height):
-                line = np.uint64(first + row * n)
+                line = first + row * n
                 for column in range(width):
-                    out[line + np.uint64(column)] = bias[np.uint64(j) + np.uint64(column)]
+                    out[line + column] = bias[j + column]
         gemm(
             address, height, width, k,
             x, x_start + matrix * plan[5] + i * (1 if plan[6] else plan[4]), plan[4], plan[6],

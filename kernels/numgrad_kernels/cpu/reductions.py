@@ -124,8 +124,6 @@ def finite(total, parameter):
 
 
 # -- rows -------------------------------------------------------------------------------------------------------------
-#
-# Offsets are unsigned: a signed index may count from the end, and to look whether it does keeps loops from vectorising.
 
 
 def fold_leaf(x, start, length, parameter, initial):
@@ -137,12 +135,12 @@ def fold_leaf(x, start, length, parameter, initial):
         for j in range(64):
             lanes[j] = initial
         for i in range(0, whole, 64):
-            offset = np.uint64(start + i)
+            offset = start + i
             for j in range(64):
-                lanes[j] = fold(lanes[j], term(x[offset + np.uint64(j)], parameter))
-        offset = np.uint64(start + whole)
+                lanes[j] = fold(lanes[j], term(x[offset + j], parameter))
+        offset = start + whole
         for j in range(length - whole):
-            lanes[j] = fold(lanes[j], term(x[offset + np.uint64(j)], parameter))
+            lanes[j] = fold(lanes[j], term(x[offset + j], parameter))
         width = 32
         while width:
             for j in range(width):
@@ -151,7 +149,7 @@ def fold_leaf(x, start, length, parameter, initial):
         total = lanes[0]
     else:
         for i in range(length):
-            total = fold(total, term(x[np.uint64(start + i)], parameter))
+            total = fold(total, term(x[start + i], parameter))
     return total
 
 
@@ -244,24 +242,24 @@ def fold_columns(x, length, inner, parameters, initial, divisor, out: Out):
             for column in range(width):
                 part[column] = T(initial)
             for line in range(begin, fours, 4):
-                one = np.uint64(base + line * stride)
-                two = np.uint64(base + (line + 1) * stride)
-                three = np.uint64(base + (line + 2) * stride)
-                four = np.uint64(base + (line + 3) * stride)
+                one = base + line * stride
+                two = base + (line + 1) * stride
+                three = base + (line + 2) * stride
+                four = base + (line + 3) * stride
                 for column in range(width):
-                    value = fold(part[column], term(x[one + np.uint64(column)], parameter[column]))
-                    value = fold(value, term(x[two + np.uint64(column)], parameter[column]))
-                    value = fold(value, term(x[three + np.uint64(column)], parameter[column]))
-                    part[column] = fold(value, term(x[four + np.uint64(column)], parameter[column]))
+                    value = fold(part[column], term(x[one + column], parameter[column]))
+                    value = fold(value, term(x[two + column], parameter[column]))
+                    value = fold(value, term(x[three + column], parameter[column]))
+                    part[column] = fold(value, term(x[four + column], parameter[column]))
             for line in range(fours, end):
-                one = np.uint64(base + line * stride)
+                one = base + line * stride
                 for column in range(width):
-                    part[column] = fold(part[column], term(x[one + np.uint64(column)], parameter[column]))
+                    part[column] = fold(part[column], term(x[one + column], parameter[column]))
             for column in range(width):
                 total[column] = fold(total[column], part[column])
-        one = np.uint64(base + lines * stride)
+        one = base + lines * stride
         for column in range((rows - lines * many_rows) * columns):
-            total[column] = fold(total[column], term(x[one + np.uint64(column)], parameter[column]))
+            total[column] = fold(total[column], term(x[one + column], parameter[column]))
         for row in range(1, many_rows):
             for column in range(columns):
                 total[column] = fold(total[column], total[row * columns + column])

@@ -88,12 +88,12 @@ def cumsum_short_rows(x, length, backwards, out: Out):
             first = base + (length - 1 - i if backwards else i)
             if chains == CHAINS:
                 for chain in range(CHAINS):
-                    offset = np.uint64(first + chain * length)
+                    offset = first + chain * length
                     totals[chain] += T(x[offset])
                     out[offset] = totals[chain]
             else:
                 for chain in range(chains):
-                    offset = np.uint64(first + chain * length)
+                    offset = first + chain * length
                     totals[chain] += T(x[offset])
                     out[offset] = totals[chain]
 

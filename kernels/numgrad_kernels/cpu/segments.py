@@ -3,8 +3,7 @@
 Blocks of 64 elements go through 64 accumulators, which vectorise.  If the last block is not whole, the last 64
 elements are read instead, those already counted masked out: no loop over single elements is left.  The accumulators
 are added up after each leaf of a fixed length, so that the rounding error stays small; the order of additions
-depends on the length alone.  ``start`` is unsigned, for a signed index may count from the end, and to look whether
-it does keeps loops from vectorising.
+depends on the length alone.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ def largest(x, start, length):
     best = x[start]
     if length < 64:
         for j in range(1, length):
-            value = x[start + np.uint64(j)]
+            value = x[start + j]
             best = value if value > best else best
     else:
         lanes = local_array(64, T)
-        last = start + np.uint64(length - 64)
+        last = start + length - 64
         for j in range(64):
-            lanes[j] = x[last + np.uint64(j)]
+            lanes[j] = x[last + j]
         for i in range(0, length - 64, 64):
-            offset = start + np.uint64(i)
+            offset = start + i
             for j in range(64):
-                value = x[offset + np.uint64(j)]
+                value = x[offset + j]
                 lanes[j] = value if value > lanes[j] else lanes[j]
         best = tree_largest(lanes, 64)
     return best
@@ -47,11 +46,11 @@ def short_total(x, start, length):
     for j in range(4):
         lanes[j] = T(0)
     for i in range(0, length - 3, 4):
-        offset = start + np.uint64(i)
+        offset = start + i
         for j in range(4):
-            lanes[j] += x[offset + np.uint64(j)]
+            lanes[j] += x[offset + j]
     for i in range(length // 4 * 4, length):
-        lanes[0] += x[start + np.uint64(i)]
+        lanes[0] += x[start + i]
     return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
 
 
@@ -64,14 +63,14 @@ def long_total(term, x, a, y, b, start, length):
             lanes[j] = T(0)
         stop = min(first + LEAF, length)
         for i in range(first, stop - 63, 64):
-            offset = start + np.uint64(i)
+            offset = start + i
             for j in range(64):
-                lanes[j] += term(x, a, y, b, offset + np.uint64(j))
+                lanes[j] += term(x, a, y, b, offset + j)
         counted = 64 - (stop - first) % 64  # of the last 64 elements
         if counted < 64:
-            offset = start + np.uint64(stop - 64)
+            offset = start + stop - 64
             for j in range(64):
-                value = term(x, a, y, b, offset + np.uint64(j))
+                value = term(x, a, y, b, offset + j)
                 lanes[j] += value if j >= counted else T(0)
         result += tree_total(lanes, 64)
     return result
@@ -97,8 +96,8 @@ def products(x, a, y, b, start, length):
     if length < 64:
         terms = local_array(64, T)
         for j in range(length):
-            terms[j] = _product(x, a, y, b, start + np.uint64(j))
-        return short_total(terms, np.uint64(0), length)
+            terms[j] = _product(x, a, y, b, start + j)
+        return short_total(terms, 0, length)
     return long_total(_product, x, a, y, b, start, length)
 
 

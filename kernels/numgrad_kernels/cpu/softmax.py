@@ -34,7 +34,7 @@ def _exponentials(x, top, start, length, out):
     """The sum of ``exp(x - top)`` over a segment of a row; the exponentials are kept in ``out``."""
     if length < 64:
         for j in range(length):
-            out[start + np.uint64(j)] = exp(x[start + np.uint64(j)] - top)
+            out[start + j] = exp(x[start + j] - top)
         return short_total(out, start, length)
     return long_total(_exponential, x, top, out, T(0), start, length)
 
@@ -62,32 +62,32 @@ def logarithm_of_share(value, exponential, top, shift):
 def softmax_rows(x, length, floor, out: Out):
     """``exp(x)`` divided by its sum, or what else ``factor`` and ``share`` say, for each row."""
     for row in prange(x.size // length):
-        start = np.uint64(row * length)
+        start = row * length
         top = largest(x, start, length)
         top = T(floor) if top == T(-np.inf) else top
         scale = factor(_exponentials(x, top, start, length, out))
         for j in range(length):
-            offset = start + np.uint64(j)
+            offset = start + j
             out[offset] = share(x[offset], out[offset], top, scale)
 
 
 def softmax_backward_rows(grad, y, length, out: Out):
     """``y * (grad - sum(grad * y))``, for each row."""
     for row in prange(y.size // length):
-        start = np.uint64(row * length)
+        start = row * length
         mean = products(grad, T(0), y, T(0), start, length)
         for j in range(length):
-            offset = start + np.uint64(j)
+            offset = start + j
             out[offset] = y[offset] * (grad[offset] - mean)
 
 
 def log_softmax_backward_rows(grad, y, length, out: Out):
     """``grad - exp(y) * sum(grad)``, for each row."""
     for row in prange(y.size // length):
-        start = np.uint64(row * length)
+        start = row * length
         whole = total(grad, start, length)
         for j in range(length):
-            offset = start + np.uint64(j)
+            offset = start + j
             out[offset] = grad[offset] - exp(y[offset]) * whole
 
 
@@ -95,12 +95,12 @@ def _exponentials_columns(x, base, length, inner, width, floor, out, top, sums):
     """``out`` becomes ``exp(x - top)``, ``top`` the largest elements and ``sums`` the sums of a strip of columns."""
     part = local_array(COLUMNS, T)
     for column in range(width):
-        top[column] = x[base + np.uint64(column)]
+        top[column] = x[base + column]
         sums[column] = T(0)
     for row in range(1, length):
-        line = base + np.uint64(row * inner)
+        line = base + row * inner
         for column in range(width):
-            value = x[line + np.uint64(column)]
+            value = x[line + column]
             top[column] = value if value > top[column] else top[column]
     for column in range(width):
         top[column] = T(floor) if top[column] == T(-np.inf) else top[column]
@@ -108,10 +108,10 @@ def _exponentials_columns(x, base, length, inner, width, floor, out, top, sums):
         for column in range(width):
             part[column] = T(0)
         for row in range(begin, min(length, begin + 64)):
-            line = base + np.uint64(row * inner)
+            line = base + row * inner
             for column in range(width):
-                value = exp(x[line + np.uint64(column)] - top[column])
-                out[line + np.uint64(column)] = value
+                value = exp(x[line + column] - top[column])
+                out[line + column] = value
                 part[column] += value
         for column in range(width):
             sums[column] += part[column]
@@ -121,16 +121,16 @@ def softmax_columns(x, length, inner, floor, out: Out):
     """``exp(x)`` divided by its sum, or what else ``factor`` and ``share`` say, for each column."""
     for piece in prange(x.size // (length * inner) * strips(inner, COLUMNS)):
         start, width = strip(piece, length, inner, COLUMNS)
-        base = np.uint64(start)
+        base = start
         top = local_array(COLUMNS, T)
         sums = local_array(COLUMNS, T)
         _exponentials_columns(x, base, length, inner, width, floor, out, top, sums)
         for column in range(width):
             sums[column] = factor(sums[column])
         for row in range(length):
-            line = base + np.uint64(row * inner)
+            line = base + row * inner
             for column in range(width):
-                offset = line + np.uint64(column)
+                offset = line + column
                 out[offset] = share(x[offset], out[offset], top[column], sums[column])
 
 
@@ -164,14 +164,14 @@ def backward_columns(grad, y, length, inner, out: Out):
         for begin in range(0, length, 64):
             part[:] = T(0)
             for row in range(begin, min(length, begin + 64)):
-                line = np.uint64(base + row * inner)
+                line = base + row * inner
                 for column in range(width):
-                    offset = line + np.uint64(column)
+                    offset = line + column
                     part[column] += summed(grad[offset], y[offset])
             for column in range(width):
                 sums[column] += part[column]
         for row in range(length):
-            line = np.uint64(base + row * inner)
+            line = base + row * inner
             for column in range(width):
-                offset = line + np.uint64(column)
+                offset = line + column
                 out[offset] = gradient(grad[offset], y[offset], sums[column])

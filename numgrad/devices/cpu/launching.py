@@ -10,6 +10,7 @@ import numpy as np
 from numba.core import types
 from numba.np.numpy_support import from_dtype
 
+from numgrad_kernels import rows
 from numgrad_kernels.facts import facts_of
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
@@ -121,7 +122,7 @@ def _binder(
 
 def _argument_type(given: Any) -> types.Type:
     if isinstance(given, np.dtype):
-        return types.Array(from_dtype(given), 1, "C")
+        return rows.Row(from_dtype(given))
     return {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}[given]
 
 

@@ -42,7 +42,7 @@ def pointwise_kernel(program: Program, rank: int, contiguous: bool, parallel: bo
         kernel = program.kernels[key] = compile_kernel(
             program.name,
             lambda: kernel_text(program, rank, parallel, inner, nest=not contiguous),
-            argument_types(program, rank, True) if contiguous else nest_types(program),
+            argument_types(program) if contiguous else nest_types(program),
             row_facts(program) if contiguous else nest_facts(program),
             parallel=parallel,
         )

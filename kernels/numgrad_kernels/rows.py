@@ -1,0 +1,50 @@
+"""The type of a kernel's arrays: rows of elements, found by numbers that count from the first.
+
+Of an index into Numba's own arrays nobody knows that it does not count from the end, unless its type is unsigned.  To
+look whether it does takes instructions, keeps loops from running on vectors, and takes a compiler's time.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from numba.core import types
+
+from .overloads import registered
+
+
+class Row(types.Array):
+    """Numba's type of contiguous arrays of one dimension, with indices that are 0 or more."""
+
+    def __init__(self, element: types.Type):
+        super().__init__(element, 1, "C")
+
+
+@registered
+def _tell_numba() -> None:
+    from numba.core.datamodel import models, register_default  # not needed by who only loads kernels
+    from numba.core.imputils import lower_builtin
+
+    register_default(Row)(models.ArrayModel)
+    lower_builtin(operator.getitem, Row, types.Integer)(_read)
+    lower_builtin(operator.setitem, Row, types.Integer, types.Any)(_write)
+
+
+def _read(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    row_type, index_type = signature.args
+    return context.unpack_value(builder, row_type.dtype, _element(context, builder, row_type, index_type, *arguments))
+
+
+def _write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    row_type, index_type, value_type = signature.args
+    row, index, value = arguments
+    element = _element(context, builder, row_type, index_type, row, index)
+    context.pack_value(builder, row_type.dtype, context.cast(builder, value, value_type, row_type.dtype), element)
+
+
+def _element(context: Any, builder: Any, row_type: Any, index_type: Any, row: Any, index: Any) -> Any:
+    """The address of an element."""
+    data = builder.extract_value(row, context.data_model_manager[row_type].get_field_position("data"))
+    index = context.cast(builder, index, index_type, types.intp if index_type.signed else types.uintp)
+    return builder.gep(data, [index], inbounds=True)
