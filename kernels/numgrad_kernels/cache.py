@@ -14,12 +14,21 @@ import os
 import stat
 import sys
 import tempfile
+import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows: two processes may compile the same kernel
+    fcntl = None  # type: ignore[assignment]
 
 #: Bytes of the largest file that is read: the largest kernels have a hundredth of this.
 LARGEST = 1 << 26
+
+#: Seconds for which a process waits for another one that compiles the same kernel.
+PATIENCE = 60.0
 
 #: Nothing blocks (a FIFO nobody writes to) and no link is followed; systems without these flags have no such files.
 _READ = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"))
@@ -29,7 +38,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _reported: set[Path] = set()
 
 #: Modules of this package that take part in compiling every kernel.
-COMPILER = ("instructions", "libm", "overloads", "parallel", "passes", "store")
+COMPILER = ("instructions", "libm", "overloads", "parallel", "passes", "rows", "store")
 
 #: Those that kernels import, with what these are made of besides.
 IMPORTED = {
@@ -114,6 +123,42 @@ def save(name: str, content: bytes) -> None:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+
+
+@contextlib.contextmanager
+def claimed(name: str) -> Iterator[None]:
+    """While this process makes the file of this name: others that want it wait, and then find it.
+
+    It holds no longer than the process lives, and without files or locks of files there is nothing to wait for.
+    """
+    path = cache_directory() / f"{name}.lock"
+    descriptor = None
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if fcntl is not None and _is_trusted_directory(path.parent):
+            descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+            _wait_for(descriptor)
+    except OSError:
+        pass
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(path)  # who waits has it open; who comes later finds what was made
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child of a fork may have it open, too
+            os.close(descriptor)
+
+
+def _wait_for(descriptor: int) -> None:
+    """Lock a file, unless another process holds it for too long."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            time.sleep(0.005)
 
 
 def _content(path: Path) -> bytes | None:

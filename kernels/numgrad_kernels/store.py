@@ -181,17 +181,28 @@ def _load_or_compile(
     module = _module(stem)
     if parallel:
         _start_threads()
-    payload = cache.load(f"{stem}.bin", digest)
-    if payload is not None:
-        compiled = CompileResult._rebuild(_target(), *pickle.loads(payload))
-        return Kernel(name, text, arguments, parallel, facts, compiled, "loaded", time.perf_counter() - start)
-    source = cache.cache_directory() / f"{stem}.py"
-    with progress.compiling(name):
-        compiled = _compile(module, str(source), text, arguments, parallel)
-    seconds = time.perf_counter() - start
-    cache.save(source.name, text.encode())
-    cache.save(f"{stem}.bin", cache.sealed(dumps(compiled._reduce()), digest))
-    return Kernel(name, text, arguments, parallel, facts, compiled, "compiled", seconds)
+
+    def made(compiled: Any, origin: str) -> Kernel:
+        return Kernel(name, text, arguments, parallel, facts, compiled, origin, time.perf_counter() - start)
+
+    def loaded() -> Kernel | None:
+        payload = cache.load(f"{stem}.bin", digest)
+        if payload is None:
+            return None
+        return made(CompileResult._rebuild(_target(), *pickle.loads(payload)), "loaded")
+
+    kernel = loaded()
+    if kernel is not None:
+        return kernel
+    with progress.compiling(name), cache.claimed(stem):
+        kernel = loaded()  # by now another process may have compiled it
+        if kernel is None:
+            source = cache.cache_directory() / f"{stem}.py"
+            compiled = _compile(module, str(source), text, arguments, parallel)
+            kernel = made(compiled, "compiled")
+            cache.save(source.name, text.encode())
+            cache.save(f"{stem}.bin", cache.sealed(dumps(compiled._reduce()), digest))
+    return kernel
 
 
 def _module(stem: str) -> Any:

@@ -6,6 +6,7 @@ What is another user's is made so where this runs as the super-user, and else by
 import os
 import stat
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -208,3 +209,39 @@ def test_the_directory_of_each_system():
         ("win32", {"LOCALAPPDATA": "/x", "NUMGRAD_CACHE_DIR": "/chosen"}, "/chosen"),
     ]:
         assert cache.cache_directory(system, variables) == Path(expected)
+
+
+def test_who_wants_what_another_makes_waits_for_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
+    order = []
+
+    def make():
+        with cache.claimed("kernel"):
+            order.append("begun")
+            claimed.set()
+            time.sleep(0.1)
+            order.append("made")
+
+    claimed = threading.Event()
+    thread = threading.Thread(target=make)
+    thread.start()
+    claimed.wait()
+    with cache.claimed("kernel"):
+        order.append("found")
+    thread.join()
+    assert order == ["begun", "made", "found"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nobody_waits_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "PATIENCE", 0.05)
+    with cache.claimed("kernel"), cache.claimed("kernel"):
+        pass
+
+
+def test_where_nothing_can_be_kept_there_is_nothing_to_wait_for(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path / "file"))
+    with cache.claimed("kernel"), cache.claimed("kernel"):
+        pass

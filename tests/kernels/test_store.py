@@ -293,7 +293,11 @@ def read_only(cache, monkeypatch):
                 monkeypatch.setattr(files.tempfile, function, refuse)
             monkeypatch.setattr(os, "unlink", refuse)
             monkeypatch.setattr(os, "replace", refuse)
+            monkeypatch.setattr(os, "open", lambda path, flags, *mode: (refuse if flags & os.O_CREAT else opened)(
+                path, flags, *mode
+            ))
 
+    opened = os.open
     yield protect
     monkeypatch.undo()
     if cache.is_dir():
