@@ -25,6 +25,11 @@ class _Waited:
 _waited = _Waited()
 
 
+def compiled() -> int:
+    """How many kernels this process has compiled."""
+    return _waited.kernels
+
+
 @contextmanager
 def compiling(name: str) -> Iterator[None]:
     """Around what compiles the kernel of this name: the line says it, and goes when that is done."""

@@ -17,7 +17,9 @@ from .common import *  # noqa: F403
 from .cpu.products import blas_name as blas_name
 from .gpus import *  # noqa: F403
 from .host_functions import *  # noqa: F403
+from .launches import keeps_kernels as keeps_kernels
 from .launches import kernel_listeners as kernel_listeners
+from .launches import kernels_compiled as kernels_compiled
 from .memory import *  # noqa: F403
 from .moving import *  # noqa: F403
 from .rows import DeviceRow as DeviceRow

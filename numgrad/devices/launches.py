@@ -18,6 +18,7 @@ that a launch takes.  What cuBLAS does is told of as what NumPy does.  Copies an
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ from weakref import WeakSet
 
 from numba.core.types import Type
 
-from numgrad_kernels import store
+from numgrad_kernels import cache, progress, store
 from numgrad_kernels.facts import Facts
 from numgrad_kernels.store import Kernel, compiled_kernels
 
@@ -214,6 +215,26 @@ def _around_entry(kernel: Kernel, entry: Callable[..., None]) -> Callable[..., N
 
 
 add_kernel_class(Kernel, KernelClass(CPU, compiled_kernels, "entry", _around_entry))
+
+
+def compile_only() -> None:
+    """From now on kernels are compiled and not run, which leaves what they would write as it is."""
+    add_kernel_class(Kernel, KernelClass(CPU, compiled_kernels, "entry", lambda kernel, bare: _do_nothing))
+    listen(_do_nothing, (CPU,))
+
+
+def _do_nothing(*arguments: Any) -> None:
+    pass
+
+
+def kernels_compiled() -> int:
+    """How many kernels this process was not spared to compile, or to wait for while another process did."""
+    return progress.compiled()
+
+
+def keeps_kernels() -> bool:
+    """Whether kernels are kept on disk."""
+    return os.access(cache.cache_directory(), os.W_OK)
 
 
 def notify(launch: Callable[[], Launch], device_type: str) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import copy
 import functools
 import warnings
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..autograd.accumulation import forget_gradients
 from ..autograd.hooks import RemovableHandle, add_hook
 from ..core.display import shown_by
+from ..core.layout import layout_of
 from ..core.tensor import Tensor, type_name
+from ..ops.table.ahead import Sample, tell
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
 
@@ -84,6 +86,16 @@ class Optimizer:
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(group)
+        tell(self._example)
+
+    def _example(self) -> tuple[Any, ...]:
+        """The step of an optimizer like this, with all parameters of a type as one, for Note [Kernels ahead]."""
+        sizes: Counter[Any] = Counter()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                sizes[parameter._layout.type] += parameter._layout.size
+        samples = [Sample(layout_of(type, (size,)), True) for type, size in sizes.items()]
+        return "step", (type(self), samples, self.defaults)
 
     def _make_hooks(self) -> None:
         for name in Optimizer.__annotations__:

@@ -18,10 +18,11 @@ from ... import devices
 from ...autograd.calls import transformed
 from ...autograd.grad_mode import TRANSFORMED, state
 from ...autograd.node import Node
-from ...core.layout import Layout, outgrown
+from ...core.layout import Layout, layout_of, outgrown
 from ...core.tensor import Tensor
 from ...core.types import bool_, default_dtype_changed, dtype, float32, get_default_dtype, real_of, tensor_type
 from ...devices import NUMBERS
+from .ahead import Sample
 from .callables import function_of, in_place
 from .dispatch import change, perform
 from .elementwise_backward import PointwiseNode, PointwiseRecipe, Rules
@@ -153,6 +154,15 @@ class Pointwise(Op):
                 raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
             statics[name] = value if value.__class__ in NUMBERS else static_number(self, name, value)
         return statics
+
+    def example(self, entry: Entry, needed: int) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """The operands of a call like those with this entry, with samples for tensors, and its static numbers."""
+        shape: tuple[int, ...] = entry.layout.shape
+        args = [
+            float if own is None else Sample(layout_of(own, shape), bool(needed >> position & 1))
+            for position, own in enumerate(entry.details.types)
+        ]
+        return args, dict(entry.details.statics)
 
     def recipe(self, entry: Entry, needed: int) -> PointwiseRecipe:
         """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""

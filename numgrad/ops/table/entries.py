@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...autograd.views import views
 from ...core.tensor import Tensor
 from ...core.types import default_dtype_changed
+from .ahead import tell
 
 if TYPE_CHECKING:
     from .recording import Recipe
@@ -60,6 +61,7 @@ class Entry:
         found = self.recipes.get(needed)
         if found is None:
             found = self.recipes[needed] = self.op.recipe(self, needed)
+            tell(lambda: ("differentiate", (self.op.name, *self.op.example(self, needed))))
         return found
 
 

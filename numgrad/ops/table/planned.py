@@ -31,6 +31,7 @@ from ...core.layout import Layout
 from ...core.tensor import Tensor, check_in_place, check_one_device
 from ...devices import NUMBERS
 from ...devices.host_functions import HostFunction
+from .ahead import Sample
 from .arguments import declared_arguments, defaults
 from .dispatch import change, perform, result_of
 from .entries import Entries, Entry
@@ -259,6 +260,17 @@ class Planned(Op):
         for position, value in zip(self.operand_positions, operands, strict=True):
             args[position] = value
         return tuple(args)
+
+    def example(self, entry: Entry, needed: int) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """The arguments of a call with this entry, with samples for tensors, for Note [Kernels ahead]."""
+        wanted = [position for number, position in enumerate(self.positions) if needed >> number & 1]
+        args = [
+            Sample(value, position in wanted) if isinstance(value, Layout) else value
+            for position, value in enumerate(entry.details)
+        ]
+        if self.sequence:
+            args[0] = tuple([Sample(layout, True) for layout in entry.details[0]])
+        return args, {}
 
     def recipe(self, entry: Entry, needed: int) -> RuleRecipe:
         """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""

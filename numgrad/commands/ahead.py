@@ -1,0 +1,99 @@
+"""The second process of Note [Kernels ahead]: what it is told to do it does with kernels that are compiled, not run."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import pickle
+import queue
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import numgrad
+from numgrad.core.layout import Layout, span
+from numgrad.core.tensor import tensor_of
+from numgrad.devices import launches
+from numgrad.ops import ops
+from numgrad.ops.table.ahead import Sample
+from numgrad.ops.table.dispatch import perform
+from numgrad.ops.table.planned import Planned
+
+#: Elements of the largest tensor that is made: memory that is never written to costs nothing, but libraries write.
+LARGEST = 1 << 24
+
+
+def main() -> None:
+    """Do what the standard input tells until it ends."""
+    if hasattr(os, "nice"):
+        os.nice(10)
+    jobs: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(jobs,), daemon=True).start()
+    launches.compile_only()
+    while True:
+        name, arguments = jobs.get()
+        with contextlib.suppress(Exception):  # what cannot be done so, the program does later
+            JOBS[name](*arguments)
+
+
+def _receive(jobs: queue.SimpleQueue[tuple[str, Any]]) -> None:
+    """Put what arrives into the queue; at its end, that of the other process, this one ends at once."""
+    try:
+        while True:
+            jobs.put(pickle.load(sys.stdin.buffer))
+    finally:
+        os._exit(0)
+
+
+def differentiate(name: str, args: Sequence[Any], statics: Mapping[str, Any]) -> None:
+    """Call an operation with tensors in place of the samples among ``args``, and compute its gradients."""
+    given = [tuple(map(_stand_in, one)) if type(one) is tuple else _stand_in(one) for one in args]
+    op: Any = ops[name]
+    if isinstance(op, Planned):
+        entry, operands = op.entry(given)
+        if entry.step is None and entry.layout is not None:
+            entry.launch = _without_computing(entry.layout)  # checks would find fault with what no kernel has written
+        out = perform(entry, operands)
+    else:
+        out = op.run(given, statics)
+    outputs = [one for one in (out if isinstance(out, tuple) else (out,)) if one.requires_grad]
+    numgrad.autograd.backward(outputs, [numgrad.empty_like(one) for one in outputs])
+
+
+def step(optimizer: Any, samples: Sequence[Sample], options: Mapping[str, Any]) -> None:
+    """Make a step of an optimizer of this class."""
+    parameters = list(map(_stand_in, samples))
+    for parameter in parameters:
+        parameter.grad = numgrad.empty_like(parameter)
+    known = inspect.signature(optimizer).parameters
+    optimizer(parameters, **{name: value for name, value in options.items() if name in known}).step()
+
+
+def _stand_in(value: Any) -> Any:
+    """A tensor of a sample's layout, or a number of this class; another value is itself."""
+    if not isinstance(value, Sample):
+        return value(1) if value in (bool, int, float, complex) else value
+    layout = value.layout
+    if layout.size > LARGEST or layout.type.device.type != "cpu":
+        raise ValueError(f"{layout} is not made here")
+    return tensor_of(layout, _memory(layout)).requires_grad_(value.requires_grad)
+
+
+def _memory(layout: Layout) -> np.ndarray:
+    return np.zeros(span(layout.shape, layout.strides), layout.type.numpy)
+
+
+def _without_computing(layout: Any) -> Callable[..., Any]:
+    """A launcher of results of this layout, or of these layouts."""
+    return lambda *operands: tuple(map(_memory, layout)) if isinstance(layout, tuple) else _memory(layout)
+
+
+#: What may be told to do.
+JOBS = {"differentiate": differentiate, "step": step}
+
+if __name__ == "__main__":
+    main()

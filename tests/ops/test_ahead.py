@@ -1,0 +1,132 @@
+"""The second process that compiles what gradients will need: what it is told, what it makes, and that it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import numgrad
+
+ROOTS = [str(Path(numgrad.__file__).parents[1]), str(Path(numgrad.__file__).parents[1] / "kernels")]
+
+#: What a program that waits is told to do, and how it says which process it has started.
+BEGIN = """
+import numgrad as torch
+from numgrad.nn import functional as F
+from numgrad.ops.table import ahead
+x = torch.rand(5, 8, requires_grad=True)
+y = (x * 2).softmax(1)
+print(ahead._process and ahead._process.pid, flush=True)
+"""
+
+#: Calls of several classes of operations; each is told, and done again as the second process does it.
+REPEATED = """
+import os, pickle
+import numgrad as torch
+from numgrad import devices
+from numgrad.commands import ahead as second
+from numgrad.nn import functional as F
+from numgrad.ops.table import ahead, entries
+from numgrad.optim import optimizer
+
+jobs = []
+entries.tell = optimizer.tell = lambda job: jobs.append(pickle.dumps(job()))
+x, w = torch.rand(5, 8, requires_grad=True), torch.ones(8, requires_grad=True)
+F.cross_entropy(F.layer_norm(F.gelu(x) * w + 2.5, (8,), w), torch.arange(5))
+torch.cat([x, x.detach()]).clamp(min=0.5)[torch.tensor([1, 0])].amax(0)
+torch.optim.AdamW([x])
+entries.tell = optimizer.tell = lambda job: None
+devices.launches.compile_only()
+for job in jobs:
+    name, arguments = pickle.loads(job)
+    second.JOBS[name](*arguments)
+print(*[kernel.name for kernel in devices.compiled_kernels()])
+"""
+
+
+def environment(cache):
+    unset = ("PYTEST_VERSION", "NUMGRAD_BACKGROUND")
+    inherited = {name: value for name, value in os.environ.items() if name not in unset}
+    return {**inherited, "NUMGRAD_CACHE_DIR": str(cache), "PYTHONPATH": os.pathsep.join(ROOTS)}
+
+
+def runs(process):
+    """Whether there is a process of this number, and it has not ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds=90):
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Starts a program with an empty cache, and waits at its end for a line; its second process is known by number."""
+    started = []
+
+    def start(code, **variables):
+        command = [sys.executable, "-c", code + "input()"]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        started.append(subprocess.Popen(command, env={**environment(tmp_path), **variables}, **pipes))
+        return started[0], started[0].stdout.readline().strip()
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+
+
+def test_the_kernel_of_a_gradient_is_compiled_before_it_is_asked_for(program, tmp_path):
+    _, second = program(BEGIN)
+    assert second != "None"
+    wait_until(lambda: list(tmp_path.glob("softmax_backward_rows_*.bin")))
+
+
+@pytest.mark.parametrize("end", ["by itself", "killed"])
+def test_it_ends_with_the_program(program, end):
+    process, second = program(BEGIN)
+    assert runs(second)
+    if end == "killed":
+        process.send_signal(signal.SIGKILL)
+    else:
+        begun = time.monotonic()
+        process.communicate("\n")
+        assert process.returncode == 0
+        assert time.monotonic() - begun < 10  # it is not waited for, whatever it compiles
+    wait_until(lambda: not runs(second))
+
+
+def test_there_is_none_where_it_is_not_wanted_or_nothing_is_compiled(program):
+    _, second = program(BEGIN, NUMGRAD_BACKGROUND="0")
+    assert second == "None"
+
+
+def test_the_child_of_a_fork_leaves_it_alone(program):
+    fork = "import os\nif os.fork() == 0:\n    ahead._stop()\n    os._exit(ahead._wanted)\nprint(os.wait()[1])\n"
+    process, second = program(BEGIN + fork)
+    assert process.stdout.readline() == "0\n"
+    assert runs(second)
+
+
+def test_calls_are_done_again_by_their_layouts(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", REPEATED], env=environment(tmp_path), capture_output=True, text=True, check=True
+    )
+    kernels = done.stdout.split()
+    for name in (
+        "gelu_op_backward", "layer_norm_gradients", "mul_backward", "log_softmax_backward_rows", "put_negative",
+        "clamp_min_op_backward", "put_rows", "adam",
+    ):
+        assert any(kernel.startswith(name) for kernel in kernels), (name, kernels)
