@@ -1,4 +1,4 @@
-"""The command line: ``python -m numgrad`` with ``train digits``, ``score digits``, ``ops``, ``kernels`` or ``info``."""
+"""The command line, ``python -m numgrad``: ``train``, ``score``, ``ops``, ``kernels``, ``warm`` and ``info``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _seed(text: str) -> int:
 #: options and returns False if it has not found something.
 _COMMANDS = {
     "info": "info.print_info", "ops": "ops.print_ops", "kernels": "kernels.print_kernels",
-    "train": "train.train_digits", "score": "train.score_digits",
+    "train": "train.train_digits", "score": "train.score_digits", "warm": "warm.warm",
 }
 
 #: What ``kernels`` shows if it is asked for, else the first two.
@@ -92,6 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     score.add_argument("data", choices=["digits"], help="the data that it was trained on")
     score.add_argument("file", help="the file with the model")
     score.add_argument("--device", default="cpu", help="where to compute")
+    warm = commands.add_parser("warm", help="compile kernels ahead of time")
+    warm.add_argument("--common", action="store_true", help="those of usual networks, in float32 and float64")
+    warm.add_argument("program", nargs=argparse.REMAINDER, help="those of a program, which is run with its arguments")
     return parser
 
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from environments import python_with
 
+import numgrad
 from numgrad.__main__ import main
+from numgrad.commands.warm import NETWORKS, _train
 from numgrad.data import digits, load_digits
 from numgrad.ops import ops
 from numgrad.ops.table.op import composites
@@ -247,3 +249,29 @@ def test_the_digits():
     assert images[0, 0].tolist() == [0, 0, 5, 13, 9, 1, 0, 0]
     assert labels[:10].tolist() == list(range(10))
     assert np.bincount(labels).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+
+
+def test_warm_runs_a_program_with_its_arguments(run, tmp_path, monkeypatch):
+    program = tmp_path / "program.py"
+    program.write_text("import sys, numgrad\nprint(sys.argv[1:], numgrad.ones(2) + 1)\n")
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    done = run("warm", str(program), "--lr", "3")
+    assert re.fullmatch(r"\['--lr', '3'\] tensor\(\[2., 2.\]\)\n\d+ kernels compiled, kept in .*\n", done.stdout)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_usual_networks_take_their_steps(name):
+    dtype = numgrad.get_default_dtype()
+    try:
+        assert _train(name, "float32", 4) >= 0
+    finally:
+        numgrad.set_default_dtype(dtype)
+
+
+def test_warm_says_what_it_lacks(run, tmp_path, monkeypatch):
+    assert "name a program, or --common" in run("warm").stderr
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path / "file"))
+    assert run("warm", "--common").returncode == 1

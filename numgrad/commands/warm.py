@@ -1,0 +1,120 @@
+"""``python -m numgrad warm``: kernels are compiled before somebody waits for them, for images and class rooms."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+
+from tqdm import tqdm
+
+import numgrad as torch
+from numgrad import nn
+from numgrad.devices import cache_directory, compiled_kernels, keeps_kernels
+from numgrad.nn import functional
+
+#: Examples in a batch: of few each kernel does its work on one thread, of many on several.
+BATCHES = 4, 512
+
+
+def warm(program: Sequence[str], common: bool) -> None:
+    """Compile what a ``program``, its file and its arguments, needs, by running it; or what ``common`` networks do.
+
+    Raises:
+        RuntimeError: there is neither, or nowhere to keep kernels.
+    """
+    if bool(program) == common:
+        raise RuntimeError("name a program, or --common for what networks usually need")
+    cache_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not keeps_kernels():
+        raise RuntimeError(f"{cache_directory()} cannot be written to; NUMGRAD_CACHE_DIR names another directory")
+    made = _of_networks() if common else _of_program(program)
+    print(f"{made} kernels compiled, kept in {cache_directory()}")
+
+
+def _of_program(program: Sequence[str]) -> int:
+    sys.argv = list(program)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(program[0])))
+    runpy.run_path(program[0], run_name="__main__")
+    return _compiled()
+
+
+def _compiled() -> int:
+    return sum(kernel.origin == "compiled" for kernel in compiled_kernels())
+
+
+def _of_networks() -> int:
+    jobs = list(itertools.product(NETWORKS, ("float32", "float64"), BATCHES))
+    with (
+        ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool,
+        tqdm(total=len(jobs), unit="network", desc="compile") as progress,
+    ):
+        made = 0
+        for done in as_completed([pool.submit(_train, *job) for job in jobs]):
+            made += done.result()
+            progress.update()
+    return made
+
+
+def _train(name: str, dtype: str, batch: int) -> int:
+    """Take a step with each optimizer, and predict; return how many kernels were compiled for it."""
+    torch.set_default_dtype(getattr(torch, dtype))
+    torch.manual_seed(0)
+    model, inputs, loss_of = NETWORKS[name](batch)
+    for optimizer in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
+        update = optimizer(model.parameters(), lr=1e-3)
+        loss = loss_of(model(inputs))
+        update.zero_grad()
+        loss.backward()
+        update.step()
+    with torch.no_grad():
+        model.eval()(inputs).argmax(-1)
+    return _compiled()
+
+
+def _perceptron(batch):
+    """A classifier of vectors."""
+    layers = nn.Linear(64, 128), nn.ReLU(), nn.Dropout(0.2), nn.LayerNorm(128), nn.Linear(128, 10)
+    labels = torch.randint(10, (batch,))
+    return nn.Sequential(*layers), torch.rand(batch, 64), lambda out: functional.cross_entropy(out, labels)
+
+
+def _regression(batch):
+    """A smooth function of few numbers."""
+    layers = nn.Linear(2, 64), nn.Tanh(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1)
+    targets = torch.randn(batch, 1)
+    return nn.Sequential(*layers), torch.randn(batch, 2), lambda out: functional.mse_loss(out, targets)
+
+
+class _Transformer(nn.Module):
+    """A model of sequences: embeddings, causal attention, a network for each position."""
+
+    def __init__(self, words: int, length: int, width: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.words, self.positions = nn.Embedding(words, width), nn.Embedding(length, width)
+        self.norms = nn.ModuleList([nn.LayerNorm(width) for _ in range(3)])
+        self.projections, self.out, self.head = (nn.Linear(width, n) for n in (3 * width, width, words))
+        self.network = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        x = self.words(x) + self.positions(torch.arange(x.shape[1]))
+        parts = self.projections(self.norms[0](x)).chunk(3, dim=-1)
+        q, k, v = [part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts]
+        seen = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(seen.transpose(1, 2).flatten(2))
+        return self.head(self.norms[2](x + self.network(self.norms[1](x))))
+
+
+def _transformer(batch):
+    words = torch.randint(65, (batch, 32))
+    model = _Transformer(words=65, length=32, width=64, heads=4)
+    return model, words, lambda out: functional.cross_entropy(out.flatten(0, 1), words.flatten())
+
+
+#: What makes a network for a batch of so many examples, with inputs, and a loss of its outputs.
+NETWORKS = {"perceptron": _perceptron, "regression": _regression, "transformer": _transformer}
