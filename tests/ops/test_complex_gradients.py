@@ -253,7 +253,9 @@ REFUSED = """
     z.max(); z.min(); z.max(1); z.min(1); z.amax(1); z.amin(1); numgrad.aminmax(z); z.cummax(1); z.cummin(1)
     z.logcumsumexp(1); z.logsumexp(1); z.nansum(); z.sort(); z.sort(stable=True); z.topk(1); z.kthvalue(1); z.median()
     z.median(1); z.nanmedian(); z.nanmedian(1); z.mode(); numgrad.maximum(z, z); z.clamp(0); z.sign(); z.erf()
-    numgrad.atan2(z, z)
+    numgrad.atan2(z, z); nf.max_pool1d(z, 1); nf.avg_pool1d(z, 1); nf.adaptive_max_pool1d(z, 1)
+    nf.interpolate(z[None], 2)
+    nf.fractional_max_pool2d(z[None], 1, 1); nf.grid_sample(z[None, None], z[None, None, :, :2], align_corners=True)
 """
 
 

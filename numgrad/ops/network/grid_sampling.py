@@ -23,7 +23,7 @@ from ..shapes.joining import stack
 from ..shapes.parts import select_op
 from ..shapes.views import reshape
 from ..table.composition import differentiated_as
-from ..table.op import composite, public
+from ..table.op import public
 from ..table.operands import not_implemented
 from ..table.planned import planned
 from .interpolation import cubic_weights
@@ -325,7 +325,7 @@ def _points(like: Tensor, size: Ints, align_corners: bool) -> Tensor:
     return reshape(stack([*reversed(lines), ones(size, **own)], len(size)), (numel(size), len(size) + 1))
 
 
-@composite(export=False)
+@public(export=False)
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid for :func:`grid_sample` that maps images of ``size`` by an affine map.
 
