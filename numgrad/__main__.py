@@ -78,6 +78,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     train.add_argument("data", choices=["digits"], help="the data: 'digits', 1797 handwritten digits")
+    train.add_argument(
+        "--model", choices=["mlp", "cnn"], default="mlp", help="a hidden layer, or two convolutions before it"
+    )
     train.add_argument("--digits", type=_count, help="use only so many of them, four fifths of these for training")
     train.add_argument("--epochs", type=_count, default=20, help="passes over the training digits")
     train.add_argument("--batch-size", type=_count, default=32, help="digits per step")

@@ -78,6 +78,16 @@ def test_a_saved_model_scores_as_it_did(run, tmp_path):
     assert "none" in missing.stderr
 
 
+def test_a_convnet_reads_more_of_them(run, tmp_path):
+    file = tmp_path / "model.safetensors"
+    trained = run("train", "digits", "--model", "cnn", "--epochs", "4", "--save", str(file))
+    assert trained.returncode == 0, trained.stderr
+    told = trained.stdout.strip().splitlines()[0]
+    assert accuracy(told) >= 95
+    scored = run("score", "digits", str(file))
+    assert scored.stdout.startswith(f"{accuracy(told)}% of 359 held-out digits read correctly")
+
+
 @pytest.mark.parametrize("option", ["--save", "--plot"])
 def test_a_directory_that_does_not_exist_is_noticed_before_the_training(run, tmp_path, option):
     result = run("train", "digits", option, str(tmp_path / "none" / "file.svg"))
@@ -176,6 +186,7 @@ def test_info_tells_the_generation_of_a_processor(tmp_path):
         (["train"], "required: data"),
         (["train", "letters"], "invalid choice: 'letters'"),
         (["train", "digits", "--speed", "9"], "unrecognized arguments: --speed 9"),
+        (["train", "digits", "--model", "rnn"], "invalid choice: 'rnn'"),
         (["train", "digits", "--epochs", "0"], "--epochs: expected a positive integer, got '0'"),
         (["train", "digits", "--hidden", "many"], "--hidden: expected a positive integer, got 'many'"),
         (["train", "digits", "--batch-size", "-1"], "--batch-size"),
