@@ -17,6 +17,7 @@ from .network import (
     dropout,
     folding,
     grid_sampling,
+    group_normalization,
     interpolation,
     loss_reduction,
     losses,

@@ -31,9 +31,10 @@ from ...ops.reductions.norms import cosine_similarity, pairwise_distance
 from ...ops.shapes import shuffling as _shuffling
 from ...ops.shapes.padding import pad
 from ...ops.shapes.shuffling import *
-from . import classification, dropouts, margin, regression, vectors
+from . import classification, dropouts, group_norms, margin, regression, vectors
 from .classification import *
 from .dropouts import *
+from .group_norms import *
 from .margin import *
 from .regression import *
 from .vectors import *
@@ -53,6 +54,7 @@ __all__ += _smooth_activation.__all__
 __all__ += _unpooling.__all__
 __all__ += classification.__all__
 __all__ += dropouts.__all__
+__all__ += group_norms.__all__
 __all__ += margin.__all__
 __all__ += regression.__all__
 __all__ += vectors.__all__

@@ -14,6 +14,7 @@ from ...core.tensor import Tensor
 from ...core.types import device as device_class
 from ...core.types import dtype as dtype_class
 from ...core.types import float32, float64, to_dtype
+from ..parameter import is_lazy
 from .attributes import (
     register_module_buffer_registration_hook,
     register_module_module_registration_hook,
@@ -130,7 +131,9 @@ class Module(State, Hooks):
             if converted is not tensor:
                 tensor.data = converted  # so that it stays the same object
         for name, buffer in self._buffers.items():
-            if buffer is not None:
+            if buffer is not None and is_lazy(buffer):
+                buffer.data = fn(buffer)  # so that it can still be given a shape
+            elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
 

@@ -10,7 +10,7 @@ from .. import functional, init
 from ..parameter import Parameter
 from .module import Module
 
-__all__ = ["LayerNorm", "LocalResponseNorm", "RMSNorm"]
+__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 def _as_shape(sizes: Any) -> tuple[int, ...]:
@@ -109,3 +109,45 @@ class LocalResponseNorm(Module):
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class GroupNorm(Module):
+    """``(x - mean) / sqrt(variance + eps) * weight + bias`` over groups of channels of (n, num_channels, ...).
+
+    Weight and bias have a number for each channel and start as ones and zeros; with ``affine=False`` there are none.
+
+    Raises:
+        ValueError: the channels cannot be divided into so many groups.
+    """
+
+    def __init__(
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
+        dtype: Any = None, *, bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            parameter = Parameter(empty(num_channels, device=device, dtype=dtype)) if wanted else None
+            self.register_parameter(name, parameter)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Fill the weight with ones and the bias with zeros."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )

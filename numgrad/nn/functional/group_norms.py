@@ -1,0 +1,81 @@
+"""Normalization of groups of channels, and of each channel of each example."""
+
+from __future__ import annotations
+
+from ...autograd.grad_mode import no_grad
+from ...core.layout import numel
+from ...core.tensor import Tensor
+from ...ops.network import group_normalization
+from ...ops.network.normalization import batch_norm
+from ...ops.table.arguments import tensors_checked
+
+__all__ = ["group_norm", "instance_norm"]
+
+
+@tensors_checked
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
+) -> Tensor:
+    """``(input - mean) / sqrt(variance + eps) * weight + bias``, mean and variance being those of groups of channels.
+
+    Args:
+        input: floating-point numbers, of shape (n, channels, ...).
+        num_groups: into how many groups of as many neighbours each the channels are divided.
+        weight, bias: of shape (channels,) and the input's dtype; none stands for 1 and 0.
+        eps: keeps the divisor from 0.
+
+    Raises:
+        RuntimeError: the channels cannot be divided so, or the shapes or dtypes do not fit.
+        ValueError: there is one example, and one element to a group.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    shape = input._layout.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+    groups = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]
+    if groups[0] * numel(shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {groups}")
+    return group_normalization.group_norm(input, num_groups, weight, bias, eps)
+
+
+@tensors_checked
+def instance_norm(
+    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
+    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05,
+) -> Tensor:
+    """:func:`batch_norm` of each example alone: mean and variance are those of a channel of it.
+
+    Args:
+        input: floating-point numbers, of shape (n, channels, ...).
+        running_mean, running_var: of shape (channels,) and the input's dtype, or none; they are brought nearer to the
+            mean of those of the examples.
+        weight, bias: of that shape and dtype, too; none stands for 1 and 0.
+        use_input_stats: whether mean and variance are the input's; else they are the running ones.
+        momentum: how near the running ones are brought to the new ones: 1 replaces them.
+        eps: keeps the divisor from 0.
+
+    Raises:
+        ValueError: there is one element to a channel of an example, and mean and variance are to be the input's.
+        RuntimeError: the sizes do not fit, the dtypes differ, or there are no running statistics to take.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    shape = input._layout.shape
+    running = running_mean, running_var
+    if use_input_stats and numel(shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    n, channels = shape[:2]
+    if not input._layout.size:
+        return input.clone()
+    means, variances, weights, biases = [
+        None if one is None else one.repeat(n) for one in (running_mean, running_var, weight, bias)
+    ]
+    together = input.reshape(1, n * channels, *shape[2:])
+    out = batch_norm(together, means, variances, weights, biases, use_input_stats, momentum, eps)
+    if use_input_stats:
+        with no_grad():
+            for old, new in zip(running, (means, variances), strict=True):
+                if old is not None and new is not None:
+                    old.copy_(new.reshape(n, channels).mean(0))
+    return out.reshape(shape)

@@ -1,0 +1,189 @@
+"""Batch normalization, and what normalization of examples has in common with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...core.types import int64
+from ...ops.creation.factories import empty, ones, zeros
+from ...ops.creation.from_data import tensor
+from .. import functional, init
+from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from .lazy import LazyModuleMixin
+from .module import Module
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d"]
+
+
+class _NormBase(Module):
+    """What normalizes channels: ``weight`` and ``bias`` of one number each, and running means and variances.
+
+    Args:
+        num_features: how many channels.
+        eps: added to the variance.
+        momentum: how near the running statistics are brought to new ones: 1 replaces them, and None makes them the
+            means of all so far.
+        affine: whether there are a weight, which starts as ones, and a bias, of zeros.
+        track_running_stats: whether there are running statistics.
+        device: where all these lie.
+        dtype: that of all these.
+        bias: whether there is a bias if ``affine``.
+    """
+
+    _version = 2
+    #: The numbers of dimensions that an input may have.
+    _ranks: tuple[int, ...]
+
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+        track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        where = {"device": device, "dtype": dtype}
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            self.register_parameter(name, Parameter(empty(num_features, **where)) if wanted else None)
+        tracked = track_running_stats
+        self.register_buffer("running_mean", zeros(num_features, **where) if tracked else None)
+        self.register_buffer("running_var", ones(num_features, **where) if tracked else None)
+        self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device) if tracked else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Forget all batches: the running means are 0, the variances 1."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Forget all batches, and fill the weight with ones and the bias with zeros."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        """Raise unless the input has as many dimensions as the module's name says, with or without examples.
+
+        Raises:
+            ValueError: it has others.
+        """
+        if input.dim() not in self._ranks:
+            wanted = " or ".join([f"{rank}D" for rank in self._ranks])
+            raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, *args: Any
+    ) -> None:
+        """States older than ``num_batches_tracked`` leave that as it is."""
+        name = f"{prefix}num_batches_tracked"
+        if local_metadata.get("version", 1) < 2 and self.track_running_stats and name not in state_dict:
+            state_dict[name] = self.num_batches_tracked
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        learns = self.training and self.track_running_stats
+        share = self.momentum or 0.0
+        if learns and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                share = 1.0 / float(self.num_batches_tracked)
+        running = (self.running_mean, self.running_var) if learns or not self.training else (None, None)
+        of_batch = self.training or (self.running_mean is None and self.running_var is None)
+        return functional.batch_norm(input, *running, self.weight, self.bias, of_batch, share, self.eps)
+
+
+class BatchNorm1d(_BatchNorm):
+    """``(x - mean) / sqrt(variance + eps) * weight + bias`` for each channel of (n, channels[, length]).
+
+    Mean and variance are, in training, those of the batch, by which the running ones are moved, and the running ones in
+    evaluation.  Arguments are those of PyTorch; with ``track_running_stats=False`` they are always the batch's.
+    """
+
+    _ranks = 2, 3
+
+
+class BatchNorm2d(_BatchNorm):
+    """``BatchNorm1d`` of images (n, channels, height, width)."""
+
+    _ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """``BatchNorm1d`` of volumes (n, channels, depth, height, width)."""
+
+    _ranks = (5,)
+
+
+class _LazyNorm(LazyModuleMixin, _NormBase):
+    """A normalization that learns from its first input how many channels there are, and is an ordinary one then."""
+
+    weight: Any
+    bias: Any
+    running_mean: Any
+    running_var: Any
+
+    def __init__(
+        self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
+        device: Any = None, dtype: Any = None, *, bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False, device, dtype)
+        self.affine, self.track_running_stats = affine, track_running_stats
+        if affine:
+            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            self.bias = UninitializedParameter(device=device, dtype=dtype) if bias else None
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked = tensor(0, dtype=int64, device=device)
+
+    def reset_parameters(self) -> None:
+        """Forget all batches, and fill weight and bias, once there are some."""
+        if not self.has_uninitialized_params() and self.num_features:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Make all for inputs with so many channels."""
+        if self.has_uninitialized_params():
+            self.num_features = input.shape[1]
+            for own in (self.weight, self.bias, self.running_mean, self.running_var):
+                if own is not None:
+                    own.materialize((self.num_features,))
+            self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
+    """A ``BatchNorm1d`` that learns ``num_features`` from its first input, and is one from then on."""
+
+    cls_to_become = BatchNorm1d
+    _ranks = BatchNorm1d._ranks
+
+
+class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
+    """A ``BatchNorm2d`` that learns ``num_features`` from its first input, and is one from then on."""
+
+    cls_to_become = BatchNorm2d
+    _ranks = BatchNorm2d._ranks
+
+
+class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
+    """A ``BatchNorm3d`` that learns ``num_features`` from its first input, and is one from then on."""
+
+    cls_to_become = BatchNorm3d
+    _ranks = BatchNorm3d._ranks
