@@ -2262,6 +2262,11 @@ def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -
     """``input >= other``."""
 
 
+def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ..., **keywords: Any) -> Tensor:
+    """``(input - mean) / sqrt(variance + eps) * weight + bias``, mean and variance being those of groups of
+    channels."""
+
+
 def gt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """``input > other``."""
 
