@@ -6,18 +6,22 @@ import functools
 from collections.abc import Callable
 
 from ...core.tensor import Tensor
+from ...core.types import int64
 from ...ops.network.loss_reduction import reduced, refuse_gradient
 from ...ops.network.losses import soft_margin
 from ...ops.pointwise.clamping import minimum
 from ...ops.pointwise.comparison import where
+from ...ops.pointwise.smooth_activation import logsigmoid
 from ...ops.reductions.norms import pairwise_distance
 from ...ops.shapes.broadcasting import broadcast_tensors
 from ...ops.table.arguments import tensors_checked
 from ...ops.table.op import check_tensors
+from ...ops.table.operands import not_implemented
 from .reduction import loss_function, reduction_of
 
 __all__ = [
-    "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "triplet_margin_loss",
+    "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
+    "multilabel_soft_margin_loss", "soft_margin_loss", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]
 
@@ -182,3 +186,79 @@ def _triplet(
     if swap:
         far = minimum(far, distance(positive, negative))
     return reduced((near + margin - far).clamp_min(0), reduction)
+
+
+@loss_function
+def multi_margin_loss(
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+    reduction: str = "mean"
+) -> Tensor:
+    """``sum(max(0, margin - input[target] + input[j]) ** p) / classes * weight[target]``, j being all other classes.
+
+    Args:
+        input: scores, of shape (batch, classes) or (classes).
+        target: int64 numbers of classes, of shape (batch) or ().
+        p: 1 or 2.
+        margin: by how much the target's score should be the largest.
+        weight: of shape (classes); none stands for 1.
+        reduction: "mean", "sum" or "none".
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        ValueError: ``p`` is another number.
+        RuntimeError: the shapes or dtypes do not fit, or there is no such class.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    shape, classes = input._layout.shape, (input._layout.shape or (1,))[-1]
+    batch = shape[0] if len(shape) == 2 else 1
+    if len(shape) > 2 or classes == 0:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
+        )
+    if target.dim() > 1 or target._layout.size != batch:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{batch}], but got {list(target.shape)}. Input has shape {list(shape)}."
+        )
+    if weight is not None and weight._layout.shape != (classes,):
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+    refuse_gradient("multi_margin_loss", "weight", weight)
+    if not input.is_floating_point():
+        raise not_implemented("multi_margin_loss_cpu_kernel", input._layout)
+    if target.dtype is not int64:
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.legacy}")
+    rows, places = input.reshape(batch, classes), target.reshape(batch, 1)
+    try:
+        own = rows.gather(1, places)
+    except (IndexError, RuntimeError) as error:
+        raise RuntimeError(f"target out of range: {error}") from error
+    short = margin - own + rows
+    others = where((short > 0).scatter(1, places, False), short, 0.0)
+    losses = (others if p == 1 else others * others).sum(1) / classes
+    if weight is not None:
+        losses = losses * weight[places.reshape(batch)]
+    return reduced(losses.reshape(target._layout.shape) if len(shape) < 2 else losses, reduction)
+
+
+@loss_function
+def multilabel_soft_margin_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """The mean over the classes of ``-target * log(sigmoid(input)) - (1 - target) * log(sigmoid(-input))``.
+
+    Args:
+        input: scores, of shape (..., classes).
+        target: 1 for the classes that it is of and 0 for others, of a shape that broadcasts with the input's.
+        weight: of each class; broadcasts.
+        reduction: "mean", "sum" or "none".
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        RuntimeError: the shapes do not broadcast.
+    """
+    losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        losses = losses * weight
+    return reduced(losses.sum(input.dim() - 1) / input._layout.shape[-1], reduction)

@@ -7,16 +7,45 @@ from typing import Any
 
 from ...core.tensor import Tensor
 from .. import functional
-from .loss import _Loss
+from .loss import _Loss, _WeightedLoss
 
 __all__ = [
-    "CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "SoftMarginLoss", "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
+    "CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
 ]
 
 
 class SoftMarginLoss(_Loss, function=functional.soft_margin_loss):
     """``log(1 + exp(-target * input))`` for targets 1 and -1."""
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss, function=functional.multilabel_soft_margin_loss):
+    """The mean over the classes of the binary cross entropy of ``sigmoid(input)``."""
+
+    def __init__(
+        self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+
+
+class MultiMarginLoss(_WeightedLoss, function=functional.multi_margin_loss):
+    """``sum(max(0, margin - input[target] + input[j]) ** p) / classes``, j being all classes but the target.
+
+    Raises:
+        ValueError: ``p`` is neither 1 nor 2, or the weight has not one dimension.
+    """
+
+    def __init__(
+        self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: Any = None,
+        reduce: Any = None, reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
+        self.p = p
+        self.margin = margin
 
 
 class _MarginLoss(_Loss):
