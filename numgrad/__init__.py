@@ -4,6 +4,11 @@ Python records the graph; every forward and backward step runs in a kernel that 
 PyTorch's: ``import numgrad as torch``.
 """
 
+import gc as _gc
+
+_collects = _gc.isenabled()
+_gc.disable()  # what is imported stays, and the collector would go through all of Numba to find that out
+
 from math import e, inf, nan, pi
 from os import environ as _environ
 from typing import TYPE_CHECKING
@@ -59,7 +64,7 @@ from .random import Generator, default_generator, initial_seed, manual_seed, see
 globals().update(_public_functions)
 _say_what_is_missing(Tensor)
 
-from .interop.interchange import from_dlpack, to_dlpack  # noqa: E402 - this uses the operations
+from .interop.interchange import from_dlpack, to_dlpack  # this uses the operations
 
 __version__ = "0.1.0"
 
@@ -112,3 +117,6 @@ if "NUMGRAD_DEBUG" in _environ:
     from .viz.debugging import start as _start_debugging
 
     _start_debugging()
+
+if _collects:
+    _gc.enable()

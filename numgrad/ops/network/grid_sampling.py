@@ -207,7 +207,7 @@ def _sampled(input, grid, mode, padding, align_corners):
     return reshape(weighted_gather(flat, where(inside, index, -1), weights), (batch, channels, *points))
 
 
-grid_sampler_3d_op = grid_sampler_op.recorded_as("GridSampler3DBackward0")
+grid_sampler_3d_op = grid_sampler_op.recorded_by("GridSampler3DBackward0")
 
 
 def _check(input: Layout, grid: Layout, mode: str) -> None:

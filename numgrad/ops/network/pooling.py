@@ -90,8 +90,8 @@ def taken(input: Tensor, indices: Tensor, rank: int) -> Tensor:
     return reshape(gather_op(own, index, len(own._layout.shape) - 1), indices._layout.shape)
 
 
-max_pool3d_op = max_pool_op.recorded_as("MaxPool3DWithIndicesBackward0")
-max_pool3d_backward = max_pool_backward.recorded_as("MaxPool3DWithIndicesBackwardBackward0")
+max_pool3d_op = max_pool_op.recorded_by("MaxPool3DWithIndicesBackward0")
+max_pool3d_backward = max_pool_backward.recorded_by("MaxPool3DWithIndicesBackwardBackward0")
 
 
 def joined(shape: Ints, rank: int) -> Ints:
@@ -113,9 +113,9 @@ def adaptive_max_pool_op(input: Layout, sizes: Ints) -> Prepared:
     return (out, indices), lambda tensor: compute(read(tensor))
 
 
-adaptive_max_pool3d_op = adaptive_max_pool_op.recorded_as("AdaptiveMaxPool3DBackward0")
+adaptive_max_pool3d_op = adaptive_max_pool_op.recorded_by("AdaptiveMaxPool3DBackward0")
 _adaptive_backward = {
-    rank: max_pool_backward.recorded_as(f"AdaptiveMaxPool{rank}DBackwardBackward0") for rank in (2, 3)
+    rank: max_pool_backward.recorded_by(f"AdaptiveMaxPool{rank}DBackwardBackward0") for rank in (2, 3)
 }
 
 

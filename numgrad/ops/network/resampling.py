@@ -129,13 +129,13 @@ def _(grad, name, maps):
 
 
 @functools.cache
-def _recorded_as(name: str) -> Planned:
-    return resample_op.recorded_as(f"{name}Backward0")
+def _recorded_by(name: str) -> Planned:
+    return resample_op.recorded_by(f"{name}Backward0")
 
 
 def resampled(name: str, *maps: LineMap) -> tuple[Planned, str, tuple[LineMap, ...]]:
     """The operation that maps the last dimensions, recorded as PyTorch's of this name, and its arguments."""
-    return _recorded_as(name), name, maps
+    return _recorded_by(name), name, maps
 
 
 def each_dimension(make: Callable[..., LineMap], *numbers: Sequence[Any]) -> list[LineMap]:

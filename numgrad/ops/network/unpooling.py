@@ -52,7 +52,7 @@ def _(grad, indices, rank):
     return taken(grad, indices, rank)
 
 
-max_unpool3d_op = max_unpool_op.recorded_as("MaxUnpool3DBackward0")
+max_unpool3d_op = max_unpool_op.recorded_by("MaxUnpool3DBackward0")
 
 
 def _unpooled_size(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, output_size: Any) -> Ints:
@@ -190,8 +190,8 @@ def fractional_max_pool_op(input: Layout, windows: Layout, rank: int) -> Prepare
     return layouts, launch
 
 
-fractional_max_pool3d_op = fractional_max_pool_op.recorded_as("FractionalMaxPool3DBackward0")
-_backward = {rank: max_pool_backward.recorded_as(f"FractionalMaxPool{rank}DBackwardBackward0") for rank in (2, 3)}
+fractional_max_pool3d_op = fractional_max_pool_op.recorded_by("FractionalMaxPool3DBackward0")
+_backward = {rank: max_pool_backward.recorded_by(f"FractionalMaxPool{rank}DBackwardBackward0") for rank in (2, 3)}
 
 
 @fractional_max_pool_op.gradient("input")

@@ -22,7 +22,7 @@ from .windows import as_strided, as_strided_op, strided_arguments
 
 #: The views whose shape a tensor may take on, as they are then recorded.
 _RECORDED = {
-    op: op.recorded_as(node)
+    op: op.recorded_by(node)
     for op, node in (
         (t_op, "TBackward1"), (transpose_op, "TransposeBackward1"), (unsqueeze_op, "UnsqueezeBackward1"),
         (squeeze_all, "SqueezeBackward3"), (squeeze_dim, "SqueezeBackward4"), (squeeze_dims, "SqueezeBackward5"),

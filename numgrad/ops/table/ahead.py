@@ -16,7 +16,6 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple

@@ -6,7 +6,6 @@ one entry of the table.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -235,8 +234,7 @@ def overload(call: Any, node: str, *numbers: str) -> Any:
     PyTorch has nodes of their own for what is done in place, and several functions that share a formula.  Formula,
     rules and kernels are those of ``call``, and so is the entry in the table.
     """
-    op: Pointwise = copy.copy(call.op)
-    op.node_class = op.make_node_class(node, *numbers)
+    op: Pointwise = call.op.recorded_by(node, *numbers)
     result: Any = function_of(op.with_own_entries())
     result.__doc__ = call.__doc__
     result.op = op

@@ -8,8 +8,7 @@ needed), and the rules are called with tensors where the gradient itself is to b
 
 from __future__ import annotations
 
-import copy
-import inspect
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -27,7 +26,7 @@ from .callables import function_of, in_place
 from .dispatch import change, perform
 from .elementwise_backward import PointwiseNode, PointwiseRecipe, Rules
 from .entries import Entries, Entry
-from .op import Op, attach, enter
+from .op import Op, attach, enter, parameters
 from .op import export as export_as
 from .operands import (
     check_real,
@@ -70,7 +69,6 @@ class Pointwise(Op):
 
     Attributes:
         statics: the keyword-only parameters and their defaults.
-        numbers: for an operand, the class of the nodes where it is a number.
         complex_entry: the entry that does it for complex numbers.
     """
 
@@ -96,9 +94,8 @@ class Pointwise(Op):
         complex: Any = None,
         aten: str = "",
     ):
-        signature = inspect.signature(function).parameters.values()
-        operands = [p.name for p in signature if p.kind is p.POSITIONAL_OR_KEYWORD]
-        self.statics: Mapping[str, Any] = {p.name: p.default for p in signature if p.kind is p.KEYWORD_ONLY}
+        operands = parameters(function)[: function.__code__.co_argcount]
+        self.statics: Mapping[str, Any] = function.__kwdefaults__ or {}
         self.result = result
         self.real = real
         self.dtypes = dtypes
@@ -112,12 +109,17 @@ class Pointwise(Op):
         self.rules_of: dict[Any, Rules] = {}
         fixed = operands if result == "bool" else nondifferentiable
         super().__init__(function, node, operands, fixed, aten, passed, constant)
-        self.numbers = {operands.index(i): self.make_node_class(node, i) for i, node in numbers.items()}
+        self._numbers = numbers
         #: For each edge of a node the position of the operand that it belongs to; None for one without a gradient.
         self.edge_positions = tuple([
             None if name in self.nondifferentiable else position for position, name in enumerate(operands)
         ])
         self.with_own_entries()
+
+    @functools.cached_property
+    def numbers(self) -> dict[int, type[Node]]:
+        """For the position of an operand the class of the nodes where it is a number."""
+        return {self.inputs.index(name): self.make_node_class(node, name) for name, node in self._numbers.items()}
 
     def saveable(self) -> set[str]:
         return super().saveable() | {*self.statics}
@@ -251,7 +253,8 @@ class Pointwise(Op):
 
     def with_statics(self, statics: Mapping[str, Any]) -> Pointwise:
         """The operation with other numbers where none are given."""
-        other = copy.copy(self)
+        other = self.recorded_by(*self.node)
+        other.node_class = self.node_class
         other.statics = statics
         other.programs, other.rules_of = {}, {}
         return other.with_own_entries()

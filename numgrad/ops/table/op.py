@@ -16,10 +16,11 @@ broadcasting: the engine does, once for all.
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Sequence
 from inspect import signature
-from typing import Any
+from typing import Any, Self
 
 from ...autograd.node import Node
 from ...core.tensor import Tensor
@@ -70,6 +71,7 @@ class Op:
         aten: PyTorch's name of the operation, where that is not what users call.
         inputs: the parameters that are tensors, in order.
         rules: the gradient rule of each differentiable input.
+        node: the name of its nodes, and the operands that are numbers in them.
         node_class: the class of the nodes that record it, which inherits from ``node_base``.
         conditions: inputs that are read as they are.
         joint: whether one rule returns the gradients for all inputs.
@@ -96,7 +98,19 @@ class Op:
         self.inputs = tuple(inputs)
         self.nondifferentiable = frozenset(fixed)
         self.rules: dict[str, Rule] = {**dict.fromkeys(passed, _passed), **dict.fromkeys(constant, _zero)}
-        self.node_class: type[Node] = self.make_node_class(node)
+        self.node: tuple[str, ...] = (node,)
+
+    @functools.cached_property
+    def node_class(self) -> type[Node]:
+        """Made when it is first asked for: most programs record few of all operations."""
+        return self.make_node_class(*self.node)
+
+    def recorded_by(self, node: str, *numbers: str) -> Self:
+        """A copy, which nodes of another name record; its operands ``numbers`` are such."""
+        other = copy.copy(self)
+        other.node = node, *numbers
+        vars(other).pop("node_class", None)
+        return other
 
     @property
     def has_gradient(self) -> bool:
@@ -145,8 +159,9 @@ class Op:
                 if name in self.rules:
                     self.forget()
                 self.rules[name] = rule
-            for each in self.node_classes():
-                show_saved(each, self.saveable())
+            if "node_class" in vars(self):
+                for each in self.node_classes():
+                    show_saved(each, self.saveable())
             return rule
 
         return register

@@ -19,7 +19,6 @@ with the arguments of ``op``.
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
@@ -151,10 +150,8 @@ class Planned(Op):
         known = dims or self.shapes or self.batch or self.shared or self._dims is not None
         return dims if known and self.decomposition is None else None
 
-    def recorded_as(self, node: str) -> Planned:
-        """The same operation, recorded by nodes of another name."""
-        other = copy.copy(self)
-        other.node_class = other.make_node_class(node)
+    def recorded_by(self, node: str, *numbers: str) -> Planned:
+        other = super().recorded_by(node, *numbers)
         other._have_entries()
         return other
 
