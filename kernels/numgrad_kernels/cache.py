@@ -129,7 +129,8 @@ def save(name: str, content: bytes) -> None:
 def claimed(name: str) -> Iterator[None]:
     """While this process makes the file of this name: others that want it wait, and then find it.
 
-    It holds no longer than the process lives, and without files or locks of files there is nothing to wait for.
+    It holds no longer than the process lives.  One that is killed leaves an empty file, which the next process to make
+    that kernel locks and removes.  Without files or locks of files there is nothing to wait for.
     """
     path = cache_directory() / f"{name}.lock"
     descriptor = None

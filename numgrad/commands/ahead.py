@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import io
 import os
 import pickle
 import queue
+import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +21,7 @@ from numgrad.core.layout import Layout, span
 from numgrad.core.tensor import tensor_of
 from numgrad.devices import launches
 from numgrad.ops import ops
-from numgrad.ops.table.ahead import Sample
+from numgrad.ops.table.ahead import LENGTH, Sample
 from numgrad.ops.table.dispatch import perform
 from numgrad.ops.table.planned import Planned
 
@@ -27,24 +29,43 @@ from numgrad.ops.table.planned import Planned
 LARGEST = 1 << 24
 
 
+class _Unpickler(pickle.Unpickler):
+    """Finds what numgrad has imported: an import of anything else might run a program's code a second time."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What ``pickle`` asks for a class or function of a module.
+
+        Raises:
+            UnpicklingError: the module is of no package that is loaded here.
+        """
+        if module.partition(".")[0] not in sys.modules:
+            raise pickle.UnpicklingError(f"{module}.{name} is not numgrad's")
+        return super().find_class(module, name)
+
+
 def main() -> None:
     """Do what the standard input tells until it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the program, which may go on
     if hasattr(os, "nice"):
         os.nice(10)
-    jobs: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+    jobs: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(jobs,), daemon=True).start()
     launches.compile_only()
     while True:
-        name, arguments = jobs.get()
+        message = jobs.get()
         with contextlib.suppress(Exception):  # what cannot be done so, the program does later
+            name, arguments = _Unpickler(io.BytesIO(message)).load()
             JOBS[name](*arguments)
 
 
-def _receive(jobs: queue.SimpleQueue[tuple[str, Any]]) -> None:
+def _receive(jobs: queue.SimpleQueue[bytes]) -> None:
     """Put what arrives into the queue; at its end, that of the other process, this one ends at once."""
     try:
         while True:
-            jobs.put(pickle.load(sys.stdin.buffer))
+            length = sys.stdin.buffer.read(LENGTH)
+            if len(length) < LENGTH:
+                return
+            jobs.put(sys.stdin.buffer.read(int.from_bytes(length, "little")))
     finally:
         os._exit(0)
 

@@ -86,8 +86,6 @@ def program(tmp_path):
         process.communicate()
 
 
-
-
 def test_the_kernel_of_a_gradient_is_compiled_before_it_is_asked_for(program, tmp_path):
     _, second = program(BEGIN)
     assert second != "None"
@@ -106,6 +104,63 @@ def test_it_ends_with_the_program(program, end):
         assert process.returncode == 0
         assert time.monotonic() - begun < 10  # it is not waited for, whatever it compiles
     wait_until(lambda: not runs(second))
+
+
+def test_it_runs_no_code_of_the_program(program, tmp_path):
+    """Neither what lies in the current directory nor the module of a user's own optimizer."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    note = "import os\nopen(os.path.join(os.path.dirname(__file__), f'run-by-{os.getpid()}'), 'w').close()\n"
+    (mine / "numbers.py").write_text(note + "raise RuntimeError\n")
+    (mine / "training.py").write_text(
+        note + "import numgrad as torch\nclass Own(torch.optim.AdamW):\n    pass\nclass Word:\n    pass\n"
+    )
+    begin = f"import os, sys\nos.chdir({str(mine)!r})\nsys.path.remove('')\n"
+    own = f"sys.path.append({str(mine)!r})\nimport training\nahead._compiled = 0\ntraining.Own([x])\n"
+    told = "ahead._compiled = 0\nahead.tell(lambda: ('step', (training.Word, [], {})))\n"
+    process, second = program(begin + BEGIN + own + told + "print(os.getpid(), flush=True)\n")
+    first = process.stdout.readline().strip()
+    assert second != "None"
+    wait_until(lambda: list(tmp_path.glob("adam*.bin")))  # as of a class of numgrad's own
+    assert runs(second)
+    assert [path.name for path in mine.glob("run-by-*")] == [f"run-by-{first}"]
+
+
+def test_an_interrupt_is_not_meant_for_it(program, tmp_path):
+    _, second = program(BEGIN)
+    wait_until(lambda: list(tmp_path.glob("softmax_backward_rows_*.bin")))
+    os.kill(int(second), signal.SIGINT)
+    time.sleep(0.5)
+    assert runs(second)
+
+
+def test_threads_start_one(program, tmp_path):
+    """The second thread that would tell something while the first one starts the process tells nothing."""
+    code = """
+import subprocess, threading
+import numgrad as torch
+from numgrad.ops.table import ahead
+started = []
+class Slow(subprocess.Popen):
+    def __init__(self, *args, **kwargs):
+        started.append(self)
+        threading.Event().wait(0.3)
+        super().__init__(*args, **kwargs)
+subprocess.Popen = Slow
+x = torch.rand(5, 8, requires_grad=True)
+x * 2
+ahead._stop()
+ahead._wanted, started[:] = True, []
+def say():
+    ahead._compiled = 0
+    ahead.tell(lambda: ("", ()))
+threads = [threading.Thread(target=say) for _ in range(4)]
+for one in threads: one.start()
+for one in threads: one.join()
+print(len(started), flush=True)
+"""
+    _, count = program(code)
+    assert count == "1"
 
 
 def test_there_is_none_where_it_is_not_wanted_or_nothing_is_compiled(program):
