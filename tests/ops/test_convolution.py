@@ -1,5 +1,6 @@
 """Convolutions: what samples of a few elements do not show."""
 
+import numba
 import numpy as np
 import pytest
 
@@ -61,6 +62,43 @@ def test_gradients_of_each_example():
     found = numgrad.vmap(numgrad.func.grad(loss), in_dims=(None, 0))(w.detach(), x.detach())
     wanted = [numgrad.autograd.grad(loss(w, image), w)[0] for image in x.detach()]
     _assert_close(found, numgrad.stack(wanted))
+
+
+DEPTHWISE = [
+    ((2, 3, 7), (6, 1, 3), {"stride": 2, "padding": 1}),
+    ((2, 2, 5, 4), (4, 1, 3, 2), {"padding": (2, 1), "dilation": (2, 1)}),
+    ((2, 3, 3, 4), (2, 1, 2, 2, 3), {"stride": (1, 2, 1), "padding": 1}),
+]
+
+
+@pytest.mark.parametrize(("images", "filters", "options"), DEPTHWISE)
+def test_derivatives_where_filters_see_one_channel(images, filters, options):
+    rank = len(filters) - 2
+    convolve, given = getattr(numgrad, f"conv{rank}d"), _randoms(images, filters, filters[:1])
+
+    def program(x, w, b):
+        return convolve(x, w, b, **options, groups=images[-rank - 1])
+
+    assert numgrad.autograd.gradcheck(program, given)
+    assert numgrad.autograd.gradgradcheck(program, given)
+
+
+@pytest.mark.parametrize(("images", "filters"), [((3, 8, 40, 41), (16, 1, 3, 3)), ((2, 8, 4000), (8, 1, 5))])
+def test_threads_change_nothing_where_filters_see_one_channel(images, filters):
+    x, w = [each.detach().float().requires_grad_() for each in _randoms(images, filters)]
+    convolve = getattr(numgrad, f"conv{len(filters) - 2}d")
+
+    def gradients():
+        out = convolve(x, w, padding=2, groups=images[1])
+        return [out.detach(), *numgrad.autograd.grad(out, (x, w), out.detach())]
+
+    found, threads = gradients(), numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        wanted = gradients()
+    finally:
+        numba.set_num_threads(threads)
+    assert all(numgrad.equal(a, b) for a, b in zip(found, wanted, strict=True))
 
 
 def test_only_gradients_that_are_needed_are_computed():

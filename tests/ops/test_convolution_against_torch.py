@@ -34,6 +34,8 @@ TRANSPOSED = [
     ((2, 4, 4, 4), (4, 2, 3, 3), (4,), {
         "stride": (3, 2), "padding": (1, 2), "output_padding": (2, 3), "groups": 2, "dilation": (4, 4)
     }),
+    ((2, 3, 4, 5), (3, 1, 3, 2), (3,), {"stride": (2, 3), "padding": 1, "output_padding": (1, 2), "groups": 3}),
+    ((2, 4, 300), (4, 1, 3), (2,), {"stride": 2, "output_padding": 1, "groups": 2}),
     ((0, 3, 6, 6), (3, 4, 3, 3), (4,), {"padding": 1}),
     ((2, 2, 3, 4, 3), (2, 3, 2, 3, 2), (3,), {"stride": 2, "padding": (0, 1, 1), "output_padding": (1, 0, 1)}),
 ]
@@ -44,6 +46,31 @@ TRANSPOSED = [
 def test_transposed(images, filters, bias, options, layout):
     name, shapes = f"conv_transpose{len(filters) - 2}d", [each for each in (images, filters, bias) if each is not None]
     assert_same(lambda m, *given: getattr(m, name)(*given, **options), *randoms(*shapes, layout=layout), graph=False)
+
+
+#: Images and filters that see one channel of several.
+DEPTHWISE = [
+    ((2, 3, 9), (6, 1, 3), {"stride": 2, "padding": 1}),
+    ((1, 2, 600), (4, 1, 5), {"stride": 2, "padding": 7, "dilation": 3}),
+    ((2, 3, 6, 300), (3, 1, 3, 3), {"padding": (0, 2), "dilation": (2, 1)}),
+    ((3, 7, 8), (6, 1, 2, 3), {"stride": (3, 2), "padding": (3, 5), "dilation": (1, 3)}),
+    ((0, 3, 6, 6), (3, 1, 3, 3), {"padding": 1}),
+    ((2, 2, 4, 5, 6), (4, 1, 2, 3, 2), {"stride": (1, 2, 3), "padding": (2, 1, 0), "dilation": (2, 1, 1)}),
+    ((2, 2, 3, 3), (2, 1, 2, 2), {"padding": 4, "stride": 5}),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize(("images", "filters", "options"), DEPTHWISE)
+def test_depthwise(images, filters, options, dtype):
+    rank = len(filters) - 2
+    name, groups = f"conv{rank}d", images[-rank - 1]
+    arrays = randoms(images, filters, filters[:1], dtype=dtype)
+    assert_same(lambda m, *given: getattr(m, name)(*given, **options, groups=groups), *arrays, graph=False)
+    assert_same(
+        lambda m, x, w: getattr(m, name)(x, w, **options, groups=groups), *randoms(images, filters, layout="stepped"),
+        graph=False,
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])

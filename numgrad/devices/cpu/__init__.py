@@ -6,6 +6,7 @@ from typing import Any as _Any
 
 from .attention import *  # noqa: F403
 from .copying import *  # noqa: F403
+from .depthwise import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .launching import *  # noqa: F403
 from .likelihood import *  # noqa: F403

@@ -8,6 +8,7 @@ from . import memory as memory
 from . import runtime as runtime
 from .attention import *  # noqa: F403
 from .copying import *  # noqa: F403
+from .depthwise import *  # noqa: F403
 from .flat_indices import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .launching import *  # noqa: F403

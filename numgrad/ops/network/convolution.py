@@ -1,4 +1,4 @@
-"""Convolutions: products of filters with the windows of images, as matrices.
+"""Convolutions: products of filters with the windows of images, as matrices, or without where filters see one channel.
 
 An image has ``channels`` and one to three further dimensions.  All three operations, the convolution and its gradients
 for the images and the filters, are linear in each of their two tensors, and the rules of each are the other two.  A
@@ -39,12 +39,16 @@ def convolution_op(
 
     Images are (n, c, ...), filters (o, c / groups, ...).
     """
-    kernel, (padded, embed) = weight.shape[2:], _padded(input, padding)
-    each_dim = zip(padded.shape[2:], kernel, stride, dilation, strict=True)
-    extents = [(size - d * (k - 1) - 1) // s + 1 for size, k, s, d in each_dim]
+    kernel, read = weight.shape[2:], row_reader(weight)
+    each_dim = zip(input.shape[2:], kernel, stride, padding, dilation, strict=True)
+    extents = [(size + 2 * p - d * (k - 1) - 1) // s + 1 for size, k, s, p, d in each_dim]
     out = layout_of(input.type, (input.shape[0], weight.shape[0], *extents))
+    direct = _depthwise("convolution", input.shape, weight.shape, out, stride, padding, dilation, groups)
+    if direct is not None:
+        read_images, read_bias = row_reader(input), row_reader(bias)
+        return out, lambda input, weight, bias: direct(read_images(input), read(weight), read_bias(bias))
+    padded, embed = _padded(input, padding)
     correlate = correlator(padded, out, kernel, stride, dilation, groups, bias)
-    read = row_reader(weight)
     return out, lambda input, weight, bias: correlate(embed(input), read(weight), bias)
 
 
@@ -76,12 +80,16 @@ def _spread_products(
     groups: int,
 ) -> Prepared:
     """What lies ``stride`` apart, and zeros between, convolved with the filters turned round."""
+    out = layout_of(grad_output.type, (grad_output.shape[0], groups * weight.shape[1], *size))
+    direct = _depthwise("convolution_input", out.shape, weight.shape, grad_output, stride, padding, dilation, groups)
+    if direct is not None:
+        read, read_filters, read_bias = row_reader(grad_output), row_reader(weight), row_reader(bias)
+        return out, lambda grad, weight, bias: direct(read(grad), read_filters(weight), read_bias(bias))
     steps, (filters, channels, *kernel) = weight.strides, weight.shape
     filters //= groups
     reach = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     sizes = [extent + more for extent, more in zip(size, reach, strict=True)]
     low = [more - extra for more, extra in zip(reach, padding, strict=True)]
-    out = layout_of(grad_output.type, (grad_output.shape[0], groups * channels, *size))
     image, embed = spread(grad_output, sizes, low, stride)
     ones = (1,) * len(kernel)
     correlate = correlator(image, out, tuple(kernel), ones, dilation, groups, bias)
@@ -99,8 +107,12 @@ def convolution_weight(
     grad_output: Layout, input: Layout, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Prepared:
     """The gradient for the filters: products of the gradients with the windows of the images."""
-    padded, embed = _padded(input, padding)
     out = layout_of(input.type, (grad_output.shape[1], input.shape[1] // groups, *kernel))
+    direct = _depthwise("convolution_weight", input.shape, out.shape, grad_output, stride, padding, dilation, groups)
+    if direct is not None:
+        read, read_images = row_reader(grad_output), row_reader(input)
+        return out, lambda grad, input: direct(read(grad), read_images(input))
+    padded, embed = _padded(input, padding)
     multiply = window_products(padded, grad_output, out, stride, dilation, groups)
     return out, lambda grad, input: multiply(embed(input), grad)
 
@@ -162,6 +174,21 @@ def convolved(images: Tensor, weight: Tensor, shape: Ints, *how: Any) -> Tensor:
         if out._layout.shape[dim] > shape[dim]:
             out = slice_op(out, dim, 0, shape[dim], 1)
     return out
+
+
+def _depthwise(
+    name: str, images: Ints, filters: Ints, windows: Layout, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Callable[..., Any] | None:
+    """The kernel for filters that see one channel of several, if the device has one: it copies no windows."""
+    if groups == 1 or filters[1] != 1:
+        return None
+    numbers: list[int] = []
+    sizes = (images[2:], 1), (filters[2:], 1), (stride, 1), (padding, 0), (dilation, 1), (windows.shape[2:], 1)
+    for each, otherwise in sizes:
+        numbers += (*(otherwise,) * (3 - len(each)), *each)
+    return windows.type.backend.depthwise_launcher(
+        name, windows.type, images[0], images[1], filters[0] // groups, numbers
+    )
 
 
 def _padded(input: Layout, padding: Ints) -> tuple[Layout, Callable[[Tensor], Tensor]]:
