@@ -137,7 +137,7 @@ def claimed(name: str) -> Iterator[None]:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if fcntl is not None and _is_trusted_directory(path.parent):
-            descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+            descriptor = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
             _wait_for(descriptor)
     except OSError:
         pass

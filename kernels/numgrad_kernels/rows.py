@@ -9,7 +9,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
 from numba.core import types
+from numba.np.numpy_support import from_dtype
 
 from .overloads import registered
 
@@ -19,6 +21,19 @@ class Row(types.Array):
 
     def __init__(self, element: types.Type):
         super().__init__(element, 1, "C")
+
+    def __repr__(self) -> str:
+        return f"Row({self.dtype!r})"  # which tells kernels apart whose arrays are Numba's own
+
+
+def type_given(value: Any) -> types.Type:
+    """The type of a kernel's argument: a row of elements, its dtype in place of one, a number or its class."""
+    if isinstance(value, np.ndarray | np.dtype):
+        return Row(from_dtype(value if isinstance(value, np.dtype) else value.dtype))
+    return _NUMBERS[value if isinstance(value, type) else type(value)]
+
+
+_NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}
 
 
 @registered

@@ -10,9 +10,10 @@ from numgrad_kernels import store, updates
 from numgrad_kernels.cpu.optimizers import update_kernel
 from numgrad_kernels.facts import facts_of
 from numgrad_kernels.local import array_at
+from numgrad_kernels.rows import Row
 from numgrad_kernels.source import module_text
 
-TYPES = [numba.types.Array(kind, 1, "C") for kind in (numba.int64, numba.int64, numba.float64)]
+TYPES = [Row(kind) for kind in (numba.int64, numba.int64, numba.float64)]
 
 #: For each kernel the operands that every parameter has, those that it may do without, and numbers in range.
 KERNELS = {

@@ -10,6 +10,7 @@ import pytest
 from numgrad_kernels import store
 from numgrad_kernels.cpu import extremes, reductions
 from numgrad_kernels.facts import facts_of
+from numgrad_kernels.rows import Row, type_given
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import compile_kernel
 
@@ -21,7 +22,7 @@ SUMMED = {"float32": "float32", "float64": "float64", "int64": "int64", "bool": 
 
 def compiled(function, dtype, *arguments, **parts):
     """Run the kernel as the store compiles it for these arguments."""
-    types = [numba.typeof(argument) for argument in arguments]
+    types = list(map(type_given, arguments))
     kind = np.dtype(dtype)
     text, facts = module_text(function, kind, parts), facts_of(function, kind)
     compile_kernel(function.__name__, text, types, facts).entry(*arguments)
@@ -175,7 +176,7 @@ def test_other_folds(name, inner, in_python):
 def test_float32_is_computed_in_float32_and_vectorises(function, name, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(store, "_kernels", {})  # only who compiles a kernel has its code
-    row, whole = numba.typeof(np.zeros(1, np.float32)), numba.types.int64
+    row, whole = Row(numba.types.float32), numba.types.int64
     sizes = [whole] if function is reductions.fold_rows else [whole, whole]
     parts = {"term": FOLDS[name][0], "fold": FOLDS[name][1]}
     text = module_text(function, np.dtype("float32"), parts)

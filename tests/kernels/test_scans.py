@@ -1,11 +1,11 @@
 """Running sums, products and extremes, and bisection, compiled and as plain Python, against NumPy."""
 
-import numba
 import numpy as np
 import pytest
 
 from numgrad_kernels.cpu import reductions, scans, sorting
 from numgrad_kernels.facts import facts_of
+from numgrad_kernels.rows import type_given
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import compile_kernel
 
@@ -13,7 +13,7 @@ LENGTHS = [1, 63, 65, 4095, 4096, 4097, 2 * 4096 + 5]
 
 
 def compiled(function, dtype, *arguments, **parts):
-    types = [numba.typeof(argument) for argument in arguments]
+    types = list(map(type_given, arguments))
     kind = np.dtype(dtype)
     text, facts = module_text(function, kind, parts), facts_of(function, kind)
     compile_kernel(function.__name__, text, types, facts).entry(*arguments)

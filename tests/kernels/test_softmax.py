@@ -1,11 +1,11 @@
 """The kernels over rows: softmax, layer normalization, negative log-likelihood, against extended precision."""
 
-import numba
 import numpy as np
 import pytest
 
 from numgrad_kernels.cpu import likelihood, normalization, segments, softmax
 from numgrad_kernels.facts import facts_of
+from numgrad_kernels.rows import type_given
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import compile_kernel
 
@@ -18,7 +18,7 @@ each_length = pytest.mark.parametrize("length", LENGTHS)
 
 def compiled(function, dtype, *arguments, **parts):
     """Run the kernel as the store compiles it for these arguments."""
-    types = [numba.typeof(argument) for argument in arguments]
+    types = list(map(type_given, arguments))
     kind = np.dtype(dtype)
     text, facts = module_text(function, kind, parts), facts_of(function, kind)
     compile_kernel(function.__name__, text, types, facts).entry(*arguments)

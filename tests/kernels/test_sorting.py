@@ -1,11 +1,11 @@
 """Sorting short lines, compiled and as plain Python, against NumPy."""
 
-import numba
 import numpy as np
 import pytest
 
 from numgrad_kernels.cpu import sorting
 from numgrad_kernels.facts import facts_of
+from numgrad_kernels.rows import type_given
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import compile_kernel
 
@@ -16,7 +16,7 @@ LINES = np.array(
 
 
 def compiled(before, *arguments):
-    types = [numba.typeof(argument) for argument in arguments]
+    types = list(map(type_given, arguments))
     float64 = np.dtype("float64")
     text = module_text(sorting.sort_lines, float64, {"before": before})
     compile_kernel("sort_lines", text, types, facts_of(sorting.sort_lines, float64)).entry(*arguments)

@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numba.core import types
-from numba.np.numpy_support import from_dtype
 
-from numgrad_kernels import rows
 from numgrad_kernels.facts import facts_of
+from numgrad_kernels.rows import type_given
 from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
 
@@ -64,7 +62,7 @@ def _made(key: Any) -> Kernel:
     kernel = _hand_written[key] = compile_kernel(
         function.__name__,
         lambda: module_text(function, compute, dict(parts)),
-        [_argument_type(k) for k in signature],
+        [type_given(one) for one in signature],
         facts_of(function, compute),
         parallel=parallel,
     )
@@ -118,12 +116,6 @@ def _binder(
     namespace: dict[str, Any] = {}
     exec("\n".join(text), namespace)
     return namespace["bind"]
-
-
-def _argument_type(given: Any) -> types.Type:
-    if isinstance(given, np.dtype):
-        return rows.Row(from_dtype(given))
-    return {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}[given]
 
 
 def kernel_for(
