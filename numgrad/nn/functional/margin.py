@@ -244,7 +244,7 @@ def multi_margin_loss(
 
 @loss_function
 def multilabel_soft_margin_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+    input: Tensor, target: Tensor | float, weight: Tensor | float | None = None, reduction: str = "mean"
 ) -> Tensor:
     """The mean over the classes of ``-target * log(sigmoid(input)) - (1 - target) * log(sigmoid(-input))``.
 
