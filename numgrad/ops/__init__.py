@@ -8,7 +8,7 @@ operations it needs.
 from ..interop import interchange
 from .creation import distributions, factories, from_data, random_numbers
 from .indexing import advanced, gathering, index, launchers, masking, scattering, selecting, subscript
-from .matrices import addmm, einsum, linalg, matmul, products
+from .matrices import addmm, bilinear, einsum, linalg, matmul, products
 from .memory import copying, moving, overwriting
 from .network import (
     attention,

@@ -1756,6 +1756,10 @@ def bernoulli(input: Tensor, p: _float | None = ..., *, generator: Any = ..., **
     dtype."""
 
 
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """``out[..., k] = sum over i, j of input1[..., i] * weight[k, i, j] * input2[..., j] + bias[k]``."""
+
+
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., **keywords: Any) -> Tensor:
     """How often each number from 0 occurs in a row of integers, or the sums of the weights of those that do."""
 

@@ -23,6 +23,7 @@ CONSTRUCTORS = [
     "Dropout()", "Dropout(0.2, True)", "Embedding(3, 4)", "Embedding(3, 4, -1)",
     "Embedding(3, 4, 0, None, 3, True)", "LayerNorm(3)", "LayerNorm((2, 3), elementwise_affine=False)",
     "LayerNorm([3], 0.1, bias=False)", "Linear(2, 3)", "Linear(2, 3, False)", "Linear(2, 3, dtype=m.float64)",
+    "Bilinear(2, 3, 4)", "Bilinear(2, 3, 4, False)", "Bilinear(0, 3, 4)",
     "Flatten()", "Flatten(0, 1)", "Unflatten(1, (2, 3))", "Identity(3, a=4)", "MSELoss()", "L1Loss(reduction='sum')",
     "SmoothL1Loss(beta=0.5)", "HuberLoss('sum', 0.5)", "NLLLoss(m.ones(3))", "CrossEntropyLoss(label_smoothing=0.1)",
     "KLDivLoss(log_target=True)", "BCELoss(m.ones(2))", "BCEWithLogitsLoss(pos_weight=m.ones(2))",

@@ -34,6 +34,10 @@ def _distances(x, y):
     return np.linalg.norm(x[:, None] - y, axis=-1)
 
 
+def _bilinear(x, y, weight, bias):
+    return np.einsum("ni,kij,nj->nk", x, weight, y) + bias
+
+
 def _block_diag(x, y):
     return np.block([[x, np.zeros((len(x), y.shape[1]))], [np.zeros((len(y), x.shape[1])), y]])
 
@@ -69,6 +73,7 @@ SAMPLES = [
     ("atleast_1d", np.atleast_1d, [()], ()),
     ("atleast_2d", np.atleast_2d, [(3,)], ()),
     ("atleast_3d", np.atleast_3d, [(2, 3)], ()),
+    ("bilinear", _bilinear, [(2, 3), (2, 4), (5, 3, 4)], (numgrad.arange(5.0, dtype=numgrad.float64),)),
     ("block_diag", _block_diag, [(2, 3), (3, 2)], ()),
     ("broadcast_tensors", np.broadcast_arrays, [(2, 1), (3,)], ()),
     ("broadcast_to", np.broadcast_to, [(3,)], ((2, 3),)),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...core.missing import found_later as _found_later
 from ...ops.indexing.gathering import one_hot
+from ...ops.matrices.bilinear import bilinear
 from ...ops.matrices.matmul import linear
 from ...ops.network import average_pooling as _average_pooling
 from ...ops.network import convolution as _convolution
@@ -40,7 +41,7 @@ from .regression import *
 from .vectors import *
 
 __all__ = [
-    "batch_norm", "cosine_similarity", "fold", "linear", "one_hot", "pad", "pairwise_distance",
+    "batch_norm", "bilinear", "cosine_similarity", "fold", "linear", "one_hot", "pad", "pairwise_distance",
     "scaled_dot_product_attention", "sigmoid", "tanh", "unfold",
 ]
 __all__ += _activation.__all__

@@ -1,0 +1,71 @@
+"""The bilinear layer: a matrix product of outer products."""
+
+from __future__ import annotations
+
+from ...core.layout import Layout
+from ...core.tensor import Tensor, check_one_device
+from ..pointwise.arithmetic import add, mul
+from ..shapes.dimensions import t, unsqueeze
+from ..shapes.views import reshape, view_as_shape
+from ..table.op import composite
+from .products import mm, shapes_text
+
+
+@composite(method=False)
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``out[..., k] = sum over i, j of input1[..., i] * weight[k, i, j] * input2[..., j] + bias[k]``.
+
+    Args:
+        input1, input2: of shapes (..., n) and (..., m).
+        weight: of shape (k, n, m).
+        bias: of shape (k); none stands for 0.
+
+    Returns:
+        A tensor of shape (..., k).
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        IndexError: the weight has less than three dimensions.
+        NotImplementedError: the operands are bool.
+    """
+    _check(input1._layout, input2._layout, weight._layout, None if bias is None else bias._layout)
+    count, rows, columns = weight._layout.shape
+    products = mul(unsqueeze(input1, -1), unsqueeze(input2, -2))
+    flat = reshape(products, (products._layout.size // (rows * columns or 1), rows * columns))
+    out = view_as_shape(mm(flat, t(reshape(weight, (count, rows * columns)))), (*input1._layout.shape[:-1], count))
+    return out if bias is None else add(out, bias)
+
+
+def _check(input1: Layout, input2: Layout, weight: Layout, bias: Layout | None) -> None:
+    """Raise unless the shapes fit and the dtypes are one."""
+    given = {"input1": input1, "input2": input2, "weight": weight}
+    if bias is not None:
+        given["bias"] = bias
+    shapes = shapes_text(*given.values())
+    check_one_device(*given.values())
+    if any(layout.type is not input1.type for layout in given.values()):
+        dtypes = ", ".join([f"{name}: {layout.type.dtype.legacy.lower()}" for name, layout in given.items()])
+        raise RuntimeError(f"All tensors must have the same dtype, got {dtypes} {shapes}")
+    first, second = len(input1.shape), len(input2.shape)
+    if first != second:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {first} and {second} {shapes}")
+    for dim, (m, n) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        if m != n:
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {dim}: got {m} and {n} {shapes}"
+            )
+    if len(weight.shape) != 3 or not first:
+        raise IndexError(
+            f"bilinear(): expected inputs of at least one dimension and a weight of three dimensions {shapes}"
+        )
+    for name, own, wanted in (("input1", input1, weight.shape[1]), ("input2", input2, weight.shape[2])):
+        if own.shape[-1] != wanted:
+            raise RuntimeError(
+                f"bilinear(): {name} size does not match weight size: got {own.shape[-1]} but expected {wanted} "
+                f"{shapes}"
+            )
+    if bias is not None and bias.shape[:1] != weight.shape[:1]:
+        got = bias.shape[0] if bias.shape else "no dimension"
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {got} but expected {weight.shape[0]} {shapes}"
+        )
