@@ -25,6 +25,7 @@ from .network import (
     pooling,
     softmax,
     unpooling,
+    weight_normalization,
 )
 from .pointwise import (
     activation,

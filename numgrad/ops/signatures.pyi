@@ -2682,6 +2682,10 @@ def norm(input: Tensor, p: _float | _str | None = ..., dim: _int | Sequence[_int
     """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2."""
 
 
+def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ..., **keywords: Any) -> Tensor:
+    """The norms of order ``pow`` over all dimensions but ``dim``, each of which is left with size 1."""
+
+
 def normal(mean: Any = ..., std: Any = ..., size: Any = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
     """Random numbers from normal distributions."""
 

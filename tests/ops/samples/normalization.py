@@ -1,4 +1,4 @@
-"""Samples of layer normalization."""
+"""Samples of layer normalization, and of weights made of direction and length."""
 
 import numpy as np
 from ops.sampling import FLOATS, sample, without
@@ -50,3 +50,17 @@ for _given, _shape in (((3, 5), (5,)), ((2, 3, 4), (3, 4)), ((0, 3), (3,)), ((4,
                dtypes=FLOATS, call=_call_backward)
 for _weight, _bias in (((5,), None), (None, (5,))):
     sample("layer_norm_op", _layer_norm, (3, 5), _weight, _bias, args=((5,), _EPS), dtypes=FLOATS, call=_call)
+
+
+# -- weights ------------------------------------------------------------------------------------------------------
+
+without("weight_norm_op", "0-d")
+
+
+def _weight_norm(v, g, dim):
+    dims = tuple(d for d in range(v.ndim) if d != dim)
+    return v * (g / np.sqrt((v * v).sum(dims, keepdims=True)))
+
+
+for _given, _length, _dim in (((3, 2, 2), (3, 1, 1), 0), ((2, 4), (1, 4), 1), ((0, 3), (0, 1), 0)):
+    sample("weight_norm_op", _weight_norm, _given, _length, args=(_dim,), dtypes=FLOATS, call=numgrad._weight_norm)

@@ -1,0 +1,143 @@
+"""Parametrizations of weights: by direction and length, and divided by the largest singular value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...autograd.grad_mode import no_grad
+from ...core.missing import found_later as _found_later
+from ...core.tensor import Tensor
+from ...core.types import contiguous_format
+from ...ops.network.weight_normalization import norm_except_dim
+from ...ops.network.weight_normalization import weight_norm as normalized
+from ..functional import normalize
+from ..modules.module import Module
+from .parametrize import register_parametrization
+from .spectral_norm import output_dim, rows_first
+
+__all__ = ["spectral_norm", "weight_norm"]
+
+
+class _WeightNorm(Module):
+    """``g * v / norm(v)``, the norms being over all dimensions but one."""
+
+    def __init__(self, dim: int | None = 0) -> None:
+        super().__init__()
+        self.dim = -1 if dim is None else dim
+
+    def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
+        return normalized(weight_v, weight_g, self.dim)
+
+    def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        return norm_except_dim(weight, 2, self.dim), weight
+
+
+def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+    """Have a weight computed from its length and its direction; returns the module.
+
+    The length is ``parametrizations.<name>.original0``, the direction ``original1``, and the weight
+    ``original0 * original1 / norm(original1)``.  States of modules that ``nn.utils.weight_norm`` was applied to can be
+    loaded.
+
+    Args:
+        module: whose parameter it is.
+        name: the parameter's name.
+        dim: the dimension along which each part has a length of its own; None for one length of all.
+
+    Raises:
+        ValueError: there is no such parameter.
+
+    Source: Salimans and Kingma, Weight Normalization, 2016.
+    """
+    register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+    def rename(module: Module, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """Call by their names of today what the hook of ``nn.utils.weight_norm`` keeps."""
+        old = [f"{prefix}{name}_{end}" for end in ("g", "v")]
+        if all(key in state_dict for key in old):
+            for number, key in enumerate(old):
+                state_dict[f"{prefix}parametrizations.{name}.original{number}"] = state_dict.pop(key)
+
+    module.register_load_state_dict_pre_hook(rename)
+    return module
+
+
+class _SpectralNorm(Module):
+    """A weight divided by its largest singular value, which power iteration estimates; a vector, by its norm."""
+
+    _u: Tensor
+    _v: Tensor
+
+    def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+        super().__init__()
+        rank = weight.dim()
+        if dim >= rank or dim < -rank:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [-{rank}, {rank - 1}] but got {dim})"
+            )
+        if n_power_iterations <= 0:
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
+        self.dim = dim % rank
+        self.eps = eps
+        if rank > 1:
+            self.n_power_iterations = n_power_iterations
+            matrix = rows_first(weight, self.dim).flatten(1)
+            for name, size in zip(("_u", "_v"), matrix.shape, strict=True):
+                self.register_buffer(name, normalize(matrix.new_empty(size).normal_(0, 1), dim=0, eps=eps))
+            self._iterate(matrix, 15)
+
+    @no_grad()
+    def _iterate(self, matrix: Tensor, steps: int) -> None:
+        """Bring the vectors nearer to the singular ones."""
+        for _ in range(steps):
+            self._u.copy_(normalize(matrix.mv(self._v), dim=0, eps=self.eps))
+            self._v.copy_(normalize(matrix.t().mv(self._u), dim=0, eps=self.eps))
+
+    def forward(self, weight: Tensor) -> Tensor:
+        if weight.dim() == 1:
+            return normalize(weight, dim=0, eps=self.eps)
+        matrix = rows_first(weight, self.dim).flatten(1)
+        if self.training:
+            self._iterate(matrix, self.n_power_iterations)
+        # the graph keeps what the next call will not change
+        u, v = [vector.clone(memory_format=contiguous_format) for vector in (self._u, self._v)]
+        return weight / u.vdot(matrix.mv(v))
+
+    def right_inverse(self, value: Tensor) -> Tensor:
+        return value  # which may have another norm: the weight is then not what was assigned
+
+
+def spectral_norm(
+    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Any:
+    """Have a weight divided by its largest singular value; returns the module.
+
+    The value is estimated by power iteration, which begins with 15 steps and makes ``n_power_iterations`` more
+    whenever the weight is read in training.  What is assigned to the weight becomes
+    ``parametrizations.<name>.original``.
+
+    Args:
+        module: whose parameter it is.
+        name: the parameter's name.
+        n_power_iterations: the steps made each time.
+        eps: keeps norms that are divided by from 0.
+        dim: the dimension that belongs to the outputs: 0 unless given, and 1 of transposed convolutions.
+
+    Raises:
+        ValueError: there is no such parameter, or ``n_power_iterations`` is not positive.
+        IndexError: there is no such dimension.
+
+    Source: Miyato et al., Spectral Normalization for Generative Adversarial Networks, 2018.
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    dim = output_dim(module) if dim is None else dim
+    register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
+    return module
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = _found_later(globals(), "nn.utils.parametrizations")

@@ -1,0 +1,390 @@
+"""Parametrizations: parameters and buffers of modules that are computed from others, whenever they are read.
+
+``register_parametrization`` takes a tensor from a module and puts a ``ParametrizationList`` in its place, below the
+module's ``parametrizations``: it holds the tensor, or several that it is computed from, and the modules that compute
+it.  The module's class becomes one of its own, with a property of the tensor's name.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from ...autograd.grad_mode import no_grad
+from ...core.tensor import Tensor
+from ..modules.container import ModuleDict, ModuleList
+from ..modules.module import Module
+from ..parameter import Parameter
+
+__all__ = [
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
+    "transfer_parametrizations_and_params", "type_before_parametrizations",
+]
+
+# -- what is computed once ----------------------------------------------------------------------------------------
+
+#: Inside of ``cached`` the tensors computed so far, by module and name; how many ``cached`` there are around.
+_computed: dict[tuple[int, str], Tensor] = {}
+_caching = 0
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """Inside, each parametrized tensor is computed when it is first read, and then remembered.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad import nn
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+        >>> with nn.utils.parametrize.cached():
+        ...     layer.weight is layer.weight
+        True
+    """
+    global _caching
+    _caching += 1
+    try:
+        yield
+    finally:
+        _caching -= 1
+        if not _caching:
+            _computed.clear()
+
+
+# -- the modules that compute a tensor ----------------------------------------------------------------------------
+
+
+class ParametrizationList(ModuleList):
+    """The modules that compute a tensor, one after the other, and what the first of them is given.
+
+    That is ``original``; or, where the ``right_inverse`` of the first returns several tensors, ``original0``,
+    ``original1`` and so on.  They are parameters if the tensor was one, else buffers.  Usually
+    ``register_parametrization`` makes the list.
+
+    Args:
+        modules: at least one.  ``right_inverse`` of one that has it says for a result what it is computed from; the
+            others are taken to be given what they are to result in.
+        original: the tensor to be computed.
+        unsafe: whether shape and dtype of what is computed may differ from those of the tensor.
+
+    Raises:
+        ValueError: there are no modules; a ``right_inverse`` returns something else than tensors; or, unless
+            ``unsafe``, what is computed differs in shape or dtype.
+    """
+
+    original: Tensor
+    unsafe: bool
+
+    def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
+        if len(modules) == 0:
+            raise ValueError("ParametrizationList requires one or more modules.")
+        super().__init__(modules)
+        self.unsafe = unsafe
+        before = original.detach()
+        given = _inverted(self, original)
+        _check_inverse(given)
+        self.is_tensor = isinstance(given, Tensor)
+        self.ntensors = 1 if self.is_tensor else len(given)
+        if self.is_tensor:
+            if given.dtype != original.dtype:
+                raise ValueError(
+                    "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
+                    f"original.dtype: {original.dtype}\nright_inverse(original).dtype: {given.dtype}"
+                )
+            with no_grad():
+                original.set_(given)
+            put(self, "original", original)
+        else:
+            for name, tensor in zip(self._names(), given, strict=True):
+                is_parameter = isinstance(original, Parameter)
+                put(self, name, Parameter(tensor, original.requires_grad) if is_parameter else tensor)
+        if not unsafe:
+            _check_unchanged(
+                self(), before, "`unsafe` flag", "unparametrized {what}: {before}\nparametrized {what}: {after}"
+            )
+
+    def _names(self) -> list[str]:
+        return ["original"] if self.is_tensor else [f"original{number}" for number in range(self.ntensors)]
+
+    def forward(self) -> Tensor:
+        """The tensor."""
+        first, *others = self
+        result = first(*[getattr(self, name) for name in self._names()])
+        for module in others:
+            result = module(result)
+        return result
+
+    @no_grad()
+    def right_inverse(self, value: Tensor) -> None:
+        """Give the originals the values from which ``value`` is computed.
+
+        Raises:
+            RuntimeError: a module has no ``right_inverse``.
+            ValueError: one returns something else than tensors, or others than the originals in number and dtype.
+        """
+        for module in reversed(self):
+            if not hasattr(module, "right_inverse"):
+                raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
+            value = module.right_inverse(value)
+        for name, tensor in zip(self._names(), self._new_originals(value), strict=True):
+            original = getattr(self, name)
+            if tensor.dtype != original.dtype:
+                told = "The tensor returned by" if self.is_tensor else f"Tensor {name[8:]} returned by"
+                raise ValueError(
+                    f"{told} `right_inverse` has dtype {tensor.dtype} while `{name}` has dtype {original.dtype}"
+                )
+            original.set_(tensor)
+
+    def _new_originals(self, value: Any) -> Sequence[Tensor]:
+        """What the first module is to be given, checked."""
+        if self.is_tensor:
+            if not isinstance(value, Tensor):
+                raise ValueError(f"`right_inverse` should return a tensor. Got {type(value).__name__}")
+            return [value]
+        if isinstance(value, Tensor) or not isinstance(value, Sequence):
+            raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(value).__name__}.")
+        if len(value) != self.ntensors:
+            raise ValueError(
+                f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of "
+                f"length {len(value)}."
+            )
+        for number, tensor in enumerate(value):
+            if not isinstance(tensor, Tensor):
+                raise ValueError(
+                    f"'right_inverse' must return a sequence of tensors. Got element {number} of type "
+                    f"{type(tensor).__name__}."
+                )
+        return value
+
+
+@no_grad()
+def _inverted(modules: Iterable[Any], value: Any) -> Any:
+    """What the first module is to be given so that the last results in ``value``, where all can say it."""
+    for module in reversed(list(modules)):
+        if hasattr(module, "right_inverse"):
+            with suppress(NotImplementedError):  # it may have one for subclasses to define
+                value = module.right_inverse(value)
+    return value
+
+
+def _check_inverse(given: Any) -> None:
+    wanted = "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...)"
+    if isinstance(given, Tensor):
+        return
+    if not isinstance(given, Sequence):
+        raise ValueError(f"{wanted}. Got {type(given).__name__}")
+    for number, tensor in enumerate(given):
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"{wanted}. Got element {number} of the sequence with type {type(tensor).__name__}.")
+
+
+def _check_unchanged(result: Any, before: Tensor, flag: str, told: str) -> None:
+    """Raise unless what a parametrization made of a tensor is a tensor of that one's dtype and shape."""
+    if not isinstance(result, Tensor):
+        raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
+    for what in ("dtype", "shape"):
+        own, new = getattr(before, what), getattr(result, what)
+        if own != new:
+            raise ValueError(
+                f"Registering a parametrization may not change the {what} of the tensor, unless {flag} is enabled.\n"
+                + told.format(what=what, before=own, after=new)
+            )
+
+
+# -- modules with parametrizations --------------------------------------------------------------------------------
+
+
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
+    """Have a parameter or buffer of a module computed by ``parametrization``; returns the module.
+
+    Reading ``module.<tensor_name>`` then calls ``parametrization`` with the tensor, or with what its ``right_inverse``,
+    if it has one, makes of the tensor.  Assigning to it calls ``right_inverse``.  A second parametrization is given
+    what the first returns.
+
+    Args:
+        module: whose tensor it is.
+        tensor_name: its name.
+        parametrization: a module.
+        unsafe: whether it may change shape and dtype, which is not checked then.
+
+    Raises:
+        ValueError: there is no such tensor; or shape, dtype or what is returned is not as it should be.
+
+    Example:
+        >>> import numgrad
+        >>> from numgrad import nn
+        >>> class Symmetric(nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).t()
+        >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
+        >>> bool((layer.weight == layer.weight.t()).all())
+        True
+        >>> list(layer.state_dict())
+        ['bias', 'parametrizations.weight.original']
+    """
+    parametrization.train(module.training)
+    holder: Any = module
+    if is_parametrized(module, tensor_name):
+        if not unsafe:
+            _check_further(module, tensor_name, parametrization)
+        present = holder.parametrizations[tensor_name]
+        present.append(parametrization)
+        present.unsafe |= unsafe
+    elif tensor_name in module._parameters or tensor_name in module._buffers:
+        made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
+        delattr(module, tensor_name)
+        names = [*holder.parametrizations, tensor_name] if is_parametrized(module) else [tensor_name]
+        module.__class__ = _class_with(type_before_parametrizations(module), names)
+        if len(names) == 1:
+            holder.parametrizations = ModuleDict()
+        holder.parametrizations[tensor_name] = made
+    else:
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
+        )
+    return module
+
+
+def _check_further(module: Module, name: str, parametrization: Any) -> None:
+    """Raise unless a further parametrization, and its inverse, keep shape and dtype."""
+    before = getattr(module, name)
+    result = parametrization(before)
+    shown = f"module.{name}.{{what}}: {{before}}\nparametrization(module.{name}).{{what}}: {{after}}"
+    _check_unchanged(result, before, "the `unsafe` flag", shown)
+    if not hasattr(parametrization, "right_inverse"):
+        return
+    try:
+        given = parametrization.right_inverse(result)
+    except NotImplementedError:
+        return
+    if not isinstance(given, Tensor):
+        raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(given).__name__}")
+    for what in ("dtype", "shape"):
+        own, new = getattr(before, what), getattr(given, what)
+        if own != new:
+            raise ValueError(
+                f"The tensor returned by parametrization.right_inverse must have the same {what} as module.{name}, "
+                f"unless the `unsafe` flag is enabled.\nmodule.{name}.{what}: {own}\nreturned {what}: {new}"
+            )
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether this tensor of a module has parametrizations, or without a name, whether any has."""
+    present = getattr(module, "parametrizations", None)
+    if not isinstance(present, ModuleDict):
+        return False
+    return len(present) > 0 if tensor_name is None else tensor_name in present
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class that a module had before a tensor of it was parametrized, or has, where none is."""
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def _class_with(base: type, names: Iterable[str]) -> Any:
+    """A class like ``base`` whose tensors of these names are computed."""
+    members: dict[str, Any] = {"__module__": __name__, "__getstate__": _refuse_pickling}
+    if not hasattr(base, "__deepcopy__"):
+        members["__deepcopy__"] = _deep_copy
+    members.update({name: _computed_tensor(name) for name in names})
+    return type(f"Parametrized{base.__name__}", (base,), members)
+
+
+def _computed_tensor(name: str) -> property:
+    def read(self: Any) -> Tensor:
+        if not _caching:
+            return self.parametrizations[name]()
+        key = id(self), name
+        if key not in _computed:
+            _computed[key] = self.parametrizations[name]()
+        return _computed[key]
+
+    def write(self: Any, value: Tensor) -> None:
+        self.parametrizations[name].right_inverse(value)
+        _computed.pop((id(self), name), None)
+
+    return property(read, write)
+
+
+def _deep_copy(self: Any, memo: dict[int, Any]) -> Any:
+    made = memo[id(self)] = object.__new__(type(self))
+    made.__dict__ = copy.deepcopy(self.__dict__, memo)
+    return made
+
+
+def _refuse_pickling(self: Any) -> Any:
+    raise RuntimeError(
+        "Serialization of parametrized modules is only supported through state_dict(). See:\n"
+        "https://pytorch.org/tutorials/beginner/saving_loading_models.html"
+        "#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
+    )
+
+
+def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
+    """Make a computed tensor a parameter or buffer again; returns the module.
+
+    Its value is the one computed, or, unless ``leave_parametrized``, that of the original.  Where there is one
+    original, that object becomes the module's again.
+
+    Raises:
+        ValueError: the tensor has no parametrization, or there are several originals and none is to be left.
+    """
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+    holder: Any = module
+    present = holder.parametrizations[tensor_name]
+    if present.is_tensor:
+        tensor = present.original
+        if leave_parametrized:
+            with no_grad():
+                tensor.set_(getattr(module, tensor_name))
+    elif leave_parametrized:
+        tensor = getattr(module, tensor_name)
+        tensor = Parameter(tensor) if tensor.requires_grad else tensor
+    else:
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
+            "sequence of tensors."
+        )
+    base = type_before_parametrizations(module)
+    del holder.parametrizations[tensor_name]
+    names = list(holder.parametrizations)
+    module.__class__ = _class_with(base, names) if names else base
+    if not names:
+        del holder.parametrizations
+    put(module, tensor_name, tensor)
+    return module
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Give a module the parametrizations and originals of another one's tensor, or of all; returns the first.
+
+    The modules share them afterwards.  A tensor that ``to_module`` lacks is added; where ``from_module`` has no
+    parametrizations, nothing is done.
+    """
+    if not is_parametrized(from_module):
+        return to_module
+    source: Any = from_module.parametrizations
+    for name in list(source) if tensor_name is None else [tensor_name]:
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name)))
+        for parametrization in source[name]:
+            register_parametrization(to_module, name, parametrization)
+        target: Any = to_module.parametrizations
+        for original in source[name]._names():
+            setattr(target[name], original, getattr(source[name], original))
+    return to_module
+
+
+def put(module: Module, name: str, tensor: Tensor) -> None:
+    """Register a parameter, or what is none as a buffer."""
+    if isinstance(tensor, Parameter):
+        module.register_parameter(name, tensor)
+    else:
+        module.register_buffer(name, tensor)

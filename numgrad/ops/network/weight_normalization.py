@@ -1,0 +1,97 @@
+"""Weights made of a direction and a length, and the lengths of weights."""
+
+from __future__ import annotations
+
+from ...core.layout import Layout, layout_of, normal_dim
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import real_of
+from ..batching.physical import expanded
+from ..pointwise.arithmetic import div, mul, sub
+from ..reductions.axes import Prepared, axis_launcher, reduced_shape
+from ..reductions.norms import vector_norm_op
+from ..reductions.sums import sum_dims
+from ..shapes.views import reshape
+from ..table.op import composite
+from ..table.operands import fused_launcher, not_implemented
+from ..table.planned import planned
+
+
+def _others(rank: int, *dims: int) -> tuple[int, ...]:
+    """All dimensions but these."""
+    return tuple([each for each in range(rank) if each not in dims])
+
+
+def _lengths(v: Tensor, *dims: int, order: float = 2.0) -> Tensor:
+    """The norms over all dimensions but these."""
+    return vector_norm_op(v, order, _others(len(v._layout.shape), *dims), True, real_of(v.dtype))
+
+
+@planned("WeightNormInterfaceBackward0", aten="_weight_norm_interface", inputs=["v", "g"], joint=True)
+def weight_norm_op(v: Layout, g: Layout, dim: int) -> Prepared:
+    """``v * (g / norm(v))``, the norms being those over all dimensions but ``dim``, whose shape is that of ``g``."""
+    if not v.type.dtype.is_floating_point:
+        raise not_implemented("weight_norm_kernel", v)
+    if g.type is not v.type:
+        raise RuntimeError(f"expected scalar type {v.type.dtype.legacy} but found {g.type.dtype.legacy} (v and g)")
+    dims, out = _others(len(v.shape), dim), layout_of(v.type, v.shape)
+    lengths = layout_of(v.type, reduced_shape(v.shape, dims, True))
+    measure = axis_launcher("norm_axis", v, dims, 2.0, v.type.numpy)
+    scale = fused_launcher("weight_norm", _scaled, [v, g, lengths], out)
+    return out, lambda v, g: scale(v, g, tensor_of(lengths, measure(v)))
+
+
+def _scaled(v, g, length):
+    return v * (g / length)
+
+
+@weight_norm_op.batched
+def _(v, g, dim):
+    v, g = expanded(v), expanded(g)
+    return mul(v, div(g, _lengths(v, 0, dim + 1)))
+
+
+@weight_norm_op.gradient("v", "g")
+def _(grad, needed, v, g, dim):
+    """``u = v / norm(v); ((grad - u * sum(grad * u)) * g / norm(v), sum(grad * u))``."""
+    lengths = _lengths(v, dim)
+    unit = div(v, lengths)
+    along = sum_dims(mul(grad, unit), _others(len(v._layout.shape), dim), True)
+    of_v = mul(sub(grad, mul(unit, along)), div(g, lengths)) if needed[0] else None
+    return of_v, along
+
+
+def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    """``v * (g / norm_except_dim(v, 2, dim))``: a weight of the direction ``v`` and the length ``g``.
+
+    Args:
+        v: floating-point numbers.
+        g: of the shape of the norms.
+        dim: the dimension along which each part of the weight has a length of its own; -1 stands for none.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        IndexError: there is no such dimension.
+        NotImplementedError: ``v`` is not of floating-point numbers.
+    """
+    rank = len(v._layout.shape)
+    if dim not in (0, rank - 1):
+        return mul(v, div(g, norm_except_dim(v, 2, dim)))
+    shape = reduced_shape(v._layout.shape, _others(rank, dim), True)
+    return weight_norm_op(v, g if g._layout.shape == shape else reshape(g, shape), dim)
+
+
+@composite(method=False)
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norms of order ``pow`` over all dimensions but ``dim``, each of which is left with size 1.
+
+    For ``dim=-1`` it is the norm of all elements, a 0-d tensor.
+
+    Raises:
+        IndexError: there is no such dimension.
+        RuntimeError: the elements are integers or bools.
+    """
+    if not (v.dtype.is_floating_point or v.dtype.is_complex):
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {v.dtype.legacy} instead."
+        )
+    return v.norm(pow) if dim == -1 else _lengths(v, normal_dim(dim, len(v._layout.shape)), order=float(pow))
