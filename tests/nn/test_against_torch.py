@@ -41,6 +41,8 @@ CONSTRUCTORS = [
     "Conv2d(4, 3, 3, padding='x')", "Conv2d(4, 3, 3, padding='same', stride=2)", "Conv2d(4, 3, 3, padding_mode='x')",
     "Conv2d(4, 3, 3, padding='valid')", "ConvTranspose2d(4, 6, 3, padding_mode='reflect')", "Fold((4, 5), 3)",
     "Unfold(3, 1, 2, (3, 2))",
+    "MultiheadAttention(4, 2)", "MultiheadAttention(6, 3, 0.1, False, True, True, 5, batch_first=True)",
+    "MultiheadAttention(4, 2, vdim=3, dtype=m.float64)", "MultiheadAttention(4, 3)", "MultiheadAttention(4, 0)",
     "Dropout(-1)", "Hardtanh(1, 0)", "Embedding(3, 4, 3)", "Embedding(3, 4, _weight=m.ones(2, 2))", "Unflatten(1, 3)",
     "Linear(2)", "Sequential(3)", "ModuleDict(3)", "ModuleDict([3])", "ParameterList(3)", "ParameterDict([(1, 2, 3)])",
 ]
@@ -202,6 +204,8 @@ def test_init(fill, dtype):
         lambda nn: nn.Linear(2, 1, bias=False),
         lambda nn: nn.Embedding(9, 3, padding_idx=2),
         lambda nn: nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 1)),
+        lambda nn: nn.MultiheadAttention(6, 2),
+        lambda nn: nn.MultiheadAttention(6, 2, kdim=3, vdim=5, add_bias_kv=True),
     ],
 )
 def test_parameters_start_alike(build):

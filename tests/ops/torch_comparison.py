@@ -42,12 +42,13 @@ def messages(program, *inputs):
     return found
 
 
-def assert_same(program, *inputs, requires_grad=True, graph=True):
+def assert_same(program, *inputs, requires_grad=True, graph=True, tolerance=None):
     """Run ``program(module, *tensors)`` with both modules and compare all that can be seen of the results.
 
     Those are values, dtypes, shapes and strides of the outputs and of the gradients (their strides only where the
     leaf is contiguous), and with ``graph`` the names of the nodes.  ``inputs`` are arrays, made into leaves that
     require a gradient if their dtype allows it.  Where PyTorch raises an error, numgrad must raise one of that kind.
+    ``tolerance`` is that of numbers, where rounding adds up to more than that of their dtype.
     """
     import torch
 
@@ -61,7 +62,7 @@ def assert_same(program, *inputs, requires_grad=True, graph=True):
     if error is not None:
         raise error
     dtypes = {value.dtype.name for _, value in expected if isinstance(value, np.ndarray)}
-    tolerance = RELATIVE["float32" if dtypes & {"float32", "complex64"} else "float64"]
+    tolerance = tolerance or RELATIVE["float32" if dtypes & {"float32", "complex64"} else "float64"]
     assert [name for name, _ in found] == [name for name, _ in expected]
     for (name, value), (_, wanted) in zip(found, expected, strict=True):
         if not isinstance(wanted, np.ndarray):

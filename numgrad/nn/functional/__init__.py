@@ -32,7 +32,9 @@ from ...ops.reductions.norms import cosine_similarity, pairwise_distance
 from ...ops.shapes import shuffling as _shuffling
 from ...ops.shapes.padding import pad
 from ...ops.shapes.shuffling import *
+from . import attention as _attention
 from . import classification, dropouts, group_norms, margin, regression, vectors
+from .attention import *
 from .classification import *
 from .dropouts import *
 from .group_norms import *
@@ -45,6 +47,7 @@ __all__ = [
     "scaled_dot_product_attention", "sigmoid", "tanh", "unfold",
 ]
 __all__ += _activation.__all__
+__all__ += _attention.__all__
 __all__ += _average_pooling.__all__
 __all__ += _convolution.__all__
 __all__ += _grid_sampling.__all__

@@ -8,6 +8,7 @@ from ...core.tensor import Tensor
 from ...ops.creation.factories import empty
 from .. import functional
 from ..parameter import Parameter
+from .attention import MultiheadAttention as MultiheadAttention  # which PyTorch has here
 from .module import CallsFunction
 
 __all__ = [

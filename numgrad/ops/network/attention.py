@@ -8,7 +8,7 @@ from typing import Any
 from ...autograd.grad_mode import no_grad
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, check_one_device, tensor_of
-from ...core.types import bool_
+from ...core.types import bool_, float32
 from ..creation.factories import ones
 from ..matrices.matmul import matmul
 from ..memory.copying import contiguous_op, copier, kept_layout
@@ -42,7 +42,7 @@ def scaled_dot_product_attention(
         key: of shape (..., S, E).
         value: of shape (..., S, Ev).
         attn_mask: of a shape that broadcasts to (..., L, S): bool, true where a query may see a key, or numbers to
-            add to the scores.
+            add to the scores, of float32 or the query's dtype.
         dropout_p: the probability with which a weight is dropped.
         is_causal: whether a query sees only the keys up to its own index.
         scale: ``1 / sqrt(E)`` unless given.
@@ -54,6 +54,8 @@ def scaled_dot_product_attention(
 
     Raises:
         RuntimeError: the shapes or dtypes do not fit, or both a mask and ``is_causal`` are given.
+        IndexError: there is no dimension of heads, with ``enable_gqa``.
+        NotImplementedError: the tensors are not of floating-point numbers.
     """
     _check(query, key, value, attn_mask, is_causal)
     if enable_gqa:
@@ -79,7 +81,13 @@ def _weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> T
     if mask is not None:
         if mask.dtype is bool_:
             mask = where(mask, 0.0, -math.inf).to(query.dtype)
+        shape = scores._layout.shape
         scores = scores + mask
+        if scores._layout.shape != shape:
+            raise RuntimeError(
+                f"output with shape {list(shape)} doesn't match the broadcast shape {list(scores.shape)}: the mask, of "
+                f"shape {list(mask.shape)}, must broadcast to the scores"
+            )
     return safe_softmax(scores, len(scores._layout.shape) - 1)
 
 
@@ -216,21 +224,18 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
             "Expected query, key, and value to have the same dtype, but got "
             f"{', '.join(str(x.dtype) for x in given)} (shapes {shapes})"
         )
+    if any(len(x._layout.shape) < 2 for x in given):
+        raise RuntimeError(f"Expected query, key, and value to all be at least 2 dimensional, but got {shapes}")
+    if attn_mask is not None and attn_mask.dtype not in (bool_, float32, query.dtype):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{attn_mask.dtype} and query.dtype: {query.dtype}"
+        )
+    if attn_mask is not None and is_causal:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if query._layout.type.dtype.is_complex:
         raise NotImplementedError(
             f"\"softmax_lastdim_kernel_impl\" not implemented for '{query.dtype.legacy}' (shapes {shapes})"
-        )
-    if any(len(x._layout.shape) < 2 for x in given):
-        raise RuntimeError(f"Expected query, key, and value to all be at least 2 dimensional, but got {shapes}")
-    if attn_mask is None:
-        return
-    if is_causal:
-        raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
-    if attn_mask.dtype is not bool_ and attn_mask._layout.type is not query._layout.type:
-        check_one_device(query, attn_mask)
-        raise RuntimeError(
-            f"Expected attn_mask dtype to be bool or to match query dtype, but got attn_mask.dtype: {attn_mask.dtype} "
-            f"and query.dtype: {query.dtype}"
         )
 
 
@@ -239,8 +244,9 @@ def _repeated_heads(x: Tensor, query: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: the number of the queries' heads is no multiple of it.
+        IndexError: there is no dimension of heads.
     """
-    heads, wanted = x._layout.shape[-3], query._layout.shape[-3]
+    heads, wanted = x.size(-3), query.size(-3)
     if heads == 0 or wanted % heads:
         raise RuntimeError(
             f"Number of heads in key and value must divide the number of heads in query (shapes {list(x.shape)}, "

@@ -1,0 +1,308 @@
+"""Attention by several heads, each to projections of its own of the queries, keys and values."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+
+from ...core.tensor import Tensor
+from ...core.types import bool_, dtype
+from ...ops.creation.factories import zeros_like
+from ...ops.matrices.matmul import linear, matmul
+from ...ops.network.attention import scaled_dot_product_attention
+from ...ops.network.softmax import softmax
+from ...ops.shapes.joining import cat
+from ...ops.shapes.padding import pad
+from ...ops.table.arguments import tensors_checked
+from .dropouts import dropout
+
+__all__ = ["multi_head_attention_forward"]
+
+
+@tensors_checked
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention by several heads, what they found side by side and projected (Vaswani et al., "Attention is all you
+    need", 2017).
+
+    Args:
+        query: of shape (L, N, E), or (L, E) without a batch.
+        key, value: of shape (S, N, E) or (S, E); with weights apart, of as many elements to a vector as those take.
+        embed_dim_to_check: E.
+        num_heads: how many heads there are; each has ``E / num_heads`` of the projections' elements.
+        in_proj_weight: of shape (3 * E, E): the weights for queries, keys and values below each other.
+        in_proj_bias: of shape (3 * E,), or none.
+        bias_k, bias_v: of shape (1, 1, E): one more key, and its value, for all examples; or none.
+        add_zero_attn: whether there is one more key of zeros, with a value of zeros.
+        dropout_p: the probability with which a weight of attention is dropped while ``training``.
+        out_proj_weight, out_proj_bias: those of the projection of the result.
+        training: whether weights are dropped.
+        key_padding_mask: of shape (N, S) or (S,): bool, true for keys that nobody may see, or numbers to add to the
+            scores.
+        need_weights: whether the weights of attention are returned; without them it takes less time and memory.
+        attn_mask: of shape (L, S), or (N * num_heads, L, S): bool, true where a query may not see a key, or numbers to
+            add to the scores.
+        use_separate_proj_weight: whether ``q_proj_weight``, ``k_proj_weight`` and ``v_proj_weight`` are given in place
+            of ``in_proj_weight``.
+        q_proj_weight, k_proj_weight, v_proj_weight: each of shape (E, elements of a vector).
+        static_k, static_v: of shape (N * num_heads, S, E / num_heads): the heads of keys and values, in place of
+            projections.
+        average_attn_weights: whether the weights returned are the mean over the heads.
+        is_causal: says that the mask, which must be given, too, lets each query see the keys up to its own index.
+
+    Returns:
+        The result, of the query's shape, and the weights: of shape (N, L, S), or (N, num_heads, L, S) if they are not
+        averaged, without N for a query that has no batch; or None.
+
+    Raises:
+        AssertionError: dimensions or sizes do not fit, arguments are given that exclude each other or lack what goes
+            with them, or a mask is of integers.
+        RuntimeError: the shape of ``attn_mask`` does not fit, or ``is_causal`` is said of no mask.
+        ValueError: ``dropout_p`` is no probability.
+    """
+    batched = _check_ranks(query, key, value, key_padding_mask, attn_mask, num_heads)
+    if key_padding_mask is not None and not batched:
+        key_padding_mask = key_padding_mask.unsqueeze(0)
+    key_padding_mask = added_mask("key_padding_mask", key_padding_mask, query.dtype, attn_mask)
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. It says that the mask given is the causal one."
+        )
+    is_causal = is_causal and key_padding_mask is None and not need_weights
+    attn_mask = None if is_causal else added_mask("attn_mask", attn_mask, query.dtype)
+
+    embed_dim = query._layout.shape[-1]
+    if embed_dim != embed_dim_to_check:
+        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {embed_dim}")
+    width = embed_dim // num_heads
+    if width * num_heads != embed_dim:
+        raise AssertionError(f"embed_dim {embed_dim} not divisible by num_heads {num_heads}")
+    if use_separate_proj_weight:
+        weights = _separate_weights(query, key, value, (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_bias)
+    else:
+        weights = _packed_weights(key, value, in_proj_weight)
+    projected = _projected((query, key, value), weights, in_proj_bias)
+    q, k, v = projected if batched else [x.unsqueeze(1) for x in projected]
+
+    length, batch = q._layout.shape[:2]
+    if attn_mask is not None:
+        attn_mask = _by_heads(attn_mask, length, k._layout.shape[0], batch, num_heads)
+    if bias_k is not None and bias_v is not None:
+        for name, static in (("key", static_k), ("value", static_v)):
+            if static is not None:
+                raise AssertionError(f"bias cannot be added to static {name}.")
+        k, v = [cat([x, bias.expand(1, batch, -1)]) for x, bias in ((k, bias_k), (v, bias_v))]
+    elif bias_k is not None or bias_v is not None:
+        given, missing = ("bias_k", "bias_v") if bias_v is None else ("bias_v", "bias_k")
+        raise AssertionError(f"{given} is set but {missing} is None")
+    sizes = batch, num_heads, width
+    q = _heads(q, *sizes)
+    k = _heads(k, *sizes) if static_k is None else _given_heads("static_k", static_k, *sizes)
+    v = _heads(v, *sizes) if static_v is None else _given_heads("static_v", static_v, *sizes)
+    if add_zero_attn:
+        k, v = [pad(x, (0, 0, 0, 1)) for x in (k, v)]
+    mask = _merged(attn_mask, key_padding_mask, (batch, k._layout.shape[2]), (bias_k is not None) + add_zero_attn)
+
+    dropout_p = dropout_p if training else 0.0
+    attention = None
+    if need_weights:
+        scores = matmul(q * math.sqrt(1 / width), k.transpose(2, 3))
+        attention = softmax(scores if mask is None else scores + mask, -1)
+        if dropout_p > 0:
+            attention = dropout(attention, dropout_p)
+        found = matmul(attention, v)
+        attention = attention.mean(1) if average_attn_weights else attention
+    else:
+        found = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+    out = linear(found.permute(2, 0, 1, 3).reshape(length, batch, embed_dim), out_proj_weight, out_proj_bias)
+    if batched:
+        return out, attention
+    return out.squeeze(1), None if attention is None else attention.squeeze(0)
+
+
+# -- masks --------------------------------------------------------------------------------------------------------
+
+
+def added_mask(name: str, mask: Tensor | None, kind: dtype, beside: Tensor | None = None) -> Tensor | None:
+    """The mask as numbers to add to scores of this dtype: minus infinity where a bool one is true.
+
+    ``beside`` is a mask that is given, too, and should be of the same dtype.
+
+    Raises:
+        AssertionError: the mask is neither bool nor of floating-point numbers.
+    """
+    if mask is None:
+        return None
+    if mask.dtype is not bool_ and not mask.is_floating_point():
+        raise AssertionError(f"only bool and floating types of {name} are supported, not {mask.dtype}")
+    if beside is not None and mask.dtype is not beside.dtype:
+        warnings.warn(
+            f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both instead.", stacklevel=4
+        )
+    return zeros_like(mask, dtype=kind).masked_fill_(mask, -math.inf) if mask.dtype is bool_ else mask
+
+
+def _by_heads(mask: Tensor, queries: int, keys: int, batch: int, heads: int) -> Tensor:
+    """A mask of (queries, keys), or one of as many for each head, as it broadcasts to (batch, heads, queries, keys).
+
+    Raises:
+        RuntimeError: it has another shape.
+    """
+    shape = mask._layout.shape
+    expected = (queries, keys) if len(shape) == 2 else (batch * heads, queries, keys)
+    if shape != expected:
+        raise RuntimeError(f"The shape of the {len(shape)}D attn_mask is {mask.shape}, but should be {expected}.")
+    return mask if len(shape) == 2 else mask.view(batch, heads, queries, keys)
+
+
+def _merged(
+    attn_mask: Tensor | None, key_padding_mask: Tensor | None, expected: Sequence[int], added: int
+) -> Tensor | None:
+    """Both masks in one, which hides nothing of so many keys that were ``added``.
+
+    Raises:
+        AssertionError: ``key_padding_mask`` is not, with these, of the shape expected.
+    """
+    if key_padding_mask is None:
+        mask = attn_mask
+    else:
+        batch, keys = key_padding_mask._layout.shape
+        for dim, size in enumerate((batch, keys + added)):
+            if size != expected[dim]:
+                raise AssertionError(f"Expected key_padded_mask.shape[{dim}] to be {expected[dim]}, but got {size}")
+        mask = key_padding_mask.view(batch, 1, 1, keys)
+        mask = mask if attn_mask is None else attn_mask + mask
+    return pad(mask, (0, added)) if mask is not None and added else mask
+
+
+# -- projections and heads ----------------------------------------------------------------------------------------
+
+
+def _packed_weights(key: Tensor, value: Tensor, weight: Tensor | None) -> Sequence[Tensor]:
+    """The one weight.
+
+    Raises:
+        AssertionError: there is none, or keys and values have not one shape.
+    """
+    if key._layout.shape != value._layout.shape:
+        raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+    if weight is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    return [weight]
+
+
+def _separate_weights(
+    query: Tensor, key: Tensor, value: Tensor, weights: Sequence[Tensor | None], bias: Tensor | None
+) -> Sequence[Tensor]:
+    """The three weights.
+
+    Raises:
+        AssertionError: one is missing, or the shapes do not fit.
+    """
+    if key._layout.shape[:-1] != value._layout.shape[:-1]:
+        raise AssertionError(
+            f"key's sequence and batch dims {key.shape[:-1]} do not match value's {value.shape[:-1]}"
+        )
+    embed_dim = query._layout.shape[-1]
+    found = []
+    for name, weight in zip("qkv", weights, strict=True):
+        if weight is None:
+            raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
+        found.append(weight)
+    names = "query", "key", "value"
+    for name, x, weight in zip(names, (query, key, value), found, strict=True):
+        expected = embed_dim, x._layout.shape[-1]
+        if weight._layout.shape != expected:
+            raise AssertionError(f"expecting {name} weights shape of {expected}, but got {weight.shape}")
+    if bias is not None:
+        for name, part in zip(names, bias.chunk(3), strict=False):
+            if part._layout.shape != (embed_dim,):
+                raise AssertionError(f"expecting {name} bias shape of {(embed_dim,)}, but got {part.shape}")
+    return found
+
+
+def _projected(inputs: Sequence[Tensor], weights: Sequence[Tensor], bias: Tensor | None) -> Sequence[Tensor]:
+    """Queries, keys and values by ``inputs @ weights.T + bias``: one product if they and the weight are one."""
+    if len(weights) == 1:
+        if inputs[0] is inputs[1] is inputs[2]:
+            return linear(inputs[0], weights[0], bias).chunk(3, -1)
+        weights = weights[0].chunk(3)
+    biases = [None] * 3 if bias is None else bias.chunk(3)
+    return [linear(x, weight, part) for x, weight, part in zip(inputs, weights, biases, strict=True)]
+
+
+def _heads(x: Tensor, batch: int, heads: int, width: int) -> Tensor:
+    """(length, batch, heads * width) as (batch, heads, length, width)."""
+    return x.view(x._layout.shape[0], batch, heads, width).permute(1, 2, 0, 3)
+
+
+def _given_heads(name: str, x: Tensor, batch: int, heads: int, width: int) -> Tensor:
+    """(batch * heads, length, width) as (batch, heads, length, width).
+
+    Raises:
+        AssertionError: it is of another shape.
+    """
+    for dim, expected in ((0, batch * heads), (2, width)):
+        if x._layout.shape[dim] != expected:
+            raise AssertionError(f"expecting {name}.size({dim}) of {expected}, but got {x._layout.shape[dim]}")
+    return x.view(batch, heads, -1, width)
+
+
+def _check_ranks(
+    query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None, heads: int
+) -> bool:
+    """Whether there is a batch.
+
+    Raises:
+        AssertionError: the numbers of dimensions do not go together.
+    """
+    rank = query.dim()
+    if rank not in (2, 3):
+        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {rank}-D query tensor")
+    expecting = f"For {'un' if rank == 2 else ''}batched ({rank}-D) `query`, expected"
+    if key.dim() != rank or value.dim() != rank:
+        raise AssertionError(
+            f"{expecting} `key` and `value` to be {rank}-D but found {key.dim()}-D and {value.dim()}-D tensors "
+            "respectively"
+        )
+    if key_padding_mask is not None and key_padding_mask.dim() != rank - 1:
+        raise AssertionError(
+            f"{expecting} `key_padding_mask` to be `None` or {rank - 1}-D but found {key_padding_mask.dim()}-D tensor "
+            "instead"
+        )
+    if attn_mask is None:
+        return rank == 3
+    if attn_mask.dim() not in (2, 3):
+        raise AssertionError(
+            f"{expecting} `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D tensor instead"
+        )
+    expected = heads, query._layout.shape[0], key._layout.shape[0]
+    if rank == 2 and attn_mask.dim() == 3 and attn_mask._layout.shape != expected:
+        raise AssertionError(f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}")
+    return rank == 3

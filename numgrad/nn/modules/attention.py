@@ -1,0 +1,122 @@
+"""Attention by several heads as a module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...ops.creation.factories import empty
+from .. import functional, init
+from ..parameter import Parameter
+from .linear import Linear
+from .module import Module
+
+__all__ = ["MultiheadAttention"]
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """A ``Linear``, called what PyTorch calls the one in here."""
+
+
+class MultiheadAttention(Module):
+    """Attention by several heads, each to projections of its own of the queries, keys and values.
+
+    Calling it gives what ``functional.multi_head_attention_forward`` gives, with these parameters: a result of the
+    query's shape, and the weights of attention or None.
+
+    Args:
+        embed_dim: E, the elements of a query, and of all projections together.
+        num_heads: how many heads there are; it must divide ``embed_dim``.
+        dropout: the probability with which a weight of attention is dropped in training.
+        bias: whether the projections have biases.
+        add_bias_kv: whether there is one more key, and its value, learnt.
+        add_zero_attn: whether there is one more key of zeros, with a value of zeros.
+        kdim, vdim: the elements of a key and of a value; E unless given.
+        batch_first: whether tensors are of shape (N, L, E), not (L, N, E).
+        device: where the parameters lie.
+        dtype: that of the parameters.
+
+    Raises:
+        ValueError: ``embed_dim`` or ``num_heads`` is not positive.
+        AssertionError: ``num_heads`` does not divide ``embed_dim``.
+    """
+
+    def __init__(
+        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
+        add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
+        device: Any = None, dtype: Any = None,
+    ) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
+                "instead"
+            )
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError(
+                f"embed_dim must be divisible by num_heads: got embed_dim={embed_dim} and num_heads={num_heads}"
+            )
+        packed = self._qkv_same_embed_dim
+        shapes = {
+            "in_proj_weight": (3 * embed_dim, embed_dim) if packed else None,
+            "q_proj_weight": None if packed else (embed_dim, embed_dim),
+            "k_proj_weight": None if packed else (embed_dim, self.kdim),
+            "v_proj_weight": None if packed else (embed_dim, self.vdim),
+            "in_proj_bias": (3 * embed_dim,) if bias else None,
+        }
+        where = {"device": device, "dtype": dtype}
+        for name, shape in shapes.items():
+            self.register_parameter(name, None if shape is None else Parameter(empty(shape, **where)))
+        self.bias_k = Parameter(empty((1, 1, embed_dim), **where)) if add_bias_kv else None
+        self.bias_v = Parameter(empty((1, 1, embed_dim), **where)) if add_bias_kv else None
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, **where)
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        """Draw the weights of the projections and what is added to keys and values; biases are zeros."""
+        for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+            if weight is not None:
+                init.xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            init.zeros_(self.in_proj_bias)
+            init.zeros_(self.out_proj.bias)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        turned = self.batch_first and query.dim() == 3
+        if turned:
+            query, key, value = _turned(query, key, value)
+        out, weights = functional.multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k,
+            self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, self.training,
+            key_padding_mask, need_weights, attn_mask, not self._qkv_same_embed_dim, self.q_proj_weight,
+            self.k_proj_weight, self.v_proj_weight, average_attn_weights=average_attn_weights, is_causal=is_causal,
+        )
+        return out.transpose(0, 1) if turned else out, weights
+
+
+def _turned(*tensors: Tensor) -> list[Tensor]:
+    """The tensors with the first two dimensions exchanged: one for those that are one, which are projected at once."""
+    views = {id(tensor): tensor.transpose(0, 1) for tensor in tensors}
+    return [views[id(tensor)] for tensor in tensors]
