@@ -15,6 +15,7 @@ from .network import (
     average_pooling,
     convolution,
     dropout,
+    embedding_bags,
     folding,
     grid_sampling,
     group_normalization,

@@ -5,6 +5,7 @@ from collections.abc import Sequence as _Sequence
 from typing import Any as _Any
 
 from .attention import *  # noqa: F403
+from .bags import *  # noqa: F403
 from .copying import *  # noqa: F403
 from .depthwise import *  # noqa: F403
 from .indexing import *  # noqa: F403

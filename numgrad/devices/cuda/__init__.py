@@ -7,6 +7,7 @@ from typing import Any as _Any
 from . import memory as memory
 from . import runtime as runtime
 from .attention import *  # noqa: F403
+from .bags import *  # noqa: F403
 from .copying import *  # noqa: F403
 from .depthwise import *  # noqa: F403
 from .flat_indices import *  # noqa: F403

@@ -33,10 +33,11 @@ from ...ops.shapes import shuffling as _shuffling
 from ...ops.shapes.padding import pad
 from ...ops.shapes.shuffling import *
 from . import attention as _attention
-from . import classification, dropouts, group_norms, margin, regression, vectors
+from . import classification, dropouts, embeddings, group_norms, margin, regression, vectors
 from .attention import *
 from .classification import *
 from .dropouts import *
+from .embeddings import *
 from .group_norms import *
 from .margin import *
 from .regression import *
@@ -58,6 +59,7 @@ __all__ += _smooth_activation.__all__
 __all__ += _unpooling.__all__
 __all__ += classification.__all__
 __all__ += dropouts.__all__
+__all__ += embeddings.__all__
 __all__ += group_norms.__all__
 __all__ += margin.__all__
 __all__ += regression.__all__

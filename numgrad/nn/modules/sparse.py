@@ -1,4 +1,4 @@
-"""Embedding: a table of vectors."""
+"""Embedding: a table of vectors; and sums of such vectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .. import functional, init
 from ..parameter import Parameter
 from .module import Module
 
-__all__ = ["Embedding"]
+__all__ = ["Embedding", "EmbeddingBag"]
 
 
 class Embedding(Module):
@@ -52,30 +52,22 @@ class Embedding(Module):
         super().__init__()
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
-            padding_idx %= num_embeddings
-        self.padding_idx = padding_idx
+        self.padding_idx = _checked_padding("Padding_idx", padding_idx, num_embeddings)
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
-        shape = num_embeddings, embedding_dim
         if _weight is None:
-            self.weight = Parameter(empty(shape, device=device, dtype=dtype), requires_grad=not _freeze)
+            table = empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
+            self.weight = Parameter(table, requires_grad=not _freeze)
             self.reset_parameters()
         else:
-            if tuple(_weight.shape) != shape:
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+            _check_table(_weight, num_embeddings, embedding_dim)
             self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     def reset_parameters(self) -> None:
         """Draw the weight from the standard normal distribution afresh, with zeros in the row ``padding_idx``."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            with no_grad():
-                self.weight[self.padding_idx].fill_(0)
+        _draw_table(self.weight, self.padding_idx)
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.embedding(
@@ -83,13 +75,8 @@ class Embedding(Module):
         )
 
     def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
         defaults = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
-        for name, default in defaults.items():
-            value = getattr(self, name)
-            if value != default:
-                text += f", {name}={value}"
-        return text
+        return f"{self.num_embeddings}, {self.embedding_dim}{_options_text(self, defaults)}"
 
     @classmethod
     def from_pretrained(
@@ -110,3 +97,113 @@ class Embedding(Module):
             rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
             _weight=embeddings, _freeze=freeze,
         )
+
+
+class EmbeddingBag(Module):
+    """Sums, means or largest elements, by columns, of rows of the learnt ``weight`` (num_embeddings, embedding_dim).
+
+    It is called as ``bag(input, offsets=None, per_sample_weights=None)``: see :func:`nn.functional.embedding_bag` for
+    these and for all other arguments.  The row ``padding_idx`` starts as zeros and does not count.
+
+    Raises:
+        AssertionError: ``padding_idx`` is no row.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.padding_idx = _checked_padding("padding_idx", padding_idx, num_embeddings)
+        if _weight is None:
+            self.weight = Parameter(empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
+            self.reset_parameters()
+        else:
+            _check_table(_weight, num_embeddings, embedding_dim)
+            self.weight = Parameter(_weight)
+        self.mode = mode
+        self.sparse = sparse
+        self.include_last_offset = include_last_offset
+
+    def reset_parameters(self) -> None:
+        """Draw the weight from the standard normal distribution afresh, with zeros in the row ``padding_idx``."""
+        _draw_table(self.weight, self.padding_idx)
+
+    def forward(
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
+    ) -> Tensor:
+        return functional.embedding_bag(
+            input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode,
+            self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        defaults = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "mode": "", "padding_idx": None}
+        return f"{self.num_embeddings}, {self.embedding_dim}{_options_text(self, defaults)}"
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> EmbeddingBag:
+        """An EmbeddingBag on a table that there is already, which is not learnt if ``freeze``."""
+        if embeddings.dim() != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        rows, columns = embeddings.shape
+        bag = cls(
+            rows, columns, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset,
+            padding_idx,
+        )
+        bag.weight.requires_grad = not freeze
+        return bag
+
+
+def _checked_padding(name: str, padding_idx: int | None, rows: int) -> int | None:
+    """The number of the row that is padding, counted from the front."""
+    if padding_idx is None:
+        return None
+    if not -rows <= padding_idx < rows:
+        raise AssertionError(f"{name} must be within num_embeddings")
+    return padding_idx % rows
+
+
+def _check_table(weight: Tensor, rows: int, columns: int) -> None:
+    if tuple(weight.shape) != (rows, columns):
+        raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+
+
+def _draw_table(weight: Tensor, padding_idx: int | None) -> None:
+    init.normal_(weight)
+    if padding_idx is not None:
+        with no_grad():
+            weight[padding_idx].fill_(0)
+
+
+def _options_text(module: Module, defaults: dict[str, Any]) -> str:
+    """The attributes of a module that have other values than these."""
+    given = [(name, getattr(module, name)) for name in defaults]
+    return "".join([f", {name}={value!r}" for name, value in given if value != defaults[name]])

@@ -1,0 +1,91 @@
+"""Rows of a table summed, or the largest of each column taken, over bags of row numbers.
+
+Bag ``b`` holds the ``indices`` from number ``starts[b]`` to ``starts[b + 1]``; those that are ``padding`` do not count.
+An index that is not in [0, rows) is not followed, and ``wrong[0]`` becomes true.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from ..facts import Out
+
+#: Placeholder: the dtype of the table.
+T = np.float32
+
+
+def _inside(index, size):
+    """Whether an index counted from the front is below ``size``: unsigned, one below 0 is large."""
+    return np.uint64(index) < np.uint64(size)
+
+
+def _fill(value, out):
+    for c in range(out.size):
+        out[c] = value
+
+
+def _add(factor, values, out):
+    for c in range(out.size):
+        out[c] += factor * values[c]
+
+
+def _divide(divisor, out):
+    for c in range(out.size):
+        out[c] /= divisor
+
+
+def _larger(values, index, out, chosen):
+    for c in range(out.size):
+        if chosen[c] < 0 or values[c] > out[c]:
+            out[c] = values[c]
+            chosen[c] = index
+
+
+def bag_sums(
+    x, rows, width, indices, starts, factors, padding, mean, chunk, out: Out, divisors: Out, wrong: Out
+):  # fmt: skip
+    """``out[b]`` is the sum of the rows in bag b, each times its factor if there are any.
+
+    For a ``mean`` it is divided by ``divisors[b]``, the number of rows that count, or 1 where none does.
+    """
+    bags = starts.size - 1
+    for piece in prange((bags + chunk - 1) // chunk):
+        for b in range(piece * chunk, min(bags, (piece + 1) * chunk)):
+            sums = out[b * width : (b + 1) * width]
+            _fill(T(0), sums)
+            count = 0
+            for k in range(starts[b], starts[b + 1]):
+                index = indices[k]
+                if index == padding:
+                    continue
+                if not _inside(index, rows):
+                    wrong[0] = True
+                    continue
+                factor = factors[k] if factors.size else T(1)
+                _add(factor, x[index * width : (index + 1) * width], sums)
+                count += 1
+            divisors[b] = T(max(count, 1))
+            if mean and count > 1:
+                _divide(divisors[b], sums)
+
+
+def bag_largest(x, rows, width, indices, starts, padding, chunk, out: Out, chosen: Out, wrong: Out):
+    """``out[b, c]`` is the largest element of column c in the rows of bag b, and ``chosen[b, c]`` its row's number.
+
+    Of equal ones it is the first; 0 and -1 stand where the bag has none.
+    """
+    bags = starts.size - 1
+    for piece in prange((bags + chunk - 1) // chunk):
+        for b in range(piece * chunk, min(bags, (piece + 1) * chunk)):
+            best, which = out[b * width : (b + 1) * width], chosen[b * width : (b + 1) * width]
+            _fill(T(0), best)
+            _fill(-1, which)
+            for k in range(starts[b], starts[b + 1]):
+                index = indices[k]
+                if index == padding:
+                    continue
+                if not _inside(index, rows):
+                    wrong[0] = True
+                    continue
+                _larger(x[index * width : (index + 1) * width], index, best, which)
