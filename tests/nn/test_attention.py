@@ -1,4 +1,4 @@
-"""Attention by several heads, computed by hand."""
+"""Attention, alone and by several heads: values by hand, masks, derivatives, errors."""
 
 import math
 import warnings
@@ -16,6 +16,98 @@ def randoms(*shape, seed=0):
     return torch.from_numpy(np.random.default_rng(seed).normal(size=shape))
 
 
+def leaves(*shapes):
+    return [randoms(*shape, seed=seed).requires_grad_() for seed, shape in enumerate(shapes)]
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found.detach().numpy(), np.asarray(expected), 1e-12, 1e-14)
+
+
+# -- alone --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("leading", [(), (2,), (1, 2), (1, 2, 1)])
+def test_values(leading):
+    query, key, value = leaves((*leading, 3, 4), (*leading, 5, 4), (*leading, 5, 2))
+    scores = query.detach().numpy() @ np.swapaxes(key.detach().numpy(), -1, -2) / 2
+    mask = np.random.default_rng(3).normal(size=(3, 5))
+    for given, added in (
+        ({}, np.zeros((3, 5))),
+        ({"is_causal": True}, np.where(np.tri(3, 5, dtype=bool), 0, -np.inf)),
+        ({"attn_mask": torch.tensor(mask > 0)}, np.where(mask > 0, 0, -np.inf)),
+        ({"attn_mask": torch.tensor(mask)}, mask),
+        ({"attn_mask": torch.tensor(mask[0])}, mask[0]),
+    ):
+        powers = np.exp(scores + added)
+        expected = powers / powers.sum(-1, keepdims=True) @ value.detach().numpy()
+        close(scaled_dot_product_attention(query, key, value, **given), expected)
+
+
+def test_a_query_that_may_see_nothing_gets_nothing():
+    query, key, value = leaves((2, 4), (3, 4), (3, 4))
+    mask = torch.tensor([[True, False, True], [False, False, False]])
+    out = scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    assert out[1].tolist() == [0.0] * 4
+    out.sum().backward()
+    assert all(np.isfinite(x.grad.numpy()).all() for x in (query, key, value))
+    assert query.grad[1].tolist() == [0.0] * 4
+
+
+def test_heads_of_keys_may_serve_several_queries():
+    query, key, value = leaves((1, 4, 3, 2), (1, 2, 3, 2), (1, 2, 3, 2))
+    found = scaled_dot_product_attention(query, key, value, enable_gqa=True)
+    each = [scaled_dot_product_attention(query[:, head], key[:, head // 2], value[:, head // 2]) for head in range(4)]
+    close(found, torch.stack(each, 1).detach())
+    with pytest.raises(RuntimeError, match="must divide the number of heads in query"):
+        scaled_dot_product_attention(randoms(1, 3, 3, 2), key, value, enable_gqa=True)
+
+
+MASKED = torch.tensor([[True, False, True], [False, False, False]])
+
+
+@pytest.mark.parametrize(("options", "mask"), [
+    ({"is_causal": True}, ()), ({"attn_mask": MASKED}, ()), ({}, (2, 3)), ({}, (1, 3)), ({"scale": -0.7}, (1, 2, 1, 1)),
+    ({"enable_gqa": True}, (2, 3)),
+], ids=str)  # fmt: skip
+def test_derivatives_with_masks(options, mask):
+    heads = 1 if "enable_gqa" in options else 2
+    inputs = leaves((1, 2, 2, 2), (1, heads, 3, 2), (1, heads, 3, 2), *[mask] if mask else [])
+    check_gradients(lambda *tensors: scaled_dot_product_attention(*tensors, **options), *inputs)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 2, 3), (1, 2, 2, 3)])
+def test_vmap_over_masks(shape):
+    query, key, masks = randoms(1, 2, 2, 4), randoms(1, 2, 3, 4, seed=1), randoms(5, *shape, seed=2)
+    for mask in (masks, masks > 0):
+        found = torch.vmap(lambda m: scaled_dot_product_attention(query, key, key, m))(mask)
+        close(found, torch.stack([scaled_dot_product_attention(query, key, key, m) for m in mask]))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "options", "error", "message"),
+    [
+        (((4,), (4,), (4,)), {}, RuntimeError, "at least 2 dimensional"),
+        (((2, 4),) * 3, {"attn_mask": torch.ones(2, 2), "is_causal": True}, RuntimeError, "not be set when is_causal"),
+        (((2, 4),) * 3, {"attn_mask": torch.tensor([[0]])}, RuntimeError, "Expected attn_mask dtype"),
+        (((2, 4),) * 3, {"attn_mask": torch.ones(3, 2, 2)}, RuntimeError, "doesn't match the broadcast shape.*mask"),
+        (((2, 4),) * 3, {"enable_gqa": True}, IndexError, "Dimension out of range"),
+    ],
+)
+def test_what_is_refused(shapes, options, error, message):
+    with pytest.raises(error, match=message):
+        scaled_dot_product_attention(*[randoms(*shape) for shape in shapes], **options)
+
+
+def test_there_must_be_one_dtype():
+    x = randoms(2, 4)
+    with pytest.raises(RuntimeError, match="to have the same dtype"):
+        scaled_dot_product_attention(x, x.float(), x)
+
+
+# -- by several heads ---------------------------------------------------------------------------------------------
+
+
 def plain(heads=1, width=2, **options):
     """Attention whose projections change nothing."""
     module = MultiheadAttention(width, heads, bias=False, dtype=torch.float64, **options)
@@ -23,10 +115,6 @@ def plain(heads=1, width=2, **options):
         module.in_proj_weight.copy_(torch.eye(width).repeat(3, 1))
         module.out_proj.weight.copy_(torch.eye(width))
     return module
-
-
-def close(found, expected):
-    np.testing.assert_allclose(found.detach().numpy(), np.asarray(expected), 1e-13, 1e-14)
 
 
 def test_one_head_without_projections():
@@ -109,22 +197,21 @@ def test_one_product_projects_what_is_one_tensor():
     assert products(x, x.clone(), x) == 4
 
 
-def test_derivatives():
+def test_derivatives_for_inputs_and_parameters():
     module = MultiheadAttention(4, 2, kdim=3, vdim=2, add_bias_kv=True, dtype=torch.float64)
     parameters = dict(module.named_parameters())
-    inputs = [randoms(2, 1, 4), randoms(3, 1, 3, seed=1), randoms(3, 1, 2, seed=2), randoms(2, 3, seed=3)]
+    inputs = leaves((2, 1, 4), (3, 1, 3), (3, 1, 2), (2, 3))
 
     def program(query, key, value, mask, *given):
         own, how = dict(zip(parameters, given, strict=False)), {"attn_mask": mask, "need_weights": not given}
         return torch.func.functional_call(module, own, (query, key, value), how)[0]
 
-    leaves = [x.requires_grad_() for x in inputs]
-    check_gradients(program, *leaves)
-    check_gradients(program, *leaves, *[p.detach().clone().requires_grad_() for p in parameters.values()])
+    check_gradients(program, *inputs)
+    check_gradients(program, *inputs, *[p.detach().clone().requires_grad_() for p in parameters.values()])
 
 
 @pytest.mark.parametrize("need_weights", [False, True])
-def test_vmap(need_weights):
+def test_vmap_of_the_module(need_weights):
     module = MultiheadAttention(4, 2, dtype=torch.float64)
     x, y, masks = randoms(5, 3, 2, 4), randoms(3, 2, 4, seed=1), randoms(5, 3, 3, seed=2)
 
@@ -140,7 +227,7 @@ def test_vmap(need_weights):
         close(found, torch.stack(each).detach())
 
 
-def test_dropout_only_in_training():
+def test_weights_are_dropped_only_in_training():
     module = plain(dropout=1.0)
     x = randoms(3, 2, 2)
     out, weights = module(x, x, x)

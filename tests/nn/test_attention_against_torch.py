@@ -22,26 +22,27 @@ def attended(m, *tensors, **options):
     return m.nn.functional.scaled_dot_product_attention(*tensors, **options), m.rand(1).double()
 
 
-MASKS = [(5, 6), (1, 6), (5, 1), (1, 1), (2, 1, 5, 6), (2, 3, 5, 6), (1, 1, 1, 6), (2, 1, 1, 1), (1, 3, 1, 6)]
+LEADING = [(), (3,), (2, 3), (2, 1, 3)]
+MASKS = [(), (6,), (5, 6), (1, 6), (5, 1), (1, 1), (3, 5, 6), (3, 1, 1), (2, 1, 5, 6), (2, 3, 5, 6), (1, 1, 1, 6)]
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize("width", [4, 2])
-def test_masks(width, dropout):
-    shapes = (2, 3, 5, 4), (2, 3, 6, 4), (2, 3, 6, width)
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_masks(dropout, width, leading):
+    shapes = (*leading, 5, 4), (*leading, 6, 4), (*leading, 6, width)
     for shape in MASKS:
-        numbers = np.random.default_rng(5).normal(size=shape)
-        nothing = np.where(np.arange(shape[-2])[:, None] == 0, -np.inf, numbers)
-        for mask in (numbers > 0, numbers < -9, numbers.astype("float32"), nothing, nothing > 0):
+        if leading == (2, 3) and len(shape) < 2:
+            continue  # PyTorch's kernel refuses these, its operations do not
+        numbers = np.asarray(np.random.default_rng(5).normal(size=shape))
+        part = np.where(numbers < 0, -np.inf, numbers)
+        for mask in (numbers > 0, numbers < -9, numbers.astype("float32"), part):
 
             def program(m, q, k, v, mask=mask):
                 return attended(m, q, k, v, attn_mask=m.from_numpy(mask), dropout_p=dropout)
 
             assert_alike(program, *randoms(*shapes))
         assert_alike(lambda m, *t: attended(m, *t, dropout_p=dropout), *randoms(*shapes, shape))
-
-
-LEADING = [(), (3,), (2, 3), (2, 1, 3)]
 
 
 @pytest.mark.parametrize("leading", LEADING)

@@ -446,66 +446,6 @@ def test_gumbel_softmax():
     assert gradients[0] == gradients[1]
 
 
-# -- attention ----------------------------------------------------------------------------------------------------
-
-
-def test_attention():
-    query, key, value = randoms(2, 3, 4), randoms(2, 5, 4, seed=1), randoms(2, 5, 2, seed=2)
-    scores = query.detach().numpy() @ np.swapaxes(key.detach().numpy(), 1, 2) / 2
-    mask = np.random.default_rng(3).normal(size=(3, 5))
-    for given, added in (
-        ({}, np.zeros((3, 5))),
-        ({"is_causal": True}, np.where(np.tri(3, 5, dtype=bool), 0, -INF)),
-        ({"attn_mask": numgrad.tensor(mask > 0)}, np.where(mask > 0, 0, -INF)),
-        ({"attn_mask": numgrad.tensor(mask)}, mask),
-    ):
-        powers = np.exp(scores + added)
-        expected = powers / powers.sum(-1, keepdims=True) @ value.detach().numpy()
-        found = F.scaled_dot_product_attention(query, key, value, **given)
-        np.testing.assert_allclose(found.detach().numpy(), expected, 1e-12)
-    check_gradients(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), query, key, value)
-
-
-def test_a_query_that_may_see_nothing_gets_nothing():
-    query, key, value = randoms(2, 4), randoms(3, 4, seed=1), randoms(3, 4, seed=2)
-    mask = numgrad.tensor([[True, False, True], [False, False, False]])
-    out = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-    assert out[1].tolist() == [0.0] * 4
-    out.sum().backward()
-    assert all(np.isfinite(x.grad.numpy()).all() for x in (query, key, value))
-    assert query.grad[1].tolist() == [0.0] * 4
-
-
-def test_heads_of_keys_may_serve_several_queries():
-    query, key, value = randoms(1, 4, 3, 2), randoms(1, 2, 3, 2, seed=1), randoms(1, 2, 3, 2, seed=2)
-    found = F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
-    each = [
-        F.scaled_dot_product_attention(query[:, head], key[:, head // 2], value[:, head // 2]) for head in range(4)
-    ]
-    np.testing.assert_allclose(found.detach().numpy(), numgrad.stack(each, 1).detach().numpy(), 1e-14)
-    with pytest.raises(RuntimeError, match="must divide the number of heads in query"):
-        F.scaled_dot_product_attention(randoms(1, 3, 3, 2), key, value, enable_gqa=True)
-
-
-@pytest.mark.parametrize(
-    ("shapes", "options", "message"),
-    [
-        (((4,), (4,), (4,)), {}, "at least 2 dimensional"),
-        (((2, 4), (2, 4), (2, 4)), {"attn_mask": rows([0.0]), "is_causal": True}, "should not be set when is_causal"),
-        (((2, 4), (2, 4), (2, 4)), {"attn_mask": numgrad.tensor([[0]])}, "Expected attn_mask dtype"),
-    ],
-)
-def test_what_attention_refuses(shapes, options, message):
-    with pytest.raises(RuntimeError, match=message):
-        F.scaled_dot_product_attention(*[randoms(*shape) for shape in shapes], **options)
-
-
-def test_attention_wants_one_dtype():
-    x = randoms(2, 4)
-    with pytest.raises(RuntimeError, match="to have the same dtype"):
-        F.scaled_dot_product_attention(x, x.float(), x)
-
-
 # -- rows by number -----------------------------------------------------------------------------------------------
 
 

@@ -186,8 +186,6 @@ def test_cross_entropy(shape, target, smoothing, weighted, reduction):
         lambda f, x, t: f.cosine_similarity(t, t, 0),
         lambda f, x, t: f.embedding(t, x, padding_idx=9),
         lambda f, x, t: f.embedding(t + 9, x),
-        lambda f, x, t: f.scaled_dot_product_attention(x, x, x.float()),
-        lambda f, x, t: f.scaled_dot_product_attention(x, x, x, attn_mask=t, is_causal=True),
     ],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -209,7 +207,7 @@ def error_of(module, program):
     return None
 
 
-# -- probabilities, normalization, distances, attention -----------------------------------------------------------
+# -- probabilities, normalization, distances ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -244,10 +242,6 @@ def test_layer_norm(weighted, biased, dtype):
         lambda f, x, y: f.pairwise_distance(x, y[0]),
         lambda f, x, y: f.normalize(x - y),
         lambda f, x, y: f.normalize(x, p=1, dim=0),
-        lambda f, x, y: f.scaled_dot_product_attention(x, y, y),
-        lambda f, x, y: f.scaled_dot_product_attention(x, y, x, is_causal=True, scale=-0.3),
-        lambda f, x, y: f.scaled_dot_product_attention(x, y, x, attn_mask=y[:, :3]),
-        lambda f, x, y: f.scaled_dot_product_attention(x, y, x, attn_mask=(y > 9)[:, :3]),
     ],
 )
 def test_composed_functions(program):
@@ -295,11 +289,3 @@ def test_gumbel_softmax(hard):
         return functional(m).gumbel_softmax(x, tau=0.7, hard=hard)
 
     assert_same(choose, *randoms((3, 4)), graph=False)
-
-
-def test_dropout_within_attention():
-    def attend(m, x, y):
-        m.manual_seed(3)
-        return functional(m).scaled_dot_product_attention(x, y, y, dropout_p=0.4)
-
-    assert_same(attend, *randoms((3, 4), (5, 4)), graph=False)
