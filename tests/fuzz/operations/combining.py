@@ -104,7 +104,7 @@ def product_of_vectors(draw: Draw) -> str:
 def attention(draw: Draw) -> str:
     x = draw.value("float", rank=range(2, 5), empty=False)
     return draw.pick((
-        f"F.scaled_dot_product_attention({x}, {x}, {x})",
+        f"F.scaled_dot_product_attention({x}, {x}, {x}{draw.pick(('', f', {x}[..., :1]', f', {x}[..., :1] > 0'))})",
         f"F.scaled_dot_product_attention({x}, {x} * 2, {x}, is_causal=True)", f"torch.cdist({x}, {x} * 0.5 + 1)",
         f"torch.cross({x}, {x} * {x}, dim={draw.dim(x)})",
     ))
