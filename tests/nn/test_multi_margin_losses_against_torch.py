@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from ops.torch_comparison import assert_same, messages, randoms
 
+import numgrad
+
 pytestmark = pytest.mark.torch
 
 CLASSES = np.array([0, 3, 1])
@@ -32,10 +34,43 @@ def test_multilabel_soft_margin_loss(reduction):
     assert_same(program, *randoms((3, 4), (4,)), graph=False)
 
 
+LABELS = np.array([[3, 0, -1, 1], [2, 2, 1, -1], [-1, 0, 0, 0], [1, 0, 2, 3]])
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_multilabel_margin_loss(reduction):
+    def program(m, x):
+        target, f = m.tensor(LABELS), m.nn.functional.multilabel_margin_loss
+        module = m.nn.MultiLabelMarginLoss(reduction=reduction)
+        each = [f(x[number], target[number], reduction=reduction) for number in range(3)]
+        return module(x, target), *each, f(x[0, :1], target[2, 0], reduction=reduction)
+
+    assert_same(program, *randoms((4, 4)), graph=False)
+    assert_same(program, *randoms((4, 4), dtype="float32", layout="transposed"), graph=False)
+
+
+def test_no_examples():
+    def program(m, x):
+        loss, target = m.nn.functional.multilabel_margin_loss, m.tensor(LABELS[:0])
+        return [loss(x, target, reduction=reduction) for reduction in ("none", "sum")]
+
+    assert_same(program, np.zeros((0, 4)), graph=False)
+
+
+def test_multilabel_margin_loss_of_batches():
+    x, target = (numgrad.from_numpy(each) for each in (*randoms((4, 4)), LABELS))
+    loss = numgrad.nn.functional.multilabel_margin_loss
+    expected = loss(x, target, reduction="none")
+    np.testing.assert_allclose(numgrad.vmap(loss)(x, target), expected, 1e-14)
+    np.testing.assert_allclose(numgrad.vmap(loss, (0, None))(x, target[0])[0], expected[0], 1e-14)
+    assert numgrad.autograd.gradgradcheck(lambda x: loss(x, target), x.requires_grad_())
+
+
 def test_numbers_that_are_none():
     def program(m, x):
-        target = m.tensor([0, 1])
-        return m.nn.functional.multi_margin_loss(x, target, reduction="none")
+        target, f = m.tensor([0, 1]), m.nn.functional
+        labels = m.tensor([[1, 2, -1], [0, -1, 0]])
+        return f.multi_margin_loss(x, target, reduction="none"), f.multilabel_margin_loss(x, labels, reduction="none")
 
     assert_same(program, np.array([[np.nan, 1.0, 2.0], [np.inf, 0.0, -np.inf]]), requires_grad=False, graph=False)
 
@@ -50,6 +85,13 @@ def test_numbers_that_are_none():
     lambda m: m.nn.functional.multi_margin_loss(m.ones(1, 3, 4), m.tensor([0, 1, 3])),
     lambda m: m.nn.functional.multi_margin_loss(m.ones(3, 0), m.tensor([0, 1, 3])),
     lambda m: m.nn.functional.multilabel_soft_margin_loss(m.ones(3, 4), m.ones(3, 3)),
+    lambda m: m.nn.functional.multilabel_margin_loss(m.ones(2, 4), m.tensor(LABELS)),
+    lambda m: m.nn.functional.multilabel_margin_loss(m.ones(2, 3, 4), m.tensor(LABELS)),
+    lambda m: m.nn.functional.multilabel_margin_loss(m.ones(4, 0), m.tensor(LABELS)),
+    lambda m: m.nn.functional.multilabel_margin_loss(m.ones(4), m.tensor([1, -1, 4, 0])),
+    lambda m: m.nn.functional.multilabel_margin_loss(m.ones(4), m.tensor([1, -2, 0, 0])),
+    lambda m: m.nn.functional.multilabel_margin_loss(m.ones(4, 4), m.tensor(LABELS).int()),
+    lambda m: m.nn.functional.multilabel_margin_loss(m.ones(4, 4).long(), m.tensor(LABELS)),
     lambda m: m.nn.MultiMarginLoss(3), lambda m: m.nn.MultiMarginLoss(weight=m.ones(2, 2)),
 ])  # fmt: skip
 def test_what_is_refused(program):

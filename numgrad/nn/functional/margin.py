@@ -7,6 +7,9 @@ from collections.abc import Callable
 
 from ...core.tensor import Tensor
 from ...core.types import int64
+from ...ops.batching.batches import is_batched, physical_of
+from ...ops.creation.factories import zeros_like
+from ...ops.memory.copying import row_of
 from ...ops.network.loss_reduction import reduced, refuse_gradient
 from ...ops.network.losses import soft_margin
 from ...ops.pointwise.clamping import minimum
@@ -21,7 +24,7 @@ from .reduction import loss_function, reduction_of
 
 __all__ = [
     "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
-    "multilabel_soft_margin_loss", "soft_margin_loss", "triplet_margin_loss",
+    "multilabel_margin_loss", "multilabel_soft_margin_loss", "soft_margin_loss", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]
 
@@ -211,12 +214,8 @@ def multi_margin_loss(
     """
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    shape, classes = input._layout.shape, (input._layout.shape or (1,))[-1]
-    batch = shape[0] if len(shape) == 2 else 1
-    if len(shape) > 2 or classes == 0:
-        raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
-        )
+    batch, classes = _batch_of_scores(input)
+    shape = input._layout.shape
     if target.dim() > 1 or target._layout.size != batch:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
@@ -225,10 +224,7 @@ def multi_margin_loss(
     if weight is not None and weight._layout.shape != (classes,):
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     refuse_gradient("multi_margin_loss", "weight", weight)
-    if not input.is_floating_point():
-        raise not_implemented("multi_margin_loss_cpu_kernel", input._layout)
-    if target.dtype is not int64:
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype.legacy}")
+    _check_dtypes("multi_margin_loss_cpu_kernel", input, target)
     rows, places = input.reshape(batch, classes), target.reshape(batch, 1)
     try:
         own = rows.gather(1, places)
@@ -240,6 +236,65 @@ def multi_margin_loss(
     if weight is not None:
         losses = losses * weight[places.reshape(batch)]
     return reduced(losses.reshape(target._layout.shape) if len(shape) < 2 else losses, reduction)
+
+
+def _batch_of_scores(input: Tensor) -> tuple[int, int]:
+    """For how many examples the input has scores of classes, and of how many.
+
+    Raises:
+        RuntimeError: it is no matrix and no vector, or there are no classes.
+    """
+    shape, classes = input._layout.shape, (input._layout.shape or (1,))[-1]
+    if len(shape) > 2 or classes == 0:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
+        )
+    return shape[0] if len(shape) == 2 else 1, classes
+
+
+def _check_dtypes(kernel: str, input: Tensor, target: Tensor) -> None:
+    if not input.is_floating_point():
+        raise not_implemented(kernel, input._layout)
+    if target.dtype is not int64:
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.legacy}")
+
+
+@loss_function
+def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """``sum(max(0, 1 - input[t] + input[j])) / classes``, over the targets t and all classes j that are none.
+
+    Args:
+        input: scores, of shape (batch, classes) or (classes).
+        target: int64 numbers of classes, of the input's shape: those of an example end before the first -1.
+        reduction: "mean", "sum" or "none".
+        size_average, reduce: PyTorch's older way to give the reduction.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not fit, or there is no such class.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    batch, classes = _batch_of_scores(input)
+    shape = input._layout.shape
+    if (target._layout.shape or (1,)) != (shape or (1,)):
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(shape)}")
+    _check_dtypes("multilabel_margin_loss_forward_out_frame", input, target)
+    wrong = input._layout.type.backend.outside(row_of(physical_of(target)), -1, classes)
+    if wrong is not None:
+        raise RuntimeError(
+            f"argument #2 'target' is out of range: {wrong} is neither one of {classes} classes nor -1 (shape "
+            f"{list(target.shape)})"
+        )
+    rows, given = input.reshape(batch, classes), target.reshape(batch, classes)
+    counted = (given < 0).cumsum(1) == 0
+    if batch and not is_batched(target):  # as many columns as there are targets of an example, at most
+        most = int(counted.sum(1).max())
+        counted, given = counted[:, :most], given[:, :most]
+    places = where(counted, given, 0)
+    is_target = zeros_like(rows, dtype=int64).scatter_add(1, places, counted.long()) > 0
+    short = 1 - rows.gather(1, places).unsqueeze(2) + rows.unsqueeze(1)
+    counts = counted.unsqueeze(2) & ~is_target.unsqueeze(1) & (short > 0)
+    losses = where(counts, short, 0.0).sum((1, 2)) / classes
+    return reduced(losses if len(shape) == 2 else losses.reshape(()), reduction)
 
 
 @loss_function

@@ -10,13 +10,21 @@ from .. import functional
 from .loss import _Loss, _WeightedLoss
 
 __all__ = [
-    "CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
+    "CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "SoftMarginLoss", "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
 ]
 
 
 class SoftMarginLoss(_Loss, function=functional.soft_margin_loss):
     """``log(1 + exp(-target * input))`` for targets 1 and -1."""
+
+
+class MultiLabelMarginLoss(_Loss, function=functional.multilabel_margin_loss):
+    """``sum(max(0, 1 - input[t] + input[j])) / classes``, over the targets t and all classes j that are none.
+
+    The targets of an example are the numbers of classes before the first -1.
+    """
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss, function=functional.multilabel_soft_margin_loss):
