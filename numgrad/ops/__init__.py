@@ -11,6 +11,7 @@ from .indexing import advanced, gathering, index, launchers, masking, scattering
 from .matrices import addmm, bilinear, einsum, linalg, matmul, products
 from .memory import copying, moving, overwriting
 from .network import (
+    alignment,
     attention,
     average_pooling,
     convolution,

@@ -30,8 +30,8 @@ def module_of(name):
         (numgrad, "float16", "PyTorch has 'float16', but numgrad has it not yet; the nearest.*: numgrad.float32$"),
         (numgrad, "quantile", "PyTorch has 'quantile', but numgrad has it not yet"),
         (numgrad, "no_such_name", "^module 'numgrad' has no attribute 'no_such_name'$"),
-        (numgrad.nn, "CTCLoss", "PyTorch has 'CTCLoss', but numgrad.nn has it not yet; .*: numgrad.nn.BCELoss$"),
-        (numgrad.nn.functional, "ctc_loss", "PyTorch has 'ctc_loss', but numgrad.nn.functional has it not yet"),
+        (numgrad.nn, "SyncBatchNorm", "PyTorch has 'SyncBatchNorm', but numgrad.nn has.*: numgrad.nn.BatchNorm3d$"),
+        (numgrad.nn.functional, "conv_tbc", "PyTorch has 'conv_tbc', but numgrad.nn.functional has it not yet"),
         (numgrad.optim, "LBFGS", "PyTorch has 'LBFGS', but numgrad.optim has it not yet"),
         (numgrad.linalg, "svd", "PyTorch has 'svd', but numgrad.linalg has it not yet$"),
         (numgrad.autograd, "kineto_available", "PyTorch has 'kineto_available', but numgrad.autograd has it not yet"),
@@ -77,7 +77,7 @@ def test_asking_for_what_is_missing_does_not_search_for_what_is_near(monkeypatch
         raise AssertionError("searched")
 
     monkeypatch.setattr(difflib, "get_close_matches", searched)
-    for owner, name in (numgrad, "quantile"), (numgrad.nn, "CTCLoss"), (numgrad.ones(2), "quantile"):
+    for owner, name in (numgrad, "quantile"), (numgrad.nn, "SyncBatchNorm"), (numgrad.ones(2), "quantile"):
         assert not hasattr(owner, name)
         assert getattr(owner, name, None) is None
         with pytest.raises(AttributeError) as caught:
@@ -88,11 +88,12 @@ def test_asking_for_what_is_missing_does_not_search_for_what_is_near(monkeypatch
 
 def test_the_error_is_one_like_any_other():
     with pytest.raises(AttributeError) as caught:
-        numgrad.nn.CTCLoss  # noqa: B018
+        numgrad.nn.SyncBatchNorm  # noqa: B018
     error = caught.value
-    text = "PyTorch has 'CTCLoss', but numgrad.nn has it not yet; the nearest that there is: numgrad.nn.BCELoss"
+    nearest = "the nearest that there is: numgrad.nn.BatchNorm3d"
+    text = f"PyTorch has 'SyncBatchNorm', but numgrad.nn has it not yet; {nearest}"
     assert (str(error), error.args, repr(error)) == (text, (text,), f'AttributeError("{text}")')
-    assert (error.name, error.obj) == ("CTCLoss", numgrad.nn)
+    assert (error.name, error.obj) == ("SyncBatchNorm", numgrad.nn)
     assert traceback.format_exception_only(error)[-1].startswith(f"AttributeError: {text}")
     stored = pickle.loads(pickle.dumps(error))
     assert (type(stored), str(stored)) == (AttributeError, text)

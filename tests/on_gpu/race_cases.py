@@ -91,6 +91,11 @@ def indexing():
         both_ways(lambda x, y: x.index_put((places,), y, accumulate=True), (5, 9), (4, 9))
 
 
+def sequences():
+    targets = torch.arange(80, device="cuda").reshape(2, 40) % 3 + 1
+    both_ways(lambda x: functional.ctc_loss(x.log_softmax(2), targets, (45, 44), (40, 31)), (45, 2, 4))
+
+
 if __name__ == "__main__":
-    for part in (reductions, scans, rows, attention, products, sorting, indexing):
+    for part in (reductions, scans, rows, attention, products, sorting, indexing, sequences):
         part()

@@ -4,6 +4,7 @@ from collections.abc import Callable as _Callable
 from collections.abc import Sequence as _Sequence
 from typing import Any as _Any
 
+from .alignments import *  # noqa: F403
 from .attention import *  # noqa: F403
 from .bags import *  # noqa: F403
 from .copying import *  # noqa: F403

@@ -6,6 +6,7 @@ from typing import Any as _Any
 
 from . import memory as memory
 from . import runtime as runtime
+from .alignments import *  # noqa: F403
 from .attention import *  # noqa: F403
 from .bags import *  # noqa: F403
 from .copying import *  # noqa: F403

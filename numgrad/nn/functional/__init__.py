@@ -32,8 +32,9 @@ from ...ops.reductions.norms import cosine_similarity, pairwise_distance
 from ...ops.shapes import shuffling as _shuffling
 from ...ops.shapes.padding import pad
 from ...ops.shapes.shuffling import *
+from . import alignment, classification, dropouts, embeddings, group_norms, margin, regression, vectors
 from . import attention as _attention
-from . import classification, dropouts, embeddings, group_norms, margin, regression, vectors
+from .alignment import *
 from .attention import *
 from .classification import *
 from .dropouts import *
@@ -57,6 +58,7 @@ __all__ += _pooling.__all__
 __all__ += _shuffling.__all__
 __all__ += _smooth_activation.__all__
 __all__ += _unpooling.__all__
+__all__ += alignment.__all__
 __all__ += classification.__all__
 __all__ += dropouts.__all__
 __all__ += embeddings.__all__

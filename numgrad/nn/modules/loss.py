@@ -11,8 +11,8 @@ from ..functional.reduction import newer_reduction
 from .module import CallsFunction
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HuberLoss", "KLDivLoss", "L1Loss",
-    "MSELoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss",
+    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HuberLoss", "KLDivLoss",
+    "L1Loss", "MSELoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss",
 ]
 
 
@@ -181,3 +181,23 @@ class BCEWithLogitsLoss(_WeightedLoss, function=functional.binary_cross_entropy_
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.register_buffer("pos_weight", pos_weight)
+
+
+# -- of sequences -----------------------------------------------------------------------------------------------
+
+
+class CTCLoss(_Loss, function=functional.ctc_loss):
+    """Minus the logarithm of the probability of sequences of labels, each of which may be repeated, and blanks between.
+
+    It is called as ``loss(log_probs, targets, input_lengths, target_lengths)``: see :func:`nn.functional.ctc_loss`.
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(  # type: ignore[override]
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
+        return self._function(log_probs, targets, input_lengths, target_lengths, **self._options())

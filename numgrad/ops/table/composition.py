@@ -34,7 +34,7 @@ def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..
             wanted = [name for name, is_needed in zip(op.differentiable, needed, strict=True) if is_needed]
             several = len(op.outputs) > 1
             with recording_apart() as recorded:
-                variables = [_variable(given[name]) for name in wanted]
+                variables = [as_variable(given[name]) for name in wanted]
                 outputs = compose(**{**given, **dict(zip(wanted, variables, strict=True))})
                 pairs = zip(outputs, gradients, strict=True) if several else [(outputs, gradients)]
                 reached = [pair for pair in pairs if pair[1] is not None and pair[0].requires_grad]
@@ -52,7 +52,7 @@ def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..
     return decorate
 
 
-def _variable(tensor: Tensor) -> Tensor:
+def as_variable(tensor: Tensor) -> Tensor:
     """The tensor, as what something is differentiated by, and nothing that it was computed from is."""
     variable: Tensor = alias(tensor)
     if not variable.requires_grad:

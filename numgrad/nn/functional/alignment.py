@@ -1,0 +1,139 @@
+"""The loss of sequences of labels that lie along longer ones in some unknown way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...core.types import int64
+from ...ops.batching.batches import physical_of
+from ...ops.creation.factories import arange, full_like
+from ...ops.creation.from_data import tensor
+from ...ops.memory.copying import row_of
+from ...ops.network.alignment import ctc_loss_op
+from ...ops.network.loss_reduction import reduced
+from ...ops.pointwise.comparison import where
+from ...ops.shapes.joining import cat, stack
+from ...ops.table.arguments import tensors_checked
+from ...ops.table.operands import not_implemented
+from .reduction import reduction_of
+
+__all__ = ["ctc_loss"]
+
+
+@tensors_checked
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """Minus the logarithm of the probability of the targets, each step giving one of them, the last one again, or a
+    blank: connectionist temporal classification (Graves et al., 2006).
+
+    The gradient is the one for what ``log_softmax`` made ``log_probs`` of, which passes through its rule unchanged.
+
+    Args:
+        log_probs: logarithms of the probabilities of the classes, of shape (time, batch, classes) or (time, classes).
+        targets: numbers of classes, of shape (batch, longest), or one after the other in one dimension.
+        input_lengths: of each example, how many steps count; integers, at most ``time``.
+        target_lengths: of each example, how many targets it has.
+        blank: the class that stands for none.
+        reduction: "mean" of the losses by the lengths of the targets, "sum" or "none".
+        zero_infinity: whether losses that are infinite, where there are more targets than steps, count as 0.
+
+    Raises:
+        RuntimeError: the shapes or lengths do not fit, or the blank is no class.
+        IndexError: a target is no class.  On a GPU it is raised when the program next waits for that.
+        ValueError: the reduction is another.
+        NotImplementedError: the logarithms are not floating-point numbers.
+    """
+    reduction = reduction_of(reduction)
+    batched = log_probs.dim() == 3
+    if not log_probs._layout.size:
+        raise RuntimeError(f"log_probs tensor must not be empty (shape {list(log_probs.shape)})")
+    if log_probs.dim() not in (2, 3):
+        raise _misfit(f"3-dimensional tensor, but got {log_probs.dim()}-dimensional tensor", "#1 'log_probs'")
+    if not log_probs.is_floating_point():
+        raise not_implemented("ctc_loss_cpu", log_probs._layout)
+    batch = log_probs if batched else log_probs.unsqueeze(1)
+    time, count, classes = batch._layout.shape
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"blank must be in label range: {blank} is none of {classes} classes")
+    steps = _lengths("input_lengths", input_lengths, count, time)
+    lengths = _lengths("target_lengths", target_lengths, count, None)
+    labels = _labels(targets, lengths, classes, blank)
+    on_device = [tensor(each, dtype=int64, device=log_probs.device) for each in (steps, lengths)]
+    losses = ctc_loss_op(batch, labels, *on_device, zero_infinity)[0]
+    if zero_infinity:
+        losses = where(losses == math.inf, 0.0, losses)
+    if reduction == "mean":
+        losses = losses / on_device[1].clamp_min(1)
+    return reduced(losses if batched or reduction != "none" else losses.squeeze(0), reduction)
+
+
+def _misfit(expected: str, argument: str) -> RuntimeError:
+    return RuntimeError(
+        f"Expected {expected} for argument {argument} (while checking arguments for ctc_loss_allocate_outputs)"
+    )
+
+
+def _lengths(name: str, given: Tensor | Sequence[int], count: int, most: int | None) -> list[int]:
+    """One length for each of so many examples.
+
+    Raises:
+        RuntimeError: there are more or fewer, or one is no integer, or out of range.
+        TypeError: they are neither a tensor nor a sequence.
+    """
+    if isinstance(given, Tensor) and (given.is_floating_point() or given.is_complex()):
+        raise RuntimeError(f"{name} must be integral, not {given.dtype}")
+    lengths: list[Any] = given.reshape(-1).tolist() if isinstance(given, Tensor) else list(given)
+    if not all(isinstance(length, int) for length in lengths):
+        raise TypeError(f"ctc_loss(): argument '{name}' must be a tuple of ints: {lengths}")
+    if len(lengths) != count:
+        raise RuntimeError(f"{name} must be of size batch_size, which is {count}, not {len(lengths)}")
+    for length in lengths:
+        if length < 0 or (most is not None and length > most):
+            bound = "at least 0" if length < 0 else f"at most {most}"
+            raise RuntimeError(
+                f"Expected {name} to have value {bound}, but got value {length} (while checking arguments for "
+                "ctc_loss_allocate_outputs)"
+            )
+    return lengths
+
+
+def _labels(targets: Tensor, lengths: list[int], classes: int, blank: int) -> Tensor:
+    """The targets of each example as a row, with blanks around each, and as many as it takes after the last.
+
+    Raises:
+        RuntimeError: there are too few of them, or in one dimension too many.
+        IndexError: one is no class.
+    """
+    rank, shape, count, longest = targets.dim(), targets._layout.shape, len(lengths), max(lengths)
+    places, own = arange(longest, device=targets.device), tensor(lengths, dtype=int64, device=targets.device)
+    counted = places < own.unsqueeze(1)
+    if rank == 2:
+        if shape[0] != count:
+            raise _misfit(f"tensor to have size {count} at dimension 0, but got size {shape[0]}", "#2 'targets'")
+        if shape[1] < longest:
+            said = f"tensor to have size at least {longest} at dimension 1, but got size {shape[1]}"
+            raise _misfit(said, "#2 'targets'")
+        rows = targets[:, :longest]
+    elif rank == 1:
+        if shape[0] != sum(lengths):
+            raise _misfit(f"tensor to have size {sum(lengths)} at dimension 0, but got size {shape[0]}", "#2 'targets'")
+        starts = (own.cumsum(0) - own).unsqueeze(1)
+        rows = targets[where(counted, starts + places, 0)] if longest else targets.new_zeros((count, 0))
+    else:
+        raise _misfit(f"1 to 2 dimensions, but got {rank}-dimensional tensor", "#2 'targets'")
+    rows = where(counted, rows.long(), blank)
+    wrong = targets._layout.type.backend.outside(row_of(physical_of(rows)), 0, classes)
+    if wrong is not None:
+        raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes.")
+    pairs = stack([full_like(rows, blank), rows], 2).reshape(count, 2 * longest)
+    return cat([pairs, rows.new_full((count, 1), blank)], 1)
