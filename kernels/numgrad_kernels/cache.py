@@ -48,6 +48,7 @@ IMPORTED = {
     "circular": ("angles", "circular", "complexes", "polynomials", "polynomials32"),
     "remainders": ("remainders",),
     "local": ("local",),
+    "blocks": ("blocks", "polynomials"),
     "foreign": ("foreign",),
 }  # fmt: skip
 

@@ -26,8 +26,8 @@ _FLOATS = {size: llvm_type for llvm_type, size in _SIZES.items()}
 
 
 class Value:
-    """A float, integer or truth value in the code being generated; Python's numbers beside it take its
-    type."""
+    """A float, integer or truth value in the code being generated, or a vector of such; Python's numbers beside it take
+    its type."""
 
     def __init__(self, builder: ir.IRBuilder, value: ir.Value):
         self.builder = builder
@@ -36,7 +36,17 @@ class Value:
     @property
     def size(self) -> int:
         """Bits of the number."""
-        return _SIZES.get(self.value.type) or self.value.type.width
+        return _SIZES.get(self.element) or self.element.width
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of the number, or of each of a vector."""
+        return self.value.type.element if isinstance(self.value.type, ir.VectorType) else self.value.type
+
+    def of_same_length(self, element: ir.Type) -> ir.Type:
+        """The type of as many numbers of another type."""
+        own = self.value.type
+        return ir.VectorType(element, own.count) if isinstance(own, ir.VectorType) else element
 
     def like(self, number: float) -> Value:
         """The number, in the type of this value."""
@@ -46,12 +56,12 @@ class Value:
         return (other if isinstance(other, Value) else self.like(other)).value
 
     def _binary(self, name: str, other: Any, reflected: bool = False) -> Value:
-        operation = getattr(self.builder, f"f{name}" if self.value.type in _SIZES else name)
+        operation = getattr(self.builder, f"f{name}" if self.element in _SIZES else name)
         operands = (self._lift(other), self.value) if reflected else (self.value, self._lift(other))
         return Value(self.builder, operation(*operands))
 
     def _compare(self, sign: str, other: Any) -> Value:
-        if self.value.type not in _SIZES:
+        if self.element not in _SIZES:
             return Value(self.builder, self.builder.icmp_unsigned(sign, self.value, self._lift(other)))
         # Comparisons with NaN are false, but NaN is unequal to everything.
         compare = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered
@@ -147,7 +157,9 @@ def instruction(name: str) -> Callable[..., Value]:
             return device_function(in_c, *arguments)
         llvm_type = first.value.type
         signature = ir.FunctionType(llvm_type, [llvm_type] * len(arguments))
-        function = first.builder.module.declare_intrinsic(name, [llvm_type], signature)
+        length = f"v{llvm_type.count}" if isinstance(llvm_type, ir.VectorType) else ""
+        symbol = f"{name}.{length}{first.element.intrinsic_name}"
+        function = cgutils.get_or_insert_function(first.builder.module, signature, symbol)
         return Value(first.builder, first.builder.call(function, [first._lift(x) for x in arguments]))
 
     return call
@@ -215,12 +227,12 @@ def select(condition: Value, a: Any, b: Any) -> Value:
 
 def bits(x: Value) -> Value:
     """The bits of a float as an integer of the same size."""
-    return Value(x.builder, x.builder.bitcast(x.value, ir.IntType(x.size)))
+    return Value(x.builder, x.builder.bitcast(x.value, x.of_same_length(ir.IntType(x.size))))
 
 
 def from_bits(n: Value) -> Value:
     """The float that has these bits."""
-    return Value(n.builder, n.builder.bitcast(n.value, _FLOATS[n.size]))
+    return Value(n.builder, n.builder.bitcast(n.value, n.of_same_length(_FLOATS[n.size])))
 
 
 def compiled(function: Callable[..., Value], arguments: int = 1) -> Any:

@@ -7,7 +7,6 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba.core import cgutils, types
 
 from .overloads import generated
@@ -46,22 +45,6 @@ def view(memory: np.ndarray, start: int, sizes: tuple[int, ...], steps: tuple[in
     """The elements of ``memory`` from number ``start`` on, in steps of so many elements."""
     item = memory.itemsize
     return np.ndarray(sizes, memory.dtype, memory, start * item, tuple([step * item for step in steps]))
-
-
-def tree_total(array: np.ndarray, size: int) -> Any:
-    """The sum of the ``size`` elements of an array, a literal power of 2: the halves are added until one is left."""
-    while size > 1:
-        size //= 2
-        array = array[:size] + array[size : 2 * size]
-    return array[0]
-
-
-def tree_largest(array: np.ndarray, size: int) -> Any:
-    """The largest of the ``size`` real elements of an array, found in the same way; anything where there is a NaN."""
-    while size > 1:
-        size //= 2
-        array = np.where(array[size : 2 * size] > array[:size], array[size : 2 * size], array[:size])
-    return array[0]
 
 
 @generated(local_array, prefer_literal=True)
@@ -125,54 +108,6 @@ def _strided_view(typing_context: Any, memory: Any, start: Any, sizes: Any, step
         return array._getvalue()
 
     return result(memory, types.intp, numbers, numbers), generate
-
-
-@generated(tree_total, prefer_literal=True)
-def _tree_total(typing_context: Any, array: Any, size: Any) -> Any:
-    def add(builder: Any, low: Any, high: Any) -> Any:
-        return builder.add(low, high) if isinstance(low.type.element, ir.IntType) else builder.fadd(low, high)
-
-    return _tree(array, size, add)
-
-
-@generated(tree_largest, prefer_literal=True)
-def _tree_largest(typing_context: Any, array: Any, size: Any) -> Any:
-    def larger(builder: Any, low: Any, high: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", high, low), high, low)
-
-    return _tree(array, size, larger)
-
-
-def _tree(array: Any, size: Any, combine: Any) -> Any:
-    """The type of a tree's result, and the vector instructions that ``combine`` halves: a loop takes far longer to
-    compile.  The parts of a complex number are two elements."""
-    if not isinstance(size, types.IntegerLiteral):
-        return None
-    parts = 2 if isinstance(array.dtype, types.Complex) else 1
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        from numba.np.arrayobj import make_array
-
-        count = size.literal_value * parts
-        part = context.get_data_type(array.dtype.underlying_float if parts == 2 else array.dtype)
-        memory = builder.bitcast(
-            make_array(array)(context, builder, arguments[0]).data, ir.VectorType(part, count).as_pointer()
-        )
-        values = builder.load(memory, align=context.get_abi_sizeof(part))
-        while count > parts:
-            count //= 2
-            lanes = ir.VectorType(ir.IntType(32), count)
-            halves = [range(count), range(count, 2 * count)]
-            low, high = [builder.shuffle_vector(values, values, ir.Constant(lanes, list(half))) for half in halves]
-            values = combine(builder, low, high)
-        results = [builder.extract_element(values, ir.IntType(32)(part)) for part in range(parts)]
-        if parts == 1:
-            return results[0]
-        number = context.make_complex(builder, array.dtype)
-        number.real, number.imag = results
-        return number._getvalue()
-
-    return array.dtype(array, size), generate
 
 
 def _row(context: Any, builder: Any, array_type: Any, data: Any, extent: Any) -> Any:

@@ -30,7 +30,7 @@ def register() -> None:
 
     The kernel store does; other ``@njit`` code gets it through the package's entry point for Numba extensions.
     """
-    from . import local, scalar  # noqa: F401 - importing them fills the list
+    from . import blocks, local, scalar  # noqa: F401 - importing them fills the list
 
     while _pending:
         _pending.pop()()

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cache, local, scalar
+from . import blocks, cache, local, scalar
 from .inline import syntax_tree
 
 #: Modules whose functions are imported by the text, not pasted into it.
@@ -59,7 +59,7 @@ class _Module:
         self.parts = parts
         self.imports: set[str] = set()
         self.constants: dict[str, int | float] = {}
-        self.taken = {"kernel", "prange", "T", *vars(builtins), *vars(scalar), *vars(local)}
+        self.taken = {"kernel", "prange", "T", *vars(builtins), *vars(scalar), *vars(local), *vars(blocks)}
 
     def fresh(self, name: str) -> ast.Name:
         """A variable called ``name`` or nearly so."""

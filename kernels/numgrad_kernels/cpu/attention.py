@@ -14,17 +14,20 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..blocks import between, block, larger, put, repeated, tree_largest, tree_total
 from ..facts import Blas, Out, reaches
 from ..foreign import gemm
 from ..local import local_array
 from ..scalar import exp, log
-from .segments import largest, total
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
 #: Rows of a block of queries and of one of keys; the products of the two.
 TILE, TILE_SQUARED = 64, 4096
+
+#: Scores of a row that are computed with together.
+LANES = 32
 
 #: Entries of the plan before those of the arrays, and those of an array.
 HEADER, ENTRIES = 6, 4
@@ -44,7 +47,7 @@ def _step(plan, array):
 
 def _whole_lanes(count):
     """The count rounded up to what the loops over a row of scores take together."""
-    return min(TILE, (count + 31) // 32 * 32)
+    return min(TILE, (count + LANES - 1) // LANES * LANES)
 
 
 def _largest(given):
@@ -83,18 +86,22 @@ def attention(address: Blas, plan, q, k, v, out: Out, lse: Out, scale):
                 visible = min(columns, first + row - begin + 1) if plan[5] else columns
                 lanes = _whole_lanes(visible)
                 line = row * TILE
-                for j in range(lanes):
-                    score = scores[line + j] * T(scale)
-                    scores[line + j] = score if j < visible else T(-np.inf)
-                top = largest(scores, row * TILE, lanes)
-                top = top if top > tops[row] else tops[row]
+                highest = repeated(tops[row], LANES)
+                for j in range(0, lanes, LANES):
+                    scaled = between(block(scores, line + j, LANES) * T(scale), 0, visible - j, T(-np.inf))
+                    put(scores, line + j, scaled)
+                    highest = larger(scaled, highest)
+                top = tree_largest(highest, LANES)
                 shift = T(0) if top == T(-np.inf) else top
-                for j in range(lanes):
-                    scores[line + j] = exp(scores[line + j] - shift)
+                added = repeated(T(0), LANES)
+                for j in range(0, lanes, LANES):
+                    weights = exp(block(scores, line + j, LANES) - shift)
+                    put(scores, line + j, weights)
+                    added = added + weights
                 for j in range(lanes, columns):
                     scores[line + j] = T(0)
                 shrink = exp(tops[row] - shift)
-                sums[row] = sums[row] * shrink + total(scores, row * TILE, lanes)
+                sums[row] = sums[row] * shrink + tree_total(added, LANES)
                 tops[row] = top
                 if begin:
                     offset = out_start + row * _step(plan, 3)
@@ -123,7 +130,6 @@ def attention_backward(address: Blas, plan, q, k, v, out, grad, grad_q: Out, gra
         weights = local_array(TILE_SQUARED, T)
         slopes = local_array(TILE_SQUARED, T)
         means = local_array(TILE, T)
-        lanes = local_array(32, T)
         for row in range(keys):
             k_offset = starts[6] + row * _step(plan, 6)
             v_offset = starts[7] + row * _step(plan, 7)
@@ -140,13 +146,11 @@ def attention_backward(address: Blas, plan, q, k, v, out, grad, grad_q: Out, gra
                 # What softmax's gradient takes off each slope: the mean of the slopes, which is grad times out.
                 offset = starts[3] + (first + row) * _step(plan, 3)
                 grad_offset = grad_start + row * _step(plan, 4)
-                lanes[:] = T(0)
-                for i in range(0, width // 32 * 32, 32):
-                    for j in range(32):
-                        at = i + j
-                        lanes[j] += grad[grad_offset + at] * out[offset + at]
-                mean = total(lanes, 0, 32)
-                for j in range(width // 32 * 32, width):
+                lanes = repeated(T(0), LANES)
+                for j in range(0, width - LANES + 1, LANES):
+                    lanes = lanes + block(grad, grad_offset + j, LANES) * block(out, offset + j, LANES)
+                mean = tree_total(lanes, LANES)
+                for j in range(width // LANES * LANES, width):
                     mean += grad[grad_offset + j] * out[offset + j]
                 means[row] = mean
             for begin in range(0, seen, TILE):
@@ -168,12 +172,12 @@ def attention_backward(address: Blas, plan, q, k, v, out, grad, grad_q: Out, gra
                     line = row * TILE
                     shift = lse[head * queries + first + row]
                     mean = means[row]
-                    for j in range(_whole_lanes(visible)):
+                    for j in range(0, _whole_lanes(visible), LANES):
                         at = line + j
-                        weight = exp(weights[at] * T(scale) - shift)
-                        slope = weight * (slopes[at] - mean) * T(scale)
-                        weights[at] = weight if j < visible else T(0)
-                        slopes[at] = slope if j < visible else T(0)
+                        weight = exp(block(weights, at, LANES) * T(scale) - shift)
+                        slope = weight * (block(slopes, at, LANES) - mean) * T(scale)
+                        put(weights, at, between(weight, 0, visible - j, T(0)))
+                        put(slopes, at, between(slope, 0, visible - j, T(0)))
                     for j in range(_whole_lanes(visible), columns):
                         weights[line + j] = T(0)
                         slopes[line + j] = T(0)

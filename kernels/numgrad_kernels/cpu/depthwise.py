@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..blocks import tree_total
 from ..facts import Out
-from ..local import local_array, tree_total
+from ..local import local_array
 
 #: Placeholder: the dtype of the elements.
 T = np.float32

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..blocks import between, block, repeated, tree_total
 from ..facts import Out
-from ..local import local_array, tree_total
+from ..local import local_array
 from ..scalar import sqrt
 from .segments import LEAF, products, short_total, total
 
@@ -44,28 +45,20 @@ def _projections(grad, weight, x, mean, start, length):
         shift = short_total(shifts, 0, length)
         slope = short_total(slopes, 0, length)
     else:
-        first = local_array(64, T)
-        second = local_array(64, T)
         for begin in range(0, length, LEAF):
-            for j in range(64):
-                first[j] = T(0)
-                second[j] = T(0)
+            first = repeated(T(0), 64)
+            second = repeated(T(0), 64)
             stop = min(begin + LEAF, length)
             for i in range(begin, stop - 63, 64):
-                offset = start + i
-                for j in range(64):
-                    value = grad[offset + j] * weight[i + j]
-                    first[j] += value
-                    second[j] += value * (x[offset + j] - mean)
+                values = block(grad, start + i, 64) * block(weight, i, 64)
+                first = first + values
+                second = second + values * (block(x, start + i, 64) - mean)
             counted = 64 - (stop - begin) % 64  # of the last 64 elements
             if counted < 64:
                 base = stop - 64
-                offset = start + base
-                for j in range(64):
-                    value = grad[offset + j] * weight[base + j]
-                    value = value if j >= counted else T(0)
-                    first[j] += value
-                    second[j] += value * (x[offset + j] - mean)
+                values = between(block(grad, start + base, 64) * block(weight, base, 64), counted, 64, T(0))
+                first = first + values
+                second = second + values * (block(x, start + base, 64) - mean)
             shift += tree_total(first, 64)
             slope += tree_total(second, 64)
     return shift, slope

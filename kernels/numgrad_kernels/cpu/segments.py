@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..local import local_array, tree_largest, tree_total
+from ..blocks import between, block, larger, repeated, tree_largest, tree_total
+from ..local import local_array
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -27,68 +28,51 @@ def largest(x, start, length):
             value = x[start + j]
             best = value if value > best else best
     else:
-        lanes = local_array(64, T)
-        last = start + length - 64
-        for j in range(64):
-            lanes[j] = x[last + j]
+        lanes = block(x, start + length - 64, 64)
         for i in range(0, length - 64, 64):
-            offset = start + i
-            for j in range(64):
-                value = x[offset + j]
-                lanes[j] = value if value > lanes[j] else lanes[j]
+            lanes = larger(block(x, start + i, 64), lanes)
         best = tree_largest(lanes, 64)
     return best
 
 
 def short_total(x, start, length):
     """The sum of fewer than 64 elements, through 4 accumulators: an addition need not wait for the one before."""
-    lanes = local_array(4, T)
-    for j in range(4):
-        lanes[j] = T(0)
+    lanes = repeated(T(0), 4)
     for i in range(0, length - 3, 4):
-        offset = start + i
-        for j in range(4):
-            lanes[j] += x[offset + j]
+        lanes = lanes + block(x, start + i, 4)
     for i in range(length // 4 * 4, length):
-        lanes[0] += x[start + i]
-    return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
+        lanes = lanes + between(repeated(x[start + i], 4), 0, 1, T(0))
+    return tree_total(lanes, 4)
 
 
 def long_total(term, x, a, y, b, start, length):
-    """The sum of ``term(x, a, y, b, offset)`` over the offsets of a segment of 64 or more elements."""
+    """The sum of ``term(x, a, y, b, offset)``, a block of 64, over a segment of 64 or more elements."""
     result = T(0)
-    lanes = local_array(64, T)
     for first in range(0, length, LEAF):
-        for j in range(64):
-            lanes[j] = T(0)
+        lanes = repeated(T(0), 64)
         stop = min(first + LEAF, length)
         for i in range(first, stop - 63, 64):
-            offset = start + i
-            for j in range(64):
-                lanes[j] += term(x, a, y, b, offset + j)
+            lanes = lanes + term(x, a, y, b, start + i)
         counted = 64 - (stop - first) % 64  # of the last 64 elements
         if counted < 64:
-            offset = start + stop - 64
-            for j in range(64):
-                value = term(x, a, y, b, offset + j)
-                lanes[j] += value if j >= counted else T(0)
+            lanes = lanes + between(term(x, a, y, b, start + stop - 64), counted, 64, T(0))
         result += tree_total(lanes, 64)
     return result
 
 
-def _element(x, a, y, b, offset):
-    return x[offset]
+def _elements(x, a, y, b, offset):
+    return block(x, offset, 64)
 
 
-def _product(x, a, y, b, offset):
-    return (x[offset] - a) * (y[offset] - b)
+def _products(x, a, y, b, offset):
+    return (block(x, offset, 64) - a) * (block(y, offset, 64) - b)
 
 
 def total(x, start, length):
     """The sum of a segment."""
     if length < 64:
         return short_total(x, start, length)
-    return long_total(_element, x, T(0), x, T(0), start, length)
+    return long_total(_elements, x, T(0), x, T(0), start, length)
 
 
 def products(x, a, y, b, start, length):
@@ -96,9 +80,9 @@ def products(x, a, y, b, start, length):
     if length < 64:
         terms = local_array(64, T)
         for j in range(length):
-            terms[j] = _product(x, a, y, b, start + j)
+            terms[j] = (x[start + j] - a) * (y[start + j] - b)
         return short_total(terms, 0, length)
-    return long_total(_product, x, a, y, b, start, length)
+    return long_total(_products, x, a, y, b, start, length)
 
 
 # -- columns of arrays seen as (outer, length, inner): a piece of the work is a strip of neighbouring ones ------------

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from ..blocks import block, put
 from ..facts import Out
 from ..local import local_array
 from ..scalar import exp, log
@@ -23,11 +24,11 @@ T = np.float32
 COLUMNS = 128
 
 
-def _exponential(x, top, out, none, offset):
+def _block_of_exponentials(x, top, out, none, offset):
     """``exp(x - top)``, which is kept in ``out``."""
-    value = exp(x[offset] - top)
-    out[offset] = value
-    return value
+    values = exp(block(x, offset, 64) - top)
+    put(out, offset, values)
+    return values
 
 
 def _exponentials(x, top, start, length, out):
@@ -36,7 +37,7 @@ def _exponentials(x, top, start, length, out):
         for j in range(length):
             out[start + j] = exp(x[start + j] - top)
         return short_total(out, start, length)
-    return long_total(_exponential, x, top, out, T(0), start, length)
+    return long_total(_block_of_exponentials, x, top, out, T(0), start, length)
 
 
 def factor(whole):

@@ -1,0 +1,246 @@
+"""Blocks: neighbouring elements of a row as one value, with which a kernel computes as with a number.
+
+LLVM makes the same vector instructions of loops over as many elements, but what goes on in such a loop is compiled in
+several times the time: as a scalar, then for vectors, then for the elements that are left.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+
+from . import polynomials
+from .instructions import Value
+from .overloads import generated, registered
+
+
+class Block(types.Type):
+    """Numba's type of a block: so many elements of a floating-point type."""
+
+    def __init__(self, element: types.Type, size: int):
+        super().__init__(f"Block({element}, {size})")
+        self.element = element
+        self.size = size
+
+
+def block(x: np.ndarray, offset: int, size: int) -> np.ndarray:
+    """The elements from number ``offset`` of a row of floats; their number is a literal power of 2, as in all that
+    follows."""
+    return x[offset : offset + size].copy()
+
+
+def repeated(value: Any, size: int) -> np.ndarray:
+    """A block of equal elements."""
+    return np.full(size, value)
+
+
+def put(x: np.ndarray, offset: int, values: np.ndarray) -> None:
+    """Store a block as the elements from number ``offset`` of a row."""
+    x[offset : offset + len(values)] = values
+
+
+def between(values: np.ndarray, first: int, stop: int, other: Any) -> np.ndarray:
+    """The block with ``other`` in place of the elements before number ``first``, and from number ``stop`` on."""
+    numbers = np.arange(len(values))
+    return np.where((numbers >= first) & (numbers < stop), values, other)
+
+
+def larger(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Of each two elements the first if it is larger, else the second."""
+    return np.where(left > right, left, right)
+
+
+def tree_total(array: np.ndarray, size: int) -> Any:
+    """The sum of the ``size`` elements of an array or block: the halves are added until one is left."""
+    while size > 1:
+        size //= 2
+        array = array[:size] + array[size : 2 * size]
+    return array[0]
+
+
+def tree_largest(array: np.ndarray, size: int) -> Any:
+    """The largest of the ``size`` real elements of an array or block, found in the same way; anything if one is NaN."""
+    while size > 1:
+        size //= 2
+        array = np.where(array[size : 2 * size] > array[:size], array[size : 2 * size], array[:size])
+    return array[0]
+
+
+@generated(block, prefer_literal=True)
+def _block(typing_context: Any, x: Any, offset: Any, size: Any) -> Any:
+    if not isinstance(size, types.IntegerLiteral):
+        return None
+    result = Block(x.dtype, size.literal_value)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, align = _place(context, builder, x, result, *arguments[:2])
+        return builder.load(pointer, align=align)
+
+    return result(x, types.intp, size), generate
+
+
+@generated(put)
+def _put(typing_context: Any, x: Any, offset: Any, values: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, align = _place(context, builder, x, values, *arguments[:2])
+        builder.store(arguments[2], pointer, align=align)
+        return context.get_dummy_value()
+
+    return types.void(x, types.intp, values), generate
+
+
+@generated(repeated, prefer_literal=True)
+def _repeated(typing_context: Any, value: Any, size: Any) -> Any:
+    if not isinstance(size, types.IntegerLiteral):
+        return None
+    result = Block(value, size.literal_value)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _splat(builder, arguments[0], result.size)
+
+    return result(value, size), generate
+
+
+@generated(between)
+def _between(typing_context: Any, values: Any, first: Any, stop: Any, other: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        given, *numbers = arguments
+        low, high, outside = [_splat(builder, one, values.size) for one in numbers]
+        lanes = ir.Constant(low.type, list(range(values.size)))
+        inside = builder.and_(builder.icmp_signed(">=", lanes, low), builder.icmp_signed("<", lanes, high))
+        return builder.select(inside, given, outside)
+
+    return values(values, types.intp, types.intp, values.element), generate
+
+
+@generated(larger)
+def _larger(typing_context: Any, left: Any, right: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
+
+    return left(left, right), generate
+
+
+@generated(tree_total, prefer_literal=True)
+def _tree_total(typing_context: Any, array: Any, size: Any) -> Any:
+    def add(builder: Any, low: Any, high: Any) -> Any:
+        return builder.add(low, high) if isinstance(low.type.element, ir.IntType) else builder.fadd(low, high)
+
+    return _tree(array, size, add)
+
+
+@generated(tree_largest, prefer_literal=True)
+def _tree_largest(typing_context: Any, array: Any, size: Any) -> Any:
+    def larger(builder: Any, low: Any, high: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", high, low), high, low)
+
+    return _tree(array, size, larger)
+
+
+def _tree(array: Any, size: Any, combine: Any) -> Any:
+    """The type of a tree's result, and the vector instructions that ``combine`` halves: a loop takes far longer to
+    compile.  The parts of a complex number are two elements."""
+    if not isinstance(size, types.IntegerLiteral):
+        return None
+    element: Any = array.element if isinstance(array, Block) else array.dtype
+    parts = 2 if isinstance(element, types.Complex) else 1
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from numba.np.arrayobj import make_array
+
+        count = size.literal_value * parts
+        values = arguments[0]
+        if not isinstance(array, Block):
+            part = context.get_data_type(element.underlying_float if parts == 2 else element)
+            memory = builder.bitcast(
+                make_array(array)(context, builder, values).data, ir.VectorType(part, count).as_pointer()
+            )
+            values = builder.load(memory, align=context.get_abi_sizeof(part))
+        while count > parts:
+            count //= 2
+            lanes = ir.VectorType(ir.IntType(32), count)
+            halves = [range(count), range(count, 2 * count)]
+            low, high = [builder.shuffle_vector(values, values, ir.Constant(lanes, list(half))) for half in halves]
+            values = combine(builder, low, high)
+        results = [builder.extract_element(values, ir.IntType(32)(part)) for part in range(parts)]
+        if parts == 1:
+            return results[0]
+        number = context.make_complex(builder, element)
+        number.real, number.imag = results
+        return number._getvalue()
+
+    return element(array, size), generate
+
+
+@registered
+def _tell_numba() -> None:
+    from numba.core.datamodel import models, register_default  # not needed by who only loads kernels
+    from numba.core.imputils import lower_builtin
+
+    from .scalar import exp  # for its name: what a block's is made of, is imported above
+
+    @register_default(Block)
+    class Model(models.PrimitiveModel):
+        def __init__(self, manager: Any, block: Block):
+            element = manager[block.element].get_value_type()
+            super().__init__(manager, block, ir.VectorType(element, block.size))
+
+    for function in (operator.add, operator.sub, operator.mul):
+        infer_global(function)(_Arithmetic)
+        lower = _computing(lambda left, right, function=function: function(left, right))
+        for operands in ((Block, Block), (Block, types.Float), (types.Float, Block)):
+            lower_builtin(function, *operands)(lower)
+    infer_global(exp)(_Function)
+    lower_builtin(exp, Block)(_computing(polynomials.exp))
+
+
+class _Arithmetic(AbstractTemplate):
+    """Numba's rule: two blocks, or a block and a number, which is taken to be of the type of its elements."""
+
+    def generic(self, args: Any, kws: Any) -> Any:
+        """The types that are computed in, None where there is no block."""
+        for one in args:
+            if isinstance(one, Block) and all(isinstance(other, types.Float) or other == one for other in args):
+                return signature(one, *[other if other == one else one.element for other in args])
+        return None
+
+
+class _Function(AbstractTemplate):
+    """Numba's rule: a function of each element."""
+
+    def generic(self, args: Any, kws: Any) -> Any:
+        """The block's type, None of anything else."""
+        return signature(args[0], args[0]) if isinstance(args[0], Block) else None
+
+
+def _computing(function: Callable[..., Value]) -> Callable[..., Any]:
+    """What Numba calls for the instructions of a function of values."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        size = signature.return_type.size
+        whole = [x if isinstance(x.type, ir.VectorType) else _splat(builder, x, size) for x in arguments]
+        return function(*[Value(builder, x) for x in whole]).value
+
+    return generate
+
+
+def _splat(builder: Any, value: Any, size: int) -> Any:
+    """A vector of equal elements."""
+    first = builder.insert_element(ir.Constant(ir.VectorType(value.type, size), ir.Undefined), value, ir.IntType(32)(0))
+    return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), size), 0))
+
+
+def _place(context: Any, builder: Any, x: Any, values: Block, row: Any, offset: Any) -> tuple[Any, int]:
+    """Where a block lies in a row, and what its address is a multiple of."""
+    from numba.np.arrayobj import make_array
+
+    element = context.get_data_type(values.element)
+    first = builder.gep(make_array(x)(context, builder, row).data, [offset], inbounds=True)
+    pointer = builder.bitcast(first, ir.VectorType(element, values.size).as_pointer())
+    return pointer, context.get_abi_sizeof(element)
