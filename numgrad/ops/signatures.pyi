@@ -2714,6 +2714,11 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ...
     """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension, which goes unless it is kept."""
 
 
+def pdist(input: Tensor, p: _float = ..., **keywords: Any) -> Tensor:
+    """The ``p``-norms of the differences of all rows of ``input`` (N, M) from all later ones, ``N * (N - 1) /
+    2``."""
+
+
 def permute(input: Tensor, *order: Any, dims: Any = ..., **keywords: Any) -> Tensor:
     """The dimensions in another order."""
 
@@ -2865,7 +2870,8 @@ def row_stack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
 
 
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ..., **keywords: Any) -> Tensor:
-    """:func:`leaky_relu` with the slope halfway between ``lower`` and ``upper``."""
+    """:func:`leaky_relu` with the slope halfway between ``lower`` and ``upper``, while training a random one
+    for each element, from the uniform distribution."""
 
 
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., **keywords: Any) -> Tensor:

@@ -289,3 +289,18 @@ def test_gumbel_softmax(hard):
         return functional(m).gumbel_softmax(x, tau=0.7, hard=hard)
 
     assert_same(choose, *randoms((3, 4)), graph=False)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("layout", ["contiguous", "stepped"])
+def test_rrelu(layout, dtype):
+    """Slopes are drawn for those alone that are not positive."""
+    def activate(m, x):
+        m.manual_seed(3)
+        out = functional(m).rrelu(x, training=True), m.rrelu_(x * 1, 0.1, 0.3, True), m.nn.RReLU(0.2)(x)
+        turned = functional(m).rrelu(x.t(), training=True).contiguous()  # which PyTorch lays out row by row
+        return *out, turned * 1, m.nn.RReLU().eval()(x), m.rand(2)
+
+    x = randoms((5, 4), layout=layout, dtype=dtype)[0]
+    x[:2, 0] = 0, np.nan
+    assert_same(activate, x, graph=False)

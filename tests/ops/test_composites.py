@@ -110,6 +110,7 @@ SAMPLES = [
     ("msort", lambda x: np.sort(x, 0), [(3, 2)], ()),
     ("norm_except_dim", lambda x, *how: np.linalg.norm(x, axis=0, keepdims=True), [(3, 4)], (2, 1)),
     ("pairwise_distance", lambda x, y: np.linalg.norm(x - y + 1e-6, axis=-1), [(3, 4), (3, 4)], ()),
+    ("pdist", lambda x: _distances(x, x)[np.triu_indices(4, 1)], [(4, 3)], ()),
     ("repeat_interleave", np.repeat, [(2, 3)], (2, 1)),
     ("reshape_as", lambda x, other: x.reshape(other.shape), [(2, 3)], (numgrad.ones(3, 2),)),
     ("rms_norm", _normalized, [(3, 4)], ((4,), numgrad.arange(4.0, dtype=numgrad.float64))),

@@ -28,11 +28,11 @@ from ...ops.pointwise import smooth_activation as _smooth_activation
 from ...ops.pointwise.activation import *
 from ...ops.pointwise.exponential import sigmoid, tanh
 from ...ops.pointwise.smooth_activation import *
-from ...ops.reductions.norms import cosine_similarity, pairwise_distance
+from ...ops.reductions.norms import cosine_similarity, pairwise_distance, pdist
 from ...ops.shapes import shuffling as _shuffling
 from ...ops.shapes.padding import pad
 from ...ops.shapes.shuffling import *
-from . import alignment, classification, dropouts, embeddings, group_norms, margin, regression, vectors
+from . import alignment, classification, dropouts, embeddings, group_norms, linear_losses, margin, regression, vectors
 from . import attention as _attention
 from .alignment import *
 from .attention import *
@@ -40,12 +40,13 @@ from .classification import *
 from .dropouts import *
 from .embeddings import *
 from .group_norms import *
+from .linear_losses import *
 from .margin import *
 from .regression import *
 from .vectors import *
 
 __all__ = [
-    "batch_norm", "bilinear", "cosine_similarity", "fold", "linear", "one_hot", "pad", "pairwise_distance",
+    "batch_norm", "bilinear", "cosine_similarity", "fold", "linear", "one_hot", "pad", "pairwise_distance", "pdist",
     "scaled_dot_product_attention", "sigmoid", "tanh", "unfold",
 ]
 __all__ += _activation.__all__
@@ -63,6 +64,7 @@ __all__ += classification.__all__
 __all__ += dropouts.__all__
 __all__ += embeddings.__all__
 __all__ += group_norms.__all__
+__all__ += linear_losses.__all__
 __all__ += margin.__all__
 __all__ += regression.__all__
 __all__ += vectors.__all__

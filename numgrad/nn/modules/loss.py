@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import Any
 
 from ...core.tensor import Tensor
 from .. import functional
 from ..functional.reduction import newer_reduction
+from .linear import Linear
 from .module import CallsFunction
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HuberLoss", "KLDivLoss",
-    "L1Loss", "MSELoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss",
+    "L1Loss", "LinearCrossEntropyLoss", "MSELoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss",
 ]
 
 
@@ -152,6 +154,57 @@ class CrossEntropyLoss(_WeightedLoss, function=functional.cross_entropy):
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
+
+
+class LinearCrossEntropyLoss(_Loss):
+    """The cross-entropy of what a linear layer of its own makes of the input, of shape (batch, in_features).
+
+    Args:
+        in_features: how many features the input has.
+        num_classes: how many classes there are.
+        out_features: the sizes of further dimensions of the targets, of shape (batch, *out_features).
+        bias: whether the layer has one.
+        weight, reduction, ignore_index, label_smoothing, options: see :func:`nn.functional.linear_cross_entropy`.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: Any = None,
+    ) -> None:
+        super().__init__(reduction=reduction)
+        self.register_buffer("weight", weight)
+        self.linear = Linear(in_features, num_classes * math.prod(out_features), bias, device, dtype)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.options = options
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        shape, bias = (self.num_classes, *self.out_features), self.linear.bias
+        return functional.linear_cross_entropy(
+            input, self.linear.weight.reshape((*shape, self.linear.in_features)), target,
+            linear_bias=bias if bias is None else bias.reshape(shape), weight=self.weight, reduction=self.reduction,
+            ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, options=self.options,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
+            f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
+        )
 
 
 class KLDivLoss(_Loss, function=functional.kl_div):

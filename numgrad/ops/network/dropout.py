@@ -11,6 +11,7 @@ from ..creation.distributions import bernoulli_, kept_
 from ..creation.factories import empty, empty_like, zeros
 from ..pointwise.arithmetic import add, div, mul
 from ..table.op import named, public
+from ..table.operands import not_implemented
 
 #: The limit of the self-normalizing activation for very negative numbers, without its sign.
 _ALPHA = 1.7580993408473766
@@ -31,6 +32,8 @@ def _dropped(
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
     if p == 0 or not train or not input._layout.size:
         return input
+    if input.is_complex():
+        raise not_implemented("bernoulli_scalar_cpu_", input._layout)
     if not input.is_floating_point():
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {input.dtype.legacy} "
@@ -72,7 +75,8 @@ dropout, dropout_ = _forms(
         train: if not, the input itself is returned.
 
     Raises:
-        RuntimeError: ``p`` is no probability, or the input is not of floating-point numbers.
+        RuntimeError: ``p`` is no probability, or the input is of integers or bools.
+        NotImplementedError: the input is of complex numbers.
     """,
 )
 feature_dropout, feature_dropout_ = _forms(

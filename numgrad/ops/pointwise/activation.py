@@ -12,11 +12,13 @@ from typing import Any
 from numgrad_kernels import scalar
 
 from ...core.tensor import Tensor
-from ...core.types import bool_
+from ...core.types import bool_, float64
+from ..creation.factories import empty, ones_like
 from ..shapes.views import reshape
 from ..table.callables import overload
 from ..table.elementwise import pointwise
 from ..table.op import check_tensors, in_place_form, public
+from ..table.operands import not_implemented
 from . import comparison
 from .comparison import threshold_backward, where
 
@@ -198,18 +200,44 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return activated("leaky_relu", leaky_relu_op, input, inplace, negative_slope=negative_slope)
 
 
+@pointwise("RreluWithNoiseBackward0", dtypes="f", export=False, nondifferentiable=["noise"])
+def rrelu_with_noise(input, noise):
+    """``input * noise``, the noise being slopes that were drawn, and 1 where the input is positive."""
+    return input * noise
+
+
+@rrelu_with_noise.gradient("input")
+def _(grad, noise):
+    return grad * noise
+
+
+rrelu_with_noise.inplace = overload(rrelu_with_noise, "RreluWithNoiseBackward1").inplace
+
+
 @public(method=False, direct=True)
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """:func:`leaky_relu` with the slope halfway between ``lower`` and ``upper``.
+    """:func:`leaky_relu` with the slope halfway between ``lower`` and ``upper``, while training a random one for each
+    element, from the uniform distribution.
+
+    The random numbers are PyTorch's for the same seed.
 
     Raises:
-        NotImplementedError: ``training``, for which the slopes would be drawn at random.
+        RuntimeError: while training, ``lower`` is more than ``upper``.
+        NotImplementedError: the input is not of floating-point numbers.
     """
-    if training:
-        raise NotImplementedError("numgrad has rrelu only for evaluation, with training=False")
-    return activated("rrelu", _rrelu, input, inplace, negative_slope=(lower + upper) / 2)
+    if not training:
+        return activated("rrelu", _rrelu, input, inplace, negative_slope=(lower + upper) / 2)
+    check_tensors("rrelu", input=input)
+    if lower > upper:
+        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound: {lower}, {upper}")
+    if not input.is_floating_point():
+        raise not_implemented("rrelu_with_noise_out_cpu", input._layout)
+    falling = input.detach() <= 0
+    slopes = empty(int(falling.sum()), dtype=float64, device=input.device).uniform_(lower, upper)
+    noise = ones_like(input).masked_scatter(falling, slopes.to(input.dtype))
+    return (rrelu_with_noise.inplace if inplace else rrelu_with_noise)(input, noise)
 
 
 @pointwise("PreluKernelBackward0", dtypes="f", inplace=False, export=False)

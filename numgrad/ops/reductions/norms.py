@@ -9,6 +9,7 @@ from ...autograd.grad_mode import no_grad
 from ...core.layout import Layout, broadcast_shapes, layout_of, normal_dim, normal_dims
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import dtype, int64, real_of, tensor_type
+from ..indexing.masking import triu_indices
 from ..memory.copying import clone, convert
 from ..pointwise.arithmetic import abs, abs_complex, div, mul, sgn, sign
 from ..pointwise.comparison import eq, isnan, where
@@ -201,3 +202,22 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
             f"X1 and X2 must have the same number of columns. X1: {x1._layout.shape[-1]} X2: {x2._layout.shape[-1]}"
         )
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+
+
+@composite(method=False)
+def pdist(input: Tensor, p: float = 2) -> Tensor:
+    """The ``p``-norms of the differences of all rows of ``input`` (N, M) from all later ones, ``N * (N - 1) / 2``.
+
+    Raises:
+        RuntimeError: the input is no matrix of floating-point numbers, or ``p`` is negative.
+    """
+    shape = input._layout.shape
+    if len(shape) != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {len(shape)}D")
+    if not input.is_floating_point():
+        raise RuntimeError(f"pdist only supports floating-point dtypes, not {input.dtype}")
+    if not p >= 0:
+        raise RuntimeError(f"pdist only supports non-negative p values, not {p}")
+    first, second = triu_indices(shape[0], shape[0], 1, device=input.device)
+    differences = input.index_select(0, first) - input.index_select(0, second)
+    return differences.norm(p, 1) if shape[1] else differences.sum(1)

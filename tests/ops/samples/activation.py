@@ -52,3 +52,4 @@ sample("hardsigmoid_op", lambda x: np.clip(x + 3, 0, 6) / 6, call=activation.har
 sample("hardswish_op", lambda x: x * np.clip(x + 3, 0, 6) / 6, call=activation.hardswish, dtypes=FLOATS)
 for _shape, _dim in (((2, 4), 1), ((4, 0, 3), 0), ((6,), 0)):
     sample("glu_op", _glu, _shape, args=(_dim,), call=smooth_activation.glu, dtypes=FLOATS, memory="kept")
+sample("rrelu_with_noise", lambda x, noise: x * noise, dtypes=FLOATS)

@@ -1,0 +1,75 @@
+"""The cross-entropy of what a linear layer makes of its input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...ops.matrices.matmul import linear
+from ...ops.table.arguments import tensors_checked
+from .classification import cross_entropy
+
+__all__ = ["linear_cross_entropy"]
+
+
+@tensors_checked
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
+    """:func:`cross_entropy` of ``linear(input, linear_weight, linear_bias)``.
+
+    Args:
+        input: of shape (batch, features) or (features).
+        linear_weight: of shape (classes, features), or (classes, ..., features) where each example has several targets.
+        target: numbers or probabilities of classes, as :func:`cross_entropy` takes them, of shape (batch, ...) or
+            (batch, classes, ...).
+        linear_bias: of the weight's shape without the last dimension.
+        weight: of each class; none stands for 1.
+        reduction: "mean", "sum" or "none".
+        ignore_index: a target that does not count, -100 unless given; none where targets are probabilities.
+        label_smoothing: how much of each target is spread over all classes.
+        options: must be None: PyTorch's ways to do it piece by piece are not there.
+
+    Raises:
+        RuntimeError, ValueError: the shapes or dtypes do not fit.
+        NotImplementedError: there are options.
+    """
+    if options is not None:
+        raise NotImplementedError("linear_cross_entropy: numgrad computes it as a whole, with options=None")
+    shape, of_weight = input._layout.shape, linear_weight._layout.shape
+    outer = of_weight[:-1]
+    if len(shape) not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {len(shape)}")
+    if not outer:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {len(of_weight)}")
+    if shape[-1] != of_weight[-1]:
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{shape[-1]} and {of_weight[-1]}, respectively"
+        )
+    if len(outer) > 1 and len(shape) == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {of_weight} requires batched input, (N, {shape[-1]}), "
+            f"got unbatched input with shape {shape}"
+        )
+    if linear_bias is not None and linear_bias._layout.shape != outer:
+        raise RuntimeError(f"expected linear_bias shape {outer}, got {linear_bias._layout.shape}")
+    if ignore_index is None:
+        ignore_index = -100
+    elif target.is_floating_point():
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    bias = linear_bias if linear_bias is None else linear_bias.flatten()
+    scores = linear(input, linear_weight.flatten(0, -2), bias)
+    return cross_entropy(
+        scores.reshape((*shape[:-1], *outer)) if len(outer) > 1 else scores, target, weight,
+        ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing,
+    )
