@@ -58,6 +58,9 @@ READING = {
     "embedding by frequency": lambda x, t: torch.nn.functional.embedding(
         t([[2, 0], [2, 1]]), x[0], scale_grad_by_freq=True
     ),
+    "embedding_bag": lambda x, t: torch.nn.functional.embedding_bag(
+        t([2, 0, 2, 1]), x[0], t([0, 3, 3]), scale_grad_by_freq=True
+    ),
     "repeat_interleave": lambda x, t: x.repeat_interleave(t([2, 0, 3]), 0),
     "stack and cat": lambda x, t: torch.cat([torch.stack([x, x * 2], 1).flatten(0, 1), x], 0),
     "combinations": lambda x, t: torch.combinations(x[0, 0], 2),
@@ -167,6 +170,23 @@ def test_classes_whose_number_is_known_need_no_waiting(cuda, monkeypatch):
     with pytest.raises(IndexError, match="index 3 is out of bounds for dimension with size 3"):
         wrong.tolist()
     assert rows.tolist() == [[1, 0, 0, 0], [0, 0, 0, 1]]
+
+
+@pytest.mark.parametrize("mode", ["sum", "max"])
+def test_a_row_of_a_bag_that_there_is_not(cuda, mode):
+    rows, table = torch.tensor([[0, 3]], device="cuda"), torch.ones(3, 2, device="cuda")
+    out = torch.nn.functional.embedding_bag(rows, table, mode=mode)
+    with pytest.raises(IndexError, match="index 3 is out of bounds for dimension with size 3"):
+        out.tolist()
+
+
+def test_targets_of_ctc_loss_that_lie_elsewhere_or_are_no_classes(cuda):
+    scores, targets = torch.zeros(4, 1, 3), torch.tensor([[1, 2]])
+    expected = torch.nn.functional.ctc_loss(scores, targets, (4,), (2,)).item()
+    assert torch.nn.functional.ctc_loss(scores.cuda(), targets, (4,), (2,)).item() == pytest.approx(expected)
+    loss = torch.nn.functional.ctc_loss(scores.cuda(), targets.cuda() + 1, (4,), (2,))
+    with pytest.raises(IndexError, match="index 3 is out of bounds for dimension with size 3"):
+        loss.item()
 
 
 def test_devices_that_do_not_go_together(cuda):

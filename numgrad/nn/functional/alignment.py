@@ -40,7 +40,7 @@ def ctc_loss(
 
     Args:
         log_probs: logarithms of the probabilities of the classes, of shape (time, batch, classes) or (time, classes).
-        targets: numbers of classes, of shape (batch, longest), or one after the other in one dimension.
+        targets: numbers of classes, of shape (batch, longest), or one after the other in one dimension; on any device.
         input_lengths: of each example, how many steps count; integers, at most ``time``.
         target_lengths: of each example, how many targets it has.
         blank: the class that stands for none.
@@ -67,7 +67,7 @@ def ctc_loss(
         raise RuntimeError(f"blank must be in label range: {blank} is none of {classes} classes")
     steps = _lengths("input_lengths", input_lengths, count, time)
     lengths = _lengths("target_lengths", target_lengths, count, None)
-    labels = _labels(targets, lengths, classes, blank)
+    labels = _labels(targets, lengths, classes, blank).to(log_probs.device)
     on_device = [tensor(each, dtype=int64, device=log_probs.device) for each in (steps, lengths)]
     losses = ctc_loss_op(batch, labels, *on_device, zero_infinity)[0]
     if zero_infinity:
@@ -135,5 +135,6 @@ def _labels(targets: Tensor, lengths: list[int], classes: int, blank: int) -> Te
     wrong = targets._layout.type.backend.outside(row_of(physical_of(rows)), 0, classes)
     if wrong is not None:
         raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes.")
+    rows = where((rows >= 0) & (rows < classes), rows, blank)  # a GPU tells of others later
     pairs = stack([full_like(rows, blank), rows], 2).reshape(count, 2 * longest)
     return cat([pairs, rows.new_full((count, 1), blank)], 1)
