@@ -35,6 +35,8 @@ from .core.printing import set_printoptions
 from .core.tensor import Tensor
 from .core.types import (
     Size,
+    channels_last,
+    channels_last_3d,
     complex64,
     complex128,
     contiguous_format,
@@ -76,10 +78,11 @@ cfloat, cdouble = complex64, complex128
 
 __all__ = [
     "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "are_deterministic_algorithms_enabled",
-    "autograd", "bool", "cdouble", "cfloat", "complex64", "complex128", "contiguous_format", "cuda", "data",
-    "default_generator", "device", "double", "dtype", "e", "enable_grad", "explain", "fft", "finfo", "float", "float32",
-    "float64", "from_dlpack", "func", "get_default_device", "get_default_dtype", "iinfo", "inf", "inference_mode",
-    "initial_seed", "inspect", "int", "int8", "int16", "int32", "int64", "is_anomaly_check_nan_enabled",
+    "autograd", "bool", "cdouble", "cfloat", "channels_last", "channels_last_3d", "complex64", "complex128",
+    "contiguous_format", "cuda", "data", "default_generator", "device", "double", "dtype", "e", "enable_grad",
+    "explain", "fft", "finfo", "float", "float32", "float64", "from_dlpack", "func", "get_default_device",
+    "get_default_dtype", "iinfo", "inf", "inference_mode", "initial_seed",
+    "inspect", "int", "int8", "int16", "int32", "int64", "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled",
     "is_inference_mode_enabled", "layout", "linalg", "load", "long", "manual_seed", "memory_format", "nan", "newaxis",
     "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random", "save", "seed", "set_anomaly_enabled",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .device import CPU
+from .formats import check_memory_format, is_formatted
 from .layout import Layout, normal_dim
 from .types import Size, TensorType, contiguous_format, device, dtype, layout, memory_format, size_of, strided
 
@@ -90,10 +91,11 @@ class Description(Methods):
         return self._offset
 
     def is_contiguous(self, memory_format: memory_format = contiguous_format) -> bool:
-        """Whether the elements lie in row-major order without gaps."""
-        if memory_format is not contiguous_format:
-            raise RuntimeError(f"is_contiguous() does not support memory format {memory_format}")
-        return self._layout.contiguous
+        """Whether the elements lie without gaps in row-major order, or in that of another format."""
+        if memory_format is contiguous_format:
+            return self._layout.contiguous
+        check_memory_format(memory_format)
+        return is_formatted(self._layout, memory_format)
 
     @property
     def dtype(self) -> dtype:

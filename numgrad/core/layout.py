@@ -197,6 +197,17 @@ def overlaps_itself(shape: Ints, strides: Ints) -> bool:
     return False
 
 
+def is_dense(shape: Ints, strides: Ints) -> bool:
+    """Whether the elements fill their memory, each element once, in any order of dimensions."""
+    step = 1
+    steps = [(stride, extent) for extent, stride in zip(shape, strides, strict=True) if extent != 1]
+    for stride, extent in sorted(steps):
+        if stride != step:
+            return numel(shape) < 2
+        step *= extent
+    return True
+
+
 def _order(shape: Ints, operands: Sequence[Ints]) -> list[int]:
     """Dimensions from outermost to innermost as the operands' memory lies, the first operand deciding.
 

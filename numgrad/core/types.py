@@ -179,7 +179,7 @@ def to_dtype(value: Any) -> dtype:
 
 
 class memory_format:  # noqa: N801 - PyTorch's name
-    """How the dimensions of a tensor lie in memory; of PyTorch's, numgrad has the two below."""
+    """In which order the dimensions of a tensor lie in memory; see ``formats``."""
 
     __module__ = "numgrad"
 
@@ -194,6 +194,7 @@ class memory_format:  # noqa: N801 - PyTorch's name
 
 
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
+channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
 
 
 class layout:  # noqa: N801 - PyTorch's name

@@ -465,7 +465,8 @@ class Methods:
         """``clamp`` in place: overwrites the tensor and returns it."""
 
     def clone(self, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """A copy of the tensor; gradients flow back to the original."""
+        """A copy of the tensor, its dimensions in the same order in memory, or in a format; gradients flow back to
+        the original."""
 
     def conj(self, **keywords: Any) -> Tensor:
         """The complex conjugate; of a real tensor or number the thing itself."""
@@ -477,7 +478,8 @@ class Methods:
         """``conj_physical`` in place: overwrites the tensor and returns it."""
 
     def contiguous(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """The tensor if its elements lie in row-major order, else a copy of which that is true."""
+        """The tensor if its elements lie in row-major order, or in that of another format, else a copy of which
+        that is true."""
 
     def copy_(self, src: Any, non_blocking: _bool = ..., **keywords: Any) -> Tensor:
         """Overwrite the tensor with ``src``, broadcast and converted, from whatever device that lies on."""
@@ -1173,10 +1175,11 @@ class Methods:
         """The same elements in the shape of ``other``."""
 
     def resize_(self, *sizes: Any, memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """Give the tensor another shape, in row-major order, of the memory that begins where it does."""
+        """Give the tensor another shape, in row-major order or that of a memory format, of the memory that begins
+        where it does."""
 
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """``resize_`` to the shape of another tensor."""
+        """``resize_`` to the shape of another tensor; a format that is preserved is that one's."""
 
     def resolve_conj(self, **keywords: Any) -> Tensor:
         """The tensor itself: conjugates are computed at once, not when they are read."""
@@ -1375,8 +1378,8 @@ class Methods:
         """``repeat``, in which numbers may be left out in front, as in NumPy."""
 
     def to(self, *args: Any, dtype: Any = ..., device: Any = ..., non_blocking: _bool = ..., copy: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """The tensor with another dtype or device (given as such, or as another tensor's); itself if nothing
-        changes."""
+        """The tensor with another dtype, device (given as such, or as another tensor's) or memory format; itself if
+        nothing changes."""
 
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
         """The ``k`` largest (or smallest) elements along a dimension, in order, and where they stood."""
@@ -1891,7 +1894,8 @@ def clip_(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Ten
 
 
 def clone(input: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
-    """A copy of the tensor; gradients flow back to the original."""
+    """A copy of the tensor, its dimensions in the same order in memory, or in a format; gradients flow back to
+    the original."""
 
 
 def column_stack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
@@ -1924,7 +1928,8 @@ def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def contiguous(input: Tensor, memory_format: Any = ..., **keywords: Any) -> Tensor:
-    """The tensor if its elements lie in row-major order, else a copy of which that is true."""
+    """The tensor if its elements lie in row-major order, or in that of another format, else a copy of which
+    that is true."""
 
 
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | _str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., **keywords: Any) -> Tensor:
@@ -2088,11 +2093,11 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_gr
     """Rows of ``weight``: ``out[i, j] = weight[indices[i, j]]``."""
 
 
-def empty(*sizes: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
-    """A tensor whose elements are whatever the memory held."""
+def empty(*sizes: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
+    """A tensor whose elements are whatever the memory held, its dimensions in the order of a memory format."""
 
 
-def empty_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def empty_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
     """``numgrad.empty`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
@@ -2237,7 +2242,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = ..., device: Any = ..., req
     """A tensor filled with a number, in the number's dtype unless one is given."""
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
     """``numgrad.full`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
@@ -2702,7 +2707,7 @@ def ones(*sizes: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., requ
     """A tensor of ones."""
 
 
-def ones_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def ones_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
     """``numgrad.ones`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
@@ -2771,7 +2776,7 @@ def rand(*sizes: Any, size: Any = ..., generator: Any = ..., dtype: Any = ..., d
     """Random numbers from the uniform distribution on [0, 1), on the CPU those of PyTorch for the same seed."""
 
 
-def rand_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def rand_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
     """``numgrad.rand`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
@@ -2780,7 +2785,7 @@ def randint(*args: Any, low: _int | None = ..., high: _int | None = ..., size: A
     high)."""
 
 
-def randint_like(input: Tensor, *bounds: _int, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def randint_like(input: Tensor, *bounds: _int, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
     """``randint`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
@@ -2788,7 +2793,7 @@ def randn(*sizes: Any, size: Any = ..., generator: Any = ..., dtype: Any = ..., 
     """Random numbers from the standard normal distribution, on the CPU those of PyTorch for the same seed."""
 
 
-def randn_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def randn_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
     """``numgrad.randn`` of the shape and, unless others are given, the dtype and device of another tensor."""
 
 
@@ -3235,5 +3240,5 @@ def zeros(*sizes: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., req
     """A tensor of zeros."""
 
 
-def zeros_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
     """``numgrad.zeros`` of the shape and, unless others are given, the dtype and device of another tensor."""

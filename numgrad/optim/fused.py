@@ -11,12 +11,13 @@ from ..autograd.anomaly_mode import is_anomaly_enabled
 from ..autograd.checks import check_updatable
 from ..autograd.grad_mode import enable_grad, is_inference_mode_enabled, no_grad
 from ..autograd.locations import note_change
+from ..core.formats import kept_layout
 from ..core.layout import contiguous_strides
 from ..core.tensor import Tensor, check_in_place, strided
 from ..core.types import TensorType, float32
 from ..ops.creation.factories import zeros_like
 from ..ops.creation.from_data import tensor
-from ..ops.memory.copying import kept_layout, write
+from ..ops.memory.copying import write
 from .optimizer import Optimizer
 
 #: One parameter in a step: it, its gradient, its group, and the tensors kept for it (None for one not in use).

@@ -194,7 +194,10 @@ def test_the_default_device_is_the_cpu():
 # --- memory format and layout -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("constant", [numgrad.contiguous_format, numgrad.preserve_format, numgrad.strided])
+@pytest.mark.parametrize("constant", [
+    numgrad.contiguous_format, numgrad.preserve_format, numgrad.channels_last, numgrad.channels_last_3d,
+    numgrad.strided,
+])
 def test_there_is_one_of_each(constant):
     assert pickle.loads(pickle.dumps(constant)) is copy.deepcopy(constant) is copy.copy(constant) is constant
 

@@ -10,6 +10,7 @@ from ...autograd.accumulation import forget_gradients
 from ...autograd.grad_mode import no_grad
 from ...core.device import to_device
 from ...core.display import shown_by
+from ...core.formats import check_memory_format
 from ...core.tensor import Tensor
 from ...core.types import device as device_class
 from ...core.types import dtype as dtype_class
@@ -141,12 +142,15 @@ class Module(State, Hooks):
         """Move parameters and buffers to a device, or give the floating-point ones a dtype; returns the module.
 
         ``to(device=None, dtype=None, non_blocking=False)``, ``to(dtype)`` or ``to(tensor)``, the last for that tensor's
-        dtype and device.  The parameters stay the same objects.
+        dtype and device; with ``memory_format=...`` those of four and five dimensions get that format.  The parameters
+        stay the same objects.
 
         Raises:
             TypeError: the dtype is not floating-point or complex, or an argument is none of these.
-            RuntimeError: there is no such device.
+            RuntimeError: there is no such device, or the format is for others than four or five dimensions.
         """
+        memory_format = kwargs.pop("memory_format", None)
+        check_memory_format(memory_format)
         device, dtype, non_blocking = _to_arguments(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
@@ -155,7 +159,8 @@ class Module(State, Hooks):
 
         def convert(tensor: Tensor) -> Tensor:
             wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
-            return tensor.to(device=device, dtype=wanted, non_blocking=non_blocking)
+            order = memory_format if memory_format is not None and tensor.dim() in (4, 5) else None
+            return tensor.to(device=device, dtype=wanted, non_blocking=non_blocking, memory_format=order)
 
         return self._apply(convert)
 

@@ -15,6 +15,7 @@ from ...autograd.grad_mode import LEVELS, state
 from ...autograd.locations import GIVEN
 from ...core.device import numbered, to_device
 from ...core.differentiable import check_differentiable
+from ...core.formats import check_memory_format, formatted_layout, new_format
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, strided, tensor_of
 from ...core.types import (
@@ -32,7 +33,7 @@ from ...core.types import (
 from ...devices import NUMBERS
 from ..batching.batches import is_mapped
 from ..batching.physical import like_examples
-from ..memory.copying import filling, from_row, kept_layout
+from ..memory.copying import filling, from_row
 from ..memory.moving import pin_memory as to_pinned_memory
 from ..memory.overwriting import as_number, fitting
 from ..table.arguments import wrong_kind
@@ -152,7 +153,22 @@ def _of_size(name: str, what: str, number: Any, *value: int) -> Callable[..., Te
 
 zeros = _of_size("zeros", "of zeros", _ZEROED)
 ones = _of_size("ones", "of ones", int, 1)
-empty = _of_size("empty", "whose elements are whatever the memory held", EMPTY)
+
+
+@public(method=False, direct=True)
+def empty(
+    *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False, memory_format: Any = None,
+) -> Tensor:
+    """A tensor whose elements are whatever the memory held, its dimensions in the order of a memory format.
+
+    Raises:
+        RuntimeError: there are not as many dimensions as the format is for.
+    """
+    plan = plan_of(EMPTY, sizes, size, dtype, device)
+    if memory_format is not None:
+        plan = _plan(EMPTY, formatted_layout(plan.layout, new_format(memory_format)))
+    return finished(tensor_of(plan.layout, plan.launch()), requires_grad, pin_memory)
 
 
 @public(method=False, direct=True)
@@ -211,18 +227,20 @@ def _diagonal(matrix: Layout) -> tuple[Layout, Callable[..., None]]:
 # -- like another -----------------------------------------------------------------------------------------------
 
 
-def laid_out_as(input: Tensor, made: Tensor) -> Tensor:
-    """The new tensor with its dimensions in the order in which the input's lie in memory."""
-    layout = input._layout
+def laid_out_as(input: Tensor, made: Tensor, memory_format: Any = None) -> Tensor:
+    """The new tensor with its dimensions in the order in which the input's lie in memory, or in that of a format."""
+    check_memory_format(memory_format)
+    layout = formatted_layout(input._layout, memory_format)
     if layout.row_major or is_mapped(made):
         return made
-    return strided(made._storage, layout.shape, kept_layout(layout).strides, 0, made._layout.type)
+    return strided(made._storage, layout.shape, layout.strides, 0, made._layout.type)
 
 
 @functools.lru_cache(maxsize=4096)
-def _plan_like(number: Any, layout: Layout) -> _Plan:
-    """How a tensor is made that lies in memory as one of this layout."""
-    return _plan(number, kept_layout(layout))
+def _plan_like(number: Any, layout: Layout, memory_format: Any) -> _Plan:
+    """How a tensor is made that lies in memory as one of this layout, or in a format."""
+    check_memory_format(memory_format)
+    return _plan(number, formatted_layout(layout, memory_format))
 
 
 def layout_like(name: str, input: Tensor, dtype: Any, device: Any) -> Layout:
@@ -238,9 +256,10 @@ def layout_like(name: str, input: Tensor, dtype: Any, device: Any) -> Layout:
 
 def _like(name: str, number: Any, *value: int) -> Callable[..., Tensor]:
     def like(
-        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+        memory_format: Any = None,
     ) -> Tensor:
-        plan = _plan_like(number, layout_like(name, input, dtype, device))
+        plan = _plan_like(number, layout_like(name, input, dtype, device), memory_format)
         made = tensor_of(plan.layout, plan.launch(*value))
         if state.mode & LEVELS:
             made = like_examples(input, made)
@@ -258,12 +277,13 @@ empty_like = _like("empty_like", EMPTY)
 
 @public(method=False, direct=True)
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     """``numgrad.full`` of the shape and, unless others are given, the dtype and device of another tensor."""
     layout = layout_like("full_like", input, dtype, device)
     value = _number(fill_value)
-    plan = _plan_like(value.__class__, layout)
+    plan = _plan_like(value.__class__, layout, memory_format)
     return finished(like_examples(input, _filled(plan, value)), requires_grad)
 
 

@@ -75,11 +75,14 @@ randn = _from("standard normal distribution", "normal", "randn")
 def _like(name: str, draw: str, in_pairs: str) -> Callable[..., Tensor]:
     """The same for a tensor like another, ``in_pairs`` where that does not lie in one row."""
 
-    def like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    def like(
+        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
         layout = layout_like(name, input, dtype, device)
         how = draw if input._flat is not None else in_pairs
         made = _random(how, layout_of(layout.type, layout.shape), None, False)
-        return finished(like_examples(input, laid_out_as(input, made)), requires_grad)
+        return finished(like_examples(input, laid_out_as(input, made, memory_format)), requires_grad)
 
     made = f"``numgrad.{name.removesuffix('_like')}``"
     doc = f"{made} of the shape and, unless others are given, the dtype and device of another tensor."
@@ -143,13 +146,14 @@ def randint_like(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    memory_format: Any = None,
     **named_bounds: Any,
 ) -> Tensor:
     """``randint`` of the shape and, unless others are given, the dtype and device of another tensor."""
     chosen = input.dtype if dtype is None else dtype
     target = input._layout.type.device if device is None else device
     made = randint(*bounds, size=input._layout.shape, dtype=chosen, device=target, **named_bounds)
-    return finished(laid_out_as(input, made), requires_grad)
+    return finished(laid_out_as(input, made, memory_format), requires_grad)
 
 
 @public(method=False, direct=True)

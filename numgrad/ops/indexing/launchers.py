@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 
 from ... import devices
 from ...core.device import CPU
+from ...core.formats import kept_layout
 from ...core.layout import Ints, Layout, broadcast_strides, broadcasts, contiguous_strides, layout_of, output_strides
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import TensorType, dtype, int64, tensor_type
 from ..batching.batches import is_mapped
-from ..memory.copying import copier, empty_of, filled_of, kept_layout, row_reader
+from ..memory.copying import copier, empty_of, filled_of, row_reader
 from ..memory.overwriting import fill_
 from ..table.lookup import operation
 from ..table.planned import Planned, planned

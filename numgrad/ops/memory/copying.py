@@ -12,7 +12,8 @@ from ...autograd.grad_mode import LEVELS, state
 from ...autograd.levels import outside, set_tangent
 from ...autograd.node import edge_of
 from ...core.device import CPU
-from ...core.layout import Layout, broadcasts, layout_of, output_strides, overlaps_itself
+from ...core.formats import check_memory_format, formatted_layout, is_formatted
+from ...core.layout import Layout, broadcasts, layout_of, overlaps_itself
 from ...core.tensor import Tensor, fresh, strided, tensor_of
 from ...core.types import TensorType, contiguous_format, dtype, float32, int64, preserve_format, tensor_type
 from ..table.dispatch import unary
@@ -38,16 +39,10 @@ def copy_program(source: dtype, target: dtype) -> devices.Program:
     return devices.Program("copy", target.numpy, (operand,), (("out", target.numpy),), (same,))
 
 
-def _copy(input: Layout, type: TensorType, row_major: bool = False) -> tuple[Layout, Any]:
+def _copy(input: Layout, type: TensorType, memory_format: Any = None) -> tuple[Layout, Any]:
     """The layout of a copy, which keeps the order of dimensions unless told otherwise, and what makes it."""
-    strides = None if row_major or input.contiguous else kept_layout(input).strides
-    out = layout_of(type, input.shape, strides)
+    out = layout_of(type, input.shape, formatted_layout(input, memory_format).strides)
     return out, copier(input, out)
-
-
-def kept_layout(layout: Layout) -> Layout:
-    """The layout of a copy: the order of dimensions of this one, without gaps or repeats."""
-    return layout_of(layout.type, layout.shape, output_strides(layout.shape, ((layout.shape, layout.strides),)))
 
 
 @planned("CloneBackward0", linear=True, dims=(), passed=["input"])
@@ -57,7 +52,12 @@ def clone_op(input):
 
 @planned("CloneBackward0", linear=True, dims=(), passed=["input"])
 def contiguous_op(input):
-    return _copy(input, input.type, row_major=True)
+    return _copy(input, input.type, contiguous_format)
+
+
+@planned("CloneBackward0", linear=True, passed=["input"])
+def formatted_op(input, memory_format):
+    return _copy(input, input.type, memory_format)
 
 
 @planned("ToCopyBackward0", aten="to", linear=True, dims=(), passed=["input"])
@@ -65,13 +65,23 @@ def to_type(input, type):
     return _copy(input, type)
 
 
+@planned("ToCopyBackward0", aten="to", linear=True, passed=["input"])
+def to_format(input, type, memory_format):
+    return _copy(input, type, memory_format)
+
+
 @public(direct=True)
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy of the tensor; gradients flow back to the original."""
-    if memory_format is not None:
-        check_memory_format(memory_format)
-        return contiguous_op(input) if memory_format is contiguous_format else clone_op(input)
-    return _clone(input)
+    """A copy of the tensor, its dimensions in the same order in memory, or in a format; gradients flow back to the
+    original.
+
+    Raises:
+        RuntimeError: the tensor has not as many dimensions as the format is for.
+    """
+    check_memory_format(memory_format)
+    if memory_format is None or memory_format is preserve_format:
+        return _clone(input)
+    return contiguous_op(input) if memory_format is contiguous_format else formatted_op(input, memory_format)
 
 
 _clone = unary(clone_op)
@@ -215,10 +225,20 @@ attach("_kept_copy", kept_copy)
 
 @public(direct=True)
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor if its elements lie in row-major order, else a copy of which that is true."""
-    if memory_format is not None:
-        check_memory_format(memory_format)
-    return input if input._layout.contiguous else contiguous_op(input)
+    """The tensor if its elements lie in row-major order, or in that of another format, else a copy of which that is
+    true.
+
+    Raises:
+        RuntimeError: the tensor has not as many dimensions as the format is for.
+    """
+    if memory_format is None or memory_format is contiguous_format:
+        return input if input._layout.contiguous else contiguous_op(input)
+    check_memory_format(memory_format)
+    if is_formatted(input._layout, memory_format):
+        return input
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return formatted_op(input, memory_format)
 
 
 def convert(input: Tensor, target: dtype) -> Tensor:
@@ -235,19 +255,6 @@ def warn_of_loss(own: dtype, target: dtype) -> None:
     """Warn if imaginary parts are lost."""
     if own.is_complex and target.category in (int64.category, float32.category):
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
-
-
-def check_memory_format(memory_format: Any) -> None:
-    """Raise unless the format is one of a row-major tensor's: numgrad has no other.
-
-    Raises:
-        NotImplementedError: it is another.
-    """
-    if memory_format is None or memory_format is contiguous_format or memory_format is preserve_format:
-        return
-    if isinstance(memory_format, type(contiguous_format)):
-        raise NotImplementedError(f"numgrad has no memory format {memory_format}: only contiguous and preserved ones")
-    raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(memory_format).__name__}")
 
 
 def empty_of(shape: tuple[int, ...], type: TensorType) -> Tensor:

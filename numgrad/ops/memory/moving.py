@@ -7,14 +7,15 @@ from typing import Any
 
 from ... import devices
 from ...core.device import numbered, to_device
+from ...core.formats import check_memory_format, has_channels_last, is_formatted, kept_layout
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
-from ...core.types import TensorType, dtype, tensor_type, to_dtype
+from ...core.types import TensorType, contiguous_format, dtype, preserve_format, tensor_type, to_dtype
 from ...core.types import device as Device  # noqa: N812 - the names are parameters of PyTorch's
 from ...core.types import dtype as DType  # noqa: N812
 from ..table.op import attach, check_tensors, public
 from ..table.planned import planned
-from .copying import check_memory_format, convert, copier, kept_layout, to_type, warn_of_loss
+from .copying import convert, copier, to_format, to_type, warn_of_loss
 
 
 @planned("ToCopyBackward0", aten="to", linear=True, dims=())
@@ -73,11 +74,15 @@ def to(
     copy: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """The tensor with another dtype or device (given as such, or as another tensor's); itself if nothing changes.
+    """The tensor with another dtype, device (given as such, or as another tensor's) or memory format; itself if nothing
+    changes.
 
     With ``non_blocking`` the program goes on while pinned memory is copied to a GPU, or a GPU's memory into new pinned
     memory, which has the elements once the GPU has come so far.  ``non_blocking`` and ``copy`` may also be given by
     position, after dtype and device.
+
+    Raises:
+        RuntimeError: the tensor has not as many dimensions as the format is for, or there is no such device.
     """
     if len(args) == 1 and args[0].__class__ is DType and not (dtype or device or copy or memory_format):
         return convert(input, args[0])
@@ -97,15 +102,31 @@ def to(
         target = numbered(to_device(device))
         if target is not input.device:
             warn_of_loss(input.dtype, wanted)
-            return move_op(input, tensor_type(wanted, target), not non_blocking)
+            moved = move_op(input, tensor_type(wanted, target), not non_blocking)
+            return _formatted(moved, wanted, memory_format) if memory_format else moved
+    if memory_format is not None and memory_format is not preserve_format:
+        return _formatted(input, wanted, memory_format, copy)
     result = convert(input, wanted)
     return to_type(input, input._layout.type) if copy and result is input else result
 
 
+def _formatted(input: Tensor, dtype: DType, memory_format: Any, copy: bool = False) -> Tensor:
+    """The tensor in a dtype and a format, itself if it has both, unless a copy is wanted."""
+    layout = input._layout
+    if memory_format is contiguous_format:
+        lies_so = not has_channels_last(layout)
+    else:
+        ordered = has_channels_last(layout) and is_formatted(layout, memory_format)
+        lies_so = ordered or memory_format is preserve_format
+    if lies_so and dtype is layout.type.dtype and not copy:
+        return input
+    warn_of_loss(layout.type.dtype, dtype)
+    return to_format(input, tensor_type(dtype, layout.type.device), memory_format)
+
+
 def _conversion(dtype: dtype) -> Any:
     def method(self: Tensor, memory_format: Any = None) -> Tensor:
-        check_memory_format(memory_format)
-        return convert(self, dtype)
+        return convert(self, dtype) if memory_format is None else to(self, dtype, memory_format=memory_format)
 
     method.__doc__ = f"The tensor as {dtype}."
     return method

@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
+from ...core.formats import kept_layout
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, check_one_device, tensor_of
 from ...core.types import bool_, float32
 from ..creation.factories import ones
 from ..matrices.matmul import matmul
-from ..memory.copying import contiguous_op, copier, kept_layout
+from ..memory.copying import contiguous_op, copier
 from ..pointwise.arithmetic import mul
 from ..pointwise.comparison import where
 from ..reductions.axes import Prepared

@@ -11,6 +11,7 @@ from ...core.layout import Ints, Layout, layout_of
 from ...core.tensor import Tensor
 from ...core.types import int64
 from ..memory.copying import from_row
+from ..memory.images import formatted_like
 from ..pointwise.arithmetic import abs, add, div, mul, sign
 from ..pointwise.comparison import relu
 from ..pointwise.exponential import pow
@@ -129,7 +130,7 @@ def _check(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints) -> Non
             f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}"
         )
     check_windows(input, kernel_size, stride, padding, (1,) * rank)
-    if volumes and any(k > size + 2 * p for k, size, p in zip(kernel_size, shape[-3:], padding, strict=True)):
+    if volumes and any(k > size for k, size in zip(kernel_size, shape[-3:], strict=True)):
         extents, windows = [" ".join(map("{}: {}".format, names, each)) for names, each in (
             ("THW", shape[-3:]), (("kT", "kH", "kW"), kernel_size)
         )]
@@ -291,6 +292,8 @@ def _adaptive_avg_pool(rank: int) -> Any:
 
         def call(input: Tensor) -> Tensor:
             out = op(unsqueeze_op(input, last) if rank == 1 else input, *arguments)
+            if rank > 1 and op is mean:
+                return formatted_like(out, input)
             return squeeze_dim(out, last) if rank == 1 else out
 
         return call, ()

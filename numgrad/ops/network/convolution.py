@@ -12,8 +12,9 @@ from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of
 from ...core.tensor import Tensor, check_one_device
-from ...core.types import bool_
+from ...core.types import bool_, float32
 from ..memory.copying import copier, row_reader
+from ..memory.images import following, formatted_like
 from ..pointwise.arithmetic import conj
 from ..reductions.axes import Prepared
 from ..reductions.sums import sum_dims
@@ -32,6 +33,7 @@ __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
 @planned(
     "ConvolutionBackward0", inputs=["input", "weight", "bias"], joint=True, batch=1, shared=["weight", "bias"]
 )
+@following("input", "weight", volumes=float32)
 def convolution_op(
     input: Layout, weight: Layout, bias: Layout | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Prepared:
@@ -57,7 +59,7 @@ def _(grad, input, weight, needed, stride, padding, dilation, groups):
     """``(convolution_input(grad, conj(weight)), convolution_weight(grad, conj(input)), sum(grad))``, what is needed."""
     shape, how = input._layout.shape, (stride, padding, dilation, groups)
     return [
-        convolution_input(grad, conj(weight), shape[2:], *how) if needed[0] else None,
+        _for(input, convolution_input(grad, conj(weight), shape[2:], *how)) if needed[0] else None,
         convolution_weight(grad, conj(input), weight._layout.shape[2:], *how) if needed[1] else None,
         sum_dims(grad, (0, *range(2, len(shape))), False) if needed[2] else None,
     ]
@@ -67,6 +69,7 @@ def _(grad, input, weight, needed, stride, padding, dilation, groups):
     "ConvolutionBackwardBackward0", aten="convolution_backward",
     inputs=["grad_output", "weight"], linear=True, batch=1, shared=["weight"]
 )
+@following("grad_output", "weight", volumes=float32)
 def convolution_input(
     grad_output: Layout, weight: Layout, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Prepared:
@@ -103,6 +106,7 @@ def _spread_products(
 
 
 @planned("ConvolutionBackwardBackward0", aten="convolution_backward", inputs=["grad_output", "input"], linear=True)
+@following("grad_output", "input", volumes=float32)
 def convolution_weight(
     grad_output: Layout, input: Layout, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Prepared:
@@ -141,6 +145,7 @@ def _(grad, grad_output, input_shape, stride, padding, dilation, groups):
     "ConvolutionBackward0", aten="convolution", inputs=["input", "weight", "bias"], joint=True, batch=1,
     shared=["weight", "bias"],
 )
+@following("input", "weight", volumes=float32)
 def conv_transpose_op(
     input: Layout, weight: Layout, bias: Layout | None, stride: Ints, padding: Ints, output_padding: Ints,
     dilation: Ints, groups: int,
@@ -161,10 +166,15 @@ def _(grad, input, weight, needed, stride, padding, output_padding, dilation, gr
     """``(convolution(grad, conj(weight)), convolution_weight(conj(input), grad), sum(grad))``, what is needed."""
     shape, how = input._layout.shape, (stride, padding, dilation, groups)
     return [
-        convolved(grad, conj(weight), shape, *how) if needed[0] else None,
+        _for(input, convolved(grad, conj(weight), shape, *how)) if needed[0] else None,
         convolution_weight(conj(input), grad, weight._layout.shape[2:], *how) if needed[1] else None,
         sum_dims(grad, (0, *range(2, len(shape))), False) if needed[2] else None,
     ]
+
+
+def _for(images: Tensor, grad: Tensor) -> Tensor:
+    """The gradient for images, with channels last if they have and the convolution has."""
+    return grad if len(images._layout.shape) == 5 and images.dtype is not float32 else formatted_like(grad, images)
 
 
 def convolved(images: Tensor, weight: Tensor, shape: Ints, *how: Any) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...core.tensor import Tensor
+from ..memory.images import formatted_like
 from ..pointwise.arithmetic import add, mul
 from ..shapes.views import reshape
 from ..table.op import composite
@@ -36,7 +37,8 @@ def group_norm(
         out = reshape(layer_norm_op(rows, None, None, rows._layout.shape[1:], float(eps))[0], shape)
     each = (-1, *(1,) * (len(shape) - 2)) if shape[1] else (0, *(1,) * (len(shape) - 2))
     out = mul(out, 1.0 if weight is None else reshape(weight, each))
-    return out if bias is None else add(out, reshape(bias, each))
+    out = out if bias is None else add(out, reshape(bias, each))
+    return formatted_like(out, input)
 
 
 def _check(input: Tensor, num_groups: int, **arguments: Tensor | None) -> None:

@@ -16,6 +16,7 @@ from ...core.tensor import Tensor, tensor_of
 from ...core.types import float32
 from ..batching.physical import aligned, expanded
 from ..memory.copying import clone, convert, copier, row_reader
+from ..memory.images import following
 from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.exponential import pow, sqrt
 from ..reductions.axes import Prepared, axis_launcher
@@ -215,6 +216,7 @@ def rms_norm(
     inputs=["input", "weight", "bias", "running_mean", "running_var"],
     nondifferentiable=["running_mean", "running_var"], extras=["mean", "scale", "variance"], joint=True,
 )
+@following("input", ambiguous=False)
 def batch_norm_op(
     input: Layout, weight: Layout | None, bias: Layout | None, running_mean: Layout | None,
     running_var: Layout | None, training: bool, eps: float,
@@ -255,6 +257,7 @@ def _(grad, input, weight, mean, scale, training, eps):
     inputs=["grad_output", "input", "weight", "mean", "scale"],
     nondifferentiable=["mean", "scale"], outputs=["of_input", "of_weight", "of_bias"],
 )
+@following("input")
 def batch_norm_backward(
     grad_output: Layout, input: Layout, weight: Layout | None, mean: Layout, scale: Layout, training: bool, eps: float
 ) -> Prepared:

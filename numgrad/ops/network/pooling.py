@@ -9,6 +9,7 @@ from ...core.tensor import Tensor, tensor_of
 from ...core.types import bool_, int64, tensor_type
 from ..indexing.gathering import gather_op, scatterer
 from ..memory.copying import row_reader
+from ..memory.images import following
 from ..reductions.axes import Prepared
 from ..shapes.dimensions import squeeze_dim, unsqueeze_op
 from ..shapes.views import reshape
@@ -28,6 +29,7 @@ __all__ = [
 
 
 @planned("MaxPool2DWithIndicesBackward0", aten="max_pool2d_with_indices", extras=["indices"], dims=())
+@following("input")
 def max_pool_op(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool) -> Prepared:
     """The largest elements of windows over the last dimensions, and where they are in these, counted as one."""
     rank = len(kernel_size)
@@ -57,6 +59,7 @@ def _(grad, indices, input_shape, kernel_size):
     inputs=["grad_output", "indices"], nondifferentiable=["indices"],
     linear=True, shapes=["shape"],
 )
+@following("indices")
 def max_pool_backward(grad_output: Layout, indices: Layout, shape: Ints, rank: int) -> Prepared:
     """Zeros of ``shape``, with gradients added where the largest elements are in the last ``rank`` dimensions."""
     return placed(grad_output, indices, shape, rank, "add")
@@ -100,6 +103,7 @@ def joined(shape: Ints, rank: int) -> Ints:
 
 
 @planned("AdaptiveMaxPool2DBackward0", aten="adaptive_max_pool2d", extras=["indices"], dims=())
+@following("input", volumes=False)
 def adaptive_max_pool_op(input: Layout, sizes: Ints) -> Prepared:
     """The largest elements of so many windows over the last dimensions, and where they are in these, counted as one."""
     rank = len(sizes)

@@ -17,6 +17,7 @@ from ... import devices
 from ...core.layout import Layout, layout_of, numel
 from ...core.types import TensorType
 from ..memory.copying import copier, row_reader
+from ..memory.images import formatted_like, in_format_of
 from ..reductions.axes import Prepared
 from ..table.planned import Planned, planned
 
@@ -107,8 +108,9 @@ def resample_op(input: Layout, name: str, maps: tuple[LineMap, ...]) -> Prepared
         launch = input.type.backend.csr_launcher(input.type, *sizes, max(sizes[0], 1), own.count, work, own.step)
         steps.append((launch, own.matrix(input.type)))
     out = layout_of(input.type, tuple(shape))
+    followed = [] if name in _ROW_MAJOR else [input]
     if not steps:
-        return out, copier(input, out)
+        return in_format_of(followed, out, copier(input, out))
     read = row_reader(input)
 
     def run(input: Any) -> Any:
@@ -117,15 +119,23 @@ def resample_op(input: Layout, name: str, maps: tuple[LineMap, ...]) -> Prepared
             row = launch(row, *matrix)
         return row
 
-    return out, run
+    return in_format_of(followed, out, run)
+
+
+#: What has row-major results in PyTorch, too, in whatever format images are.
+_ROW_MAJOR = {
+    "UpsampleBicubic2DBackward", "UpsampleNearest3DBackward", "UpsampleNearestExact3DBackward",
+    *[f"{kind}3D{suffix}" for kind in ("AvgPool", "AdaptiveAvgPool") for suffix in ("", "Backward")],
+}
 
 
 @resample_op.gradient("input")
-def _(grad, name, maps):
+def _(grad, input_layout, name, maps):
     """``resample(grad, name, transposed(maps))``."""
     back = name.removesuffix("Backward") if name.endswith("Backward") else f"{name}Backward"
     operation, *arguments = resampled(back, *[own.transposed for own in maps])
-    return operation(grad, *arguments)
+    gradient = operation(grad, *arguments)
+    return gradient if name.startswith("Upsample") or name in _ROW_MAJOR else formatted_like(gradient, input_layout)
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from ..creation.factories import arange
 from ..creation.random_numbers import rand
 from ..indexing.gathering import gather_op
 from ..memory.copying import convert, row_reader
+from ..memory.images import following, formatted_like
 from ..pointwise.arithmetic import add, mul, sub
 from ..pointwise.rounding import trunc
 from ..reductions.axes import Prepared
@@ -41,15 +42,16 @@ __all__ = [
     "MaxUnpool2DBackward0", aten="max_unpool2d", inputs=["input", "indices"], nondifferentiable=["indices"],
     linear=True, shapes=["shape"],
 )
+@following("input", volumes=False)
 def max_unpool_op(input: Layout, indices: Layout, shape: Ints, rank: int) -> Prepared:
     """Zeros of ``shape``, with the elements where the indices say; of several for one place, one."""
     return placed(input, indices, shape, rank, "set")
 
 
 @max_unpool_op.gradient("input")
-def _(grad, indices, rank):
+def _(grad, indices, input_layout, rank):
     """``gather(grad, indices)``."""
-    return taken(grad, indices, rank)
+    return formatted_like(taken(grad, indices, rank), input_layout)
 
 
 max_unpool3d_op = max_unpool_op.recorded_by("MaxUnpool3DBackward0")

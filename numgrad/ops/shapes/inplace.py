@@ -9,8 +9,10 @@ from typing import Any
 from ...autograd.calls import transformed
 from ...autograd.grad_mode import GRAD, TRANSFORMED, state
 from ...autograd.views import check_writable, reshaped_in_place
-from ...core.layout import contiguous_strides, normal_dim, numel
-from ...core.tensor import Tensor, check_one_device, show_elements_of, strided
+from ...core.formats import formatted_layout, has_channels_last, new_format
+from ...core.layout import contiguous_strides, layout_of, normal_dim, numel
+from ...core.tensor import Tensor, check_one_device, show_elements_of, strided, tensor_of
+from ...core.types import channels_last, channels_last_3d, preserve_format
 from ..batching.batches import is_mapped
 from ..memory.copying import write, zeros_of
 from ..table.op import public
@@ -95,26 +97,30 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
 
 @public(function=False)
 def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
-    """Give the tensor another shape, in row-major order, of the memory that begins where it does.
+    """Give the tensor another shape, in row-major order or that of a memory format, of the memory that begins where it
+    does.
 
     Where that is too small the elements are copied to larger memory, the new ones being 0; tensors that shared the
     old memory keep it.  A tensor that has the shape already stays as it is, with its version.
 
     Raises:
-        RuntimeError: the tensor requires a gradient, or a size is negative.
+        RuntimeError: the tensor requires a gradient, a size is negative, or the format is for other shapes.
     """
     if input.requires_grad:
         raise RuntimeError(f"cannot resize variables that require grad (shape {list(input.shape)})")
     shape = sizes_of(sizes)
     if any(size < 0 for size in shape):
         raise RuntimeError(f"resize_: sizes must not be negative, but are {list(shape)}")
-    if shape == input._layout.shape:
+    wanted = layout_of(input._layout.type, shape)
+    if memory_format is not None:
+        wanted = formatted_layout(wanted, new_format(memory_format))
+    if shape == input._layout.shape and (memory_format is None or wanted is input._layout):
         return input
     check_writable(input)
     needed = input._offset + numel(shape)
     if needed > input._storage.size:
         input._storage = _enlarged(input, needed)
-    _show(input, strided(input._storage, shape, contiguous_strides(shape), input._offset, input._layout.type))
+    _show(input, tensor_of(wanted, input._storage, input._offset))
     input._counter[0] += 1
     return input
 
@@ -128,8 +134,12 @@ def _enlarged(input: Tensor, size: int) -> Any:
 
 @public(function=False)
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """``resize_`` to the shape of another tensor."""
-    return resize_(input, the_template._layout.shape)
+    """``resize_`` to the shape of another tensor; a format that is preserved is that one's."""
+    layout = the_template._layout
+    if memory_format is preserve_format:
+        rank = len(layout.shape)
+        memory_format = (channels_last if rank == 4 else channels_last_3d) if has_channels_last(layout) else None
+    return resize_(input, layout.shape, memory_format=memory_format)
 
 
 @public(function=False)

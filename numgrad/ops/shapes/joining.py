@@ -11,6 +11,7 @@ from ...core.tensor import Tensor
 from ...core.types import tensor_type
 from ..batching.physical import expanded
 from ..memory.copying import STRETCHES_FROM, assembler, convert, zeros_of
+from ..memory.images import following
 from ..table.arguments import Dim
 from ..table.dispatch import caller, perform
 from ..table.entries import Entries
@@ -48,6 +49,7 @@ def _(grad, input_shape, dim):
 
 
 @planned("CatBackward0", inputs=["tensors"], sequence=True, linear=True)
+@following("tensors")
 def cat_op(tensors: tuple[Layout, ...], dim: int, extents: tuple[int | None, ...]) -> Any:
     """Rows of no elements, whose extent is None, may stand beside tensors of any shape."""
     first = next(layout for layout, extent in zip(tensors, extents, strict=True) if extent is not None)

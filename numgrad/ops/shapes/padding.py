@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ...core.formats import kept_layout
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import bool_, dtype
-from ..memory.copying import contiguous, copier, kept_layout, writer
+from ..memory.copying import contiguous, copier, writer
+from ..memory.images import in_format_of
 from ..memory.overwriting import fitting
 from ..network.resampling import LineMap, resampled
 from ..table.dispatch import caller
@@ -41,7 +43,7 @@ def constant_pad(input: Layout, pad: tuple[int, ...], value: Any) -> Any:
             write(tensor_of(source, tensor._storage, tensor._offset + begin), tensor_of(target, row, start))
         return row
 
-    return out, launch
+    return in_format_of([input], out, launch)
 
 
 @constant_pad.gradient("input")

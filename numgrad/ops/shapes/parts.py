@@ -6,10 +6,11 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...core.formats import kept_layout
 from ...core.layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
 from ...core.tensor import Tensor, tensor_of
 from ..indexing.launchers import updating
-from ..memory.copying import copier, kept_layout, repeated_zero, writer
+from ..memory.copying import copier, repeated_zero, writer
 from ..table.arguments import Dim
 from ..table.lookup import lookup
 from ..table.op import attach, public

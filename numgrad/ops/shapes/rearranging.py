@@ -15,6 +15,7 @@ from ...core.types import int32, int64, tensor_type
 from ..batching.batches import physical, same_for_all, size_of
 from ..batching.physical import aligned
 from ..memory.copying import STRETCHES_FROM, contiguous_op, convert, copier, row_of, writer
+from ..memory.images import in_format_of
 from ..reductions.sums import sum_dims
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite, public_functions
@@ -57,7 +58,7 @@ def roll_op(input: Layout, shifts: tuple[int, ...], dims: tuple[int, ...]) -> An
             write(tensor_of(source, memory, offset + begin), tensor_of(target, row, target_begin))
         return row
 
-    return out, launch
+    return in_format_of([input], out, launch)
 
 
 def _total_shifts(shape: tuple[int, ...], shifts: tuple[int, ...], dims: tuple[int, ...]) -> dict[int, int]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of, view_strides
 from ..memory.copying import copier
+from ..memory.images import in_format_of
 from ..table.lookup import lookup, operation
 from ..table.planned import planned
 
@@ -18,7 +19,7 @@ def _rearranged(input: Layout, sizes: Ints, order: Ints, shape: Ints) -> Any:
     strides = view_strides(input.shape, input.strides, sizes) if input.size else (1,) * len(sizes)
     assert strides is not None  # to split dimensions takes no copy
     source = layout_of(input.type, tuple([sizes[d] for d in order]), tuple([strides[d] for d in order]))
-    return layout_of(input.type, shape), copier(source, layout_of(input.type, source.shape))
+    return in_format_of([input], layout_of(input.type, shape), copier(source, layout_of(input.type, source.shape)))
 
 
 def _check_image(name: str, input: Layout, what: str, factor: int) -> None:

@@ -41,7 +41,9 @@ def new_layout(given: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layou
     if whole and first.type is type and all(own is first or not own.shape for own in layouts):
         return first
     whole = whole and 1 not in shape and 0 not in shape
-    if whole or all(own.contiguous and (not own.shape or own.shape == shape) for own in layouts):
+    # Where something is broadcast, as a number beside one tensor is, dimensions of size 1 keep their place.
+    spread = len(given) == 2 and len(layouts) == 1
+    if whole or (not spread and all(own.contiguous and own.shape == shape for own in layouts)):
         return layout_of(type, shape)
     return layout_of(type, shape, output_strides(shape, tuple([(layout.shape, layout.strides) for layout in layouts])))
 

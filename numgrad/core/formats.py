@@ -1,0 +1,115 @@
+"""Memory formats: in which order the dimensions of images lie in memory.
+
+Images are of shape (n, channels, rows, columns) or (n, channels, depth, rows, columns).  With their channels last,
+those of a pixel are neighbours: the strides are the ones that row-major (n, rows, columns, channels) has.  Where
+dimensions of size 1 leave open which format a tensor has, PyTorch's rules decide.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from .layout import Layout, is_dense, layout_of, output_strides
+from .types import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+
+__all__ = [
+    "check_memory_format", "formatted_layout", "has_channels_last", "is_formatted", "kept_layout", "new_format",
+    "with_channels_last",
+]
+
+#: The ranks of tensors that may have their channels last.
+_RANKS = {channels_last: 4, channels_last_3d: 5}
+
+
+def _inside_out(rank: int) -> list[int]:
+    """The dimensions from the innermost one on, where channels are last."""
+    return [1, *range(rank - 1, 1, -1), 0]
+
+
+@functools.lru_cache(maxsize=1024)
+def with_channels_last(layout: Layout) -> Layout:
+    """The layout of images with their channels last; that of anything else as it is."""
+    shape = layout.shape
+    if len(shape) not in _RANKS.values():
+        return layout
+    strides, step = [0] * len(shape), 1
+    for dim in _inside_out(len(shape)):
+        strides[dim] = step
+        step *= shape[dim]
+    return layout_of(layout.type, shape, tuple(strides))
+
+
+@functools.lru_cache(maxsize=8192)
+def has_channels_last(layout: Layout) -> bool:
+    """Whether what is computed from a tensor of this layout has channels last: its strides grow in their order."""
+    shape, strides = layout.shape, layout.strides
+    if len(shape) not in _RANKS.values() or strides[1] == 0:
+        return False
+    least = 0
+    for dim in _inside_out(len(shape)):
+        if shape[dim] == 0 or strides[dim] < least:
+            return False
+        if dim == 0 and least == strides[1]:  # n x 1 x 1 x 1 tells nothing
+            return False
+        least = strides[dim] * shape[dim]
+    return True
+
+
+def is_formatted(layout: Layout, memory_format: memory_format) -> bool:
+    """Whether elements follow one another in the order of a format."""
+    if memory_format not in _RANKS:
+        return layout.contiguous
+    if len(layout.shape) != _RANKS[memory_format]:
+        return False
+    wanted = with_channels_last(layout).strides
+    return all(n == 1 or own == step for n, own, step in zip(layout.shape, layout.strides, wanted, strict=True))
+
+
+def kept_layout(layout: Layout) -> Layout:
+    """The layout of a copy: the order of dimensions of this one, without gaps or repeats."""
+    shape, strides = layout.shape, layout.strides
+    if layout.row_major or is_dense(shape, strides):
+        return layout
+    return layout_of(layout.type, shape, output_strides(shape, ((shape, strides),)))
+
+
+def formatted_layout(layout: Layout, memory_format: memory_format | None) -> Layout:
+    """The layout of a copy in a format; None stands for preserving the order of dimensions.
+
+    Raises:
+        RuntimeError: it has not as many dimensions as the format is for.
+    """
+    if memory_format is None or memory_format is preserve_format:
+        return kept_layout(layout)
+    if memory_format is contiguous_format:
+        return layout_of(layout.type, layout.shape)
+    rank = _RANKS[memory_format]
+    if len(layout.shape) != rank:
+        raise RuntimeError(
+            f"required rank {rank} tensor to use {memory_format.name} format (shape {list(layout.shape)})"
+        )
+    return with_channels_last(layout)
+
+
+def check_memory_format(value: Any) -> None:
+    """Raise unless it is a memory format, or None.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if value is not None and not isinstance(value, memory_format):
+        raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(value).__name__}")
+
+
+def new_format(value: Any) -> Any:
+    """The memory format, or None, of what has no order of dimensions yet that it could keep.
+
+    Raises:
+        RuntimeError: it is that of another tensor.
+        TypeError: it is no memory format.
+    """
+    check_memory_format(value)
+    if value is preserve_format:
+        raise RuntimeError("unsupported memory format Preserve: there is no order of dimensions yet")
+    return value

@@ -1,0 +1,94 @@
+"""Results of operations on images have their channels last if the images have, as PyTorch lays them out.
+
+What launches kernels reads images of any strides, and computes row-major ones; these are then brought into order.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...core.formats import has_channels_last, with_channels_last
+from ...core.layout import Layout
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import channels_last, channels_last_3d, dtype
+from ..table.op import parameters
+from .copying import copier, formatted_op
+
+#: What an operation decides: the layout of its result and what computes that, or those of several.
+Decided = tuple[Any, Callable[..., Any]]
+
+
+def following(
+    *names: str, ambiguous: bool = True, volumes: bool | dtype = True
+) -> Callable[[Callable[..., Decided]], Callable[..., Decided]]:
+    """Decorate what decides what a call comes to: its results have channels last if one of these inputs has.
+
+    An input that is a tuple has if all in it have; one that is row-major, too, unless ``ambiguous``, has not.  Images
+    with three dimensions count if ``volumes``, or if they are of that dtype.
+    """
+
+    def decorate(decide: Callable[..., Decided]) -> Callable[..., Decided]:
+        named = parameters(decide)
+        positions = [named.index(name) for name in names]
+
+        @functools.wraps(decide)
+        def prepare(*args: Any) -> Decided:
+            inputs = [args[position] for position in positions]
+            if not ambiguous:
+                inputs = [input for input in inputs if not input.contiguous]
+            if volumes is not True:
+                inputs = [input for input in inputs if len(input.shape) != 5 or input.type.dtype is volumes]
+            return in_format_of(inputs, *decide(*args))
+
+        prepare.parameters = named  # type: ignore[attr-defined]
+        return prepare
+
+    return decorate
+
+
+def in_format_of(inputs: Sequence[Any], layout: Any, launch: Callable[..., Any]) -> Decided:
+    """What was decided, for results that have channels last if one of the inputs has."""
+    if not any(map(_says_so, inputs)):
+        return layout, launch
+    several = layout.__class__ is tuple
+    made = layout if several else (layout,)
+    wanted = tuple(map(with_channels_last, made))
+    moves = [_move(own, goal) for own, goal in zip(made, wanted, strict=True)]
+    if not any(moves):
+        return (wanted if several else wanted[0]), launch
+
+    def relaid(*operands: Any) -> Any:
+        rows = launch(*operands)
+        moved = [
+            row if move is None else move(row)
+            for row, move in zip(rows if several else (rows,), moves, strict=True)
+        ]
+        return tuple(moved) if several else moved[0]
+
+    return (wanted if several else wanted[0]), relaid
+
+
+def _says_so(input: Any) -> bool:
+    if isinstance(input, tuple):
+        return len(input) > 0 and all(map(has_channels_last, input))
+    return input is not None and has_channels_last(input)
+
+
+def _move(own: Layout, wanted: Layout) -> Callable[[Any], Any] | None:
+    """What makes of the memory of a result that of one in the order wanted; None if it is the same."""
+    if own is wanted or (own.contiguous and wanted.contiguous):
+        return None
+    copy = copier(own, wanted)
+    return lambda row: copy(tensor_of(own, row))
+
+
+def formatted_like(tensor: Tensor | None, images: Tensor | Layout) -> Any:
+    """A gradient with its channels last if the images that it is for have, whatever order it was given in."""
+    layout = images._layout if isinstance(images, Tensor) else images
+    if tensor is None or not has_channels_last(layout):
+        return tensor
+    if tensor._layout.strides == with_channels_last(tensor._layout).strides:
+        return tensor
+    return formatted_op(tensor, channels_last if len(layout.shape) == 4 else channels_last_3d)
