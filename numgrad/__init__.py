@@ -76,6 +76,14 @@ float, double = float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
+#: What ``nn.functional`` has with other signatures.
+_NATIVE = [
+    "affine_grid_generator", "batch_norm", "binary_cross_entropy_with_logits", "constant_pad_nd", "conv_tbc",
+    "convolution", "cosine_embedding_loss", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d",
+    "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss", "native_batch_norm",
+    "native_layer_norm", "poisson_nll_loss", "triplet_margin_loss",
+]
+
 __all__ = [
     "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "are_deterministic_algorithms_enabled",
     "autograd", "bool", "cdouble", "cfloat", "channels_last", "channels_last_3d", "complex64", "complex128",
@@ -89,6 +97,7 @@ __all__ = [
     "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "special", "strided",
     "to_dlpack", "uint8", "use_deterministic_algorithms", "utils", "vectorize", "viz",
     "vmap",
+    *_NATIVE,
     *_public_functions,
 ]
 
@@ -99,13 +108,14 @@ _LATER = {
     "explain": "viz.explanation", "fft": "fft", "func": "func", "inspect": "viz.inspection", "linalg": "linalg",
     "load": "serialization", "nn": "nn", "optim": "optim", "profiler": "profiler", "save": "serialization",
     "serialization": "serialization", "special": "special", "utils": "utils", "vectorize": "ops.table.vectorize",
-    "viz": "viz", "vmap": "func", "_vmap_internals": "_vmap_internals",
+    "viz": "viz", "vmap": "func", "_vmap_internals": "_vmap_internals", **dict.fromkeys(_NATIVE, "native_functions"),
 }
 
 if TYPE_CHECKING:
     from . import accelerator, cuda, data, fft, func, linalg, nn, optim, profiler, special, utils, viz
     from . import serialization as serialization
     from .cuda import OutOfMemoryError
+    from .native_functions import *  # noqa: F403 - what ``nn.functional`` has with other signatures
     from .ops.signatures import *  # noqa: F403 - the functions that the op table makes
     from .ops.table.vectorize import vectorize
     from .serialization import load, save

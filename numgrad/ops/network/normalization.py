@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -389,21 +390,29 @@ def batch_norm(
         RuntimeError: the sizes do not fit, the dtypes differ, or there are no running statistics to take.
         NotImplementedError: the input is not of floating-point numbers.
     """
-    shape, statistics = input.shape, {"running_mean": running_mean, "running_var": running_var}
-    count, share = shape[0] * numel(shape[2:]), float(momentum)
-    if training and count == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape}")
+    if training and input.shape[0] * numel(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if training and eps <= 0:
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     if training and (running_mean is None) is not (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
+    return channels_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def channels_normalized(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, training: bool, momentum: float, eps: float,
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """:func:`batch_norm`, with the means and what deviations from them were multiplied by, if there are such."""
+    statistics = {"running_mean": running_mean, "running_var": running_var}
     for name, running in statistics.items():
         refuse_gradient("native_batch_norm", name, running)
     if input.numel() == 0 and weight is None and bias is None:
-        return clone(input)  # of any number of dimensions, as in PyTorch
-    out, mean, _, variance = batch_norm_op(input, weight, bias, *statistics.values(), bool(training), float(eps))
+        return clone(input), None, None  # of any number of dimensions, as in PyTorch
+    out, mean, scale, variance = batch_norm_op(input, weight, bias, *statistics.values(), bool(training), float(eps))
     if training and running_mean is not None and running_var is not None and out.numel():
+        count, share = input.numel() // mean.numel(), float(momentum)
         with no_grad():
             running_mean.lerp_(mean, share)
-            running_var.lerp_(mul(variance, count / (count - 1)), share)
-    return out
+            running_var.lerp_(mul(variance, count / (count - 1) if count > 1 else math.nan), share)
+    return out, mean, scale

@@ -1,0 +1,208 @@
+"""Functions that PyTorch has at its top level with the signatures of its C++ library.
+
+They do what those of ``nn.functional`` do.  Parameters stand in another order, most have no defaults, modes and
+reductions are numbers: 0 keeps the losses, which is what happens unless one is given, 1 stands for their mean, 2 for
+their sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .core.tensor import Tensor
+from .nn import functional
+from .ops.network.normalization import channels_normalized, layer_norm_op
+from .ops.table.arguments import checked
+
+__all__ = [
+    "affine_grid_generator", "batch_norm", "binary_cross_entropy_with_logits", "constant_pad_nd", "conv_tbc",
+    "convolution", "cosine_embedding_loss", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d",
+    "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss", "native_batch_norm",
+    "native_layer_norm", "poisson_nll_loss", "triplet_margin_loss",
+]
+
+# -- normalization ------------------------------------------------------------------------------------------------
+
+
+@checked
+def batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool,
+) -> Tensor:
+    """:func:`numgrad.nn.functional.batch_norm`; of one element to a channel, too, which becomes the bias."""
+    return channels_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+@checked
+def native_batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, training: bool, momentum: float, eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """:func:`batch_norm`, and in training means and inverse standard deviations of the channels, else nothing."""
+    out, mean, scale = channels_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    if not training or mean is None or scale is None:
+        mean = scale = input.new_empty(0)
+    return out, mean, scale
+
+
+@checked
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """:func:`numgrad.layer_norm`, and the means and inverse standard deviations."""
+    return layer_norm_op(input, weight, bias, tuple(normalized_shape), float(eps))
+
+
+@checked
+def instance_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool,
+) -> Tensor:
+    """:func:`numgrad.nn.functional.instance_norm`."""
+    return functional.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+# -- convolution and images ---------------------------------------------------------------------------------------
+
+
+@checked
+def convolution(
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int], padding: Sequence[int],
+    dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
+) -> Tensor:
+    """The convolution, or transposed convolution, of images of one to three dimensions with filters.
+
+    A number of a sequence of one is for all dimensions.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not fit.
+    """
+    rank = len(weight.shape) - 2
+    if not 1 <= rank <= 3:
+        raise RuntimeError(f"expected filters of 3 to 5 dimensions, but got weight of size {list(weight.shape)}")
+    numbers = [tuple(each) * rank if len(each) == 1 else tuple(each) for each in (stride, padding, dilation)]
+    kind = "conv_transpose" if transposed else "conv"
+    function: Any = getattr(functional, f"{kind}{rank}d")
+    if not transposed:
+        return function(input, weight, bias, *numbers, groups)
+    extra = tuple(output_padding) * rank if len(output_padding) == 1 else tuple(output_padding)
+    return function(input, weight, bias, numbers[0], numbers[1], extra, groups, numbers[2])
+
+
+@checked
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """The convolution of sequences (time, batch, channels) with filters (size, channels, filters).
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+    """
+    if len(input.shape) != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if len(weight.shape) != 3:
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if len(bias.shape) != 1:
+        raise RuntimeError("Bias must be 1-D")
+    if input.shape[2] != weight.shape[1]:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if weight.shape[2] != bias.shape[0]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    out = functional.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return out.permute(2, 0, 1).contiguous()
+
+
+@checked
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: complex = 0) -> Tensor:
+    """:func:`numgrad.nn.functional.pad` with a constant."""
+    return functional.pad(input, pad, "constant", value)
+
+
+_MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+
+
+@checked
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """:func:`numgrad.nn.functional.grid_sample`, with numbers for the modes in the order named there.
+
+    Raises:
+        IndexError: there is no such mode.
+    """
+    return functional.grid_sample(
+        input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners
+    )
+
+
+grid_sampler_2d = grid_sampler_3d = grid_sampler
+
+
+@checked
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """:func:`numgrad.nn.functional.affine_grid`."""
+    return functional.affine_grid(theta, size, align_corners)
+
+
+# -- losses -------------------------------------------------------------------------------------------------------
+
+
+def _named(reduction: int) -> str:
+    return {1: "mean", 2: "sum"}.get(reduction, "none")
+
+
+@checked
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
+) -> Tensor:
+    """:func:`numgrad.nn.functional.binary_cross_entropy_with_logits`."""
+    return functional.binary_cross_entropy_with_logits(
+        input, target, weight, reduction=_named(reduction), pos_weight=pos_weight
+    )
+
+
+@checked
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
+    """:func:`numgrad.nn.functional.cosine_embedding_loss`."""
+    return functional.cosine_embedding_loss(input1, input2, target, margin, reduction=_named(reduction))
+
+
+@checked
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
+    """:func:`numgrad.nn.functional.hinge_embedding_loss`."""
+    return functional.hinge_embedding_loss(input, target, margin, reduction=_named(reduction))
+
+
+@checked
+def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
+    """:func:`numgrad.nn.functional.kl_div`."""
+    losses = functional.kl_div(input, target, reduction="none", log_target=log_target)
+    return losses.mean() if reduction == 1 else losses.sum() if reduction == 2 else losses
+
+
+@checked
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
+    """:func:`numgrad.nn.functional.margin_ranking_loss`."""
+    return functional.margin_ranking_loss(input1, input2, target, margin, reduction=_named(reduction))
+
+
+@checked
+def poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
+) -> Tensor:
+    """:func:`numgrad.nn.functional.poisson_nll_loss`."""
+    return functional.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_named(reduction))
+
+
+@checked
+def triplet_margin_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06,
+    swap: bool = False, reduction: int = 0,
+) -> Tensor:
+    """:func:`numgrad.nn.functional.triplet_margin_loss`."""
+    return functional.triplet_margin_loss(
+        anchor, positive, negative, margin, p, eps, swap, reduction=_named(reduction)
+    )
