@@ -8,7 +8,7 @@ from numgrad.core.layout import view_strides
 from numgrad.core.types import float64, tensor_type
 from numgrad.ops.table.op import ops
 
-without("select_op slice_op unbind_op", "0-d")
+without("select_op slice_op unbind_op formatted_op to_format", "0-d")
 # They take over the memory of a result that nobody else holds, and that is contiguous.
 without("unsafe_view", "transposed", "stepped", "broadcast")
 without("squeeze_result", "transposed", "stepped", "broadcast", "0-d")
@@ -23,6 +23,19 @@ for _shape in ((2, 3, 4), (0, 3), ()):
     sample(
         "to_type", lambda x, kind: x.astype(np.float64), _shape,
         args=(tensor_type(float64),), dtype="float64", memory="kept",
+    )
+
+
+
+def _channels_last(x, *how):
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
+
+
+for _shape in ((2, 3, 2, 4), (0, 3, 2, 2)):
+    sample("formatted_op", _channels_last, _shape, args=(numgrad.channels_last,), memory="reference")
+    sample(
+        "to_format", lambda x, *how: _channels_last(x.astype(np.float64)), _shape,
+        args=(tensor_type(float64), numgrad.channels_last), dtype="float64", memory="reference",
     )
 
 # -- views ----------------------------------------------------------------------------------------------------
