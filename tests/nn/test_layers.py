@@ -271,8 +271,7 @@ def test_refused(action, message):
         (lambda: nn.LSTM, "PyTorch has 'LSTM', but numgrad.nn has it not yet"),
         (lambda: nn.init.normal, "PyTorch has 'normal', but numgrad.nn.init has it not yet; the nearest that there is: "
          "numgrad.nn.init.normal_"),
-        (lambda: nn.utils.convert_conv2d_weight_memory_format,
-         "PyTorch has 'convert_conv2d_weight_memory_format', but numgrad.nn.utils has it not yet"),
+        (lambda: nn.utils.skip_init, "PyTorch has 'skip_init', but numgrad.nn.utils has it not yet"),
         (lambda: nn.Lineer, "module 'numgrad.nn' has no attribute 'Lineer'"),
     ],
 )
