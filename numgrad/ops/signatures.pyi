@@ -2838,6 +2838,10 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = ..., **keywords: Any) -> Te
     """The same elements in another shape: on the same memory where possible, else copied."""
 
 
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
+    """``resize_`` to the shape of another tensor; a format that is preserved is that one's."""
+
+
 def resolve_conj(input: Tensor, **keywords: Any) -> Tensor:
     """The tensor itself: conjugates are computed at once, not when they are read."""
 

@@ -55,7 +55,7 @@ def contiguous_op(input):
     return _copy(input, input.type, contiguous_format)
 
 
-@planned("CloneBackward0", linear=True, passed=["input"])
+@planned("CloneBackward0", aten="clone", linear=True, passed=["input"])
 def formatted_op(input, memory_format):
     return _copy(input, input.type, memory_format)
 
@@ -78,8 +78,10 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     Raises:
         RuntimeError: the tensor has not as many dimensions as the format is for.
     """
+    if memory_format is None:
+        return _clone(input)
     check_memory_format(memory_format)
-    if memory_format is None or memory_format is preserve_format:
+    if memory_format is preserve_format:
         return _clone(input)
     return contiguous_op(input) if memory_format is contiguous_format else formatted_op(input, memory_format)
 

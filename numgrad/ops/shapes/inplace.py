@@ -132,7 +132,7 @@ def _enlarged(input: Tensor, size: int) -> Any:
     return new
 
 
-@public(function=False)
+@public
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """``resize_`` to the shape of another tensor; a format that is preserved is that one's."""
     layout = the_template._layout
