@@ -16,7 +16,7 @@ from numba.core import types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 
 from . import polynomials
-from .instructions import Value
+from .instructions import emitting
 from .overloads import generated, registered
 
 
@@ -191,13 +191,13 @@ def _tell_numba() -> None:
             element = manager[block.element].get_value_type()
             super().__init__(manager, block, ir.VectorType(element, block.size))
 
-    for function in (operator.add, operator.sub, operator.mul):
+    for function, instruction in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):
         infer_global(function)(_Arithmetic)
-        lower = _computing(lambda left, right, function=function: function(left, right))
+        lower = _arithmetic(instruction)
         for operands in ((Block, Block), (Block, types.Float), (types.Float, Block)):
             lower_builtin(function, *operands)(lower)
     infer_global(exp)(_Function)
-    lower_builtin(exp, Block)(_computing(polynomials.exp))
+    lower_builtin(exp, Block)(emitting(polynomials.exp))
 
 
 class _Arithmetic(AbstractTemplate):
@@ -219,13 +219,13 @@ class _Function(AbstractTemplate):
         return signature(args[0], args[0]) if isinstance(args[0], Block) else None
 
 
-def _computing(function: Callable[..., Value]) -> Callable[..., Any]:
-    """What Numba calls for the instructions of a function of values."""
+def _arithmetic(instruction: str) -> Callable[..., Any]:
+    """What Numba calls for an instruction on two vectors, or a vector and a number."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         size = signature.return_type.size
-        whole = [x if isinstance(x.type, ir.VectorType) else _splat(builder, x, size) for x in arguments]
-        return function(*[Value(builder, x) for x in whole]).value
+        vectors = [x if isinstance(x.type, ir.VectorType) else _splat(builder, x, size) for x in arguments]
+        return getattr(builder, instruction)(*vectors)
 
     return generate
 

@@ -24,6 +24,10 @@ from numba.extending import intrinsic
 _SIZES = {ir.FloatType(): 32, ir.DoubleType(): 64}
 _FLOATS = {size: llvm_type for llvm_type, size in _SIZES.items()}
 
+#: A flag that says nothing.  A product without flags a kernel may fuse with the sum that it feeds (``passes.py``), and
+#: the last elements of a loop might then differ from those on vectors.
+EXACT = ("",)
+
 
 class Value:
     """A float, integer or truth value in the code being generated, or a vector of such; Python's numbers beside it take
@@ -58,7 +62,7 @@ class Value:
     def _binary(self, name: str, other: Any, reflected: bool = False) -> Value:
         operation = getattr(self.builder, f"f{name}" if self.element in _SIZES else name)
         operands = (self._lift(other), self.value) if reflected else (self.value, self._lift(other))
-        return Value(self.builder, operation(*operands))
+        return Value(self.builder, operation(*operands, flags=EXACT))
 
     def _compare(self, sign: str, other: Any) -> Value:
         if self.element not in _SIZES:
@@ -235,11 +239,19 @@ def from_bits(n: Value) -> Value:
     return Value(n.builder, n.builder.bitcast(n.value, n.of_same_length(_FLOATS[n.size])))
 
 
-def compiled(function: Callable[..., Value], arguments: int = 1) -> Any:
-    """The function of one or two values as one for ``@njit`` code, of floats that have the same type."""
+def emitting(function: Callable[..., Value]) -> Callable[..., Any]:
+    """What Numba calls for the instructions of a function of values."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, operands: Any) -> Any:
         return function(*(Value(builder, x) for x in operands)).value
+
+    return generate
+
+
+def compiled(function: Callable[..., Value], arguments: int = 1) -> Any:
+    """The function of one or two values as one for ``@njit`` code, of floats that have the same type."""
+
+    generate = emitting(function)
 
     def unary(typingctx, x):
         return (x(x), generate) if x in (types.float32, types.float64) else None

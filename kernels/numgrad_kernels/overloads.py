@@ -13,9 +13,9 @@ import numpy as np
 from numba import types
 from numba.core.typing.templates import infer_global, make_intrinsic_template
 from numba.extending import overload, register_jitable
-from numba.np.numpy_support import as_dtype
+from numba.np.numpy_support import as_dtype, from_dtype
 
-from .instructions import Value, compiled, compiled_pairs
+from .instructions import Value, compiled_pairs, emitting
 
 # No contraction: it could make values depend on the position of an element in a loop. Division by zero is no error.
 OPTIONS: Any = {"error_model": "numpy", "fastmath": False, "forceinline": True}
@@ -113,27 +113,51 @@ def compiled_as(
 
     def decorate(declared: Any) -> Any:
         count = len(inspect.signature(declared).parameters)
-        compiled_floats = compiled(floats, count)
+        generate = emitting(floats)
 
         @functools.wraps(declared)
         def in_common_type(*arguments: Any) -> Any:
             return in_python(python, *arguments, floating=integers is None)
 
-        def chosen(arguments: Sequence[Any]) -> tuple[Any, Any]:
+        def number_of(arguments: Sequence[Any]) -> Any:
             if not all(isinstance(x, types.Number | types.Boolean) for x in arguments):
+                return None
+            return _common_type([as_dtype(types.unliteral(x)) for x in arguments], floating=integers is None)
+
+        def in_floats(arguments: Sequence[Any]) -> Any:
+            number = number_of(arguments)
+            if number is None or not issubclass(number, np.floating):
+                return None
+            common = from_dtype(np.dtype(number))
+            return common(*[common] * count), generate
+
+        def chosen(arguments: Sequence[Any]) -> tuple[Any, Any]:
+            number = number_of(arguments)
+            if number is None or issubclass(number, np.floating):
                 return None, None
-            number = _common_type([as_dtype(types.unliteral(x)) for x in arguments], floating=integers is None)
-            if issubclass(number, np.floating):
-                return number, compiled_floats
             return number, complexes if issubclass(number, np.complexfloating) else integers
 
         public = declared if python is None else in_common_type
-        overloaded(public)(_implementation(chosen, count))
+        generated(public)(_of_so_many(in_floats, count))  # an overload would be compiled as a function of its own
+        if integers or complexes:
+            overloaded(public)(_implementation(chosen, count))
         if pairs is not None:
             _pending_on_gpu.append(lambda: _overload_on_gpu(public, compiled_pairs(pairs, count, real), count))
         return public
 
     return decorate
+
+
+def _of_so_many(typed: Callable[[Sequence[Any]], Any], count: int) -> Any:
+    """What Numba asks for the type and the instructions of a call."""
+
+    def unary(typing_context, x):
+        return typed([x])
+
+    def binary(typing_context, x, y):
+        return typed([x, y])
+
+    return unary if count == 1 else binary
 
 
 def _implementation(chosen: Callable[[Sequence[Any]], tuple[Any, Any]], count: int) -> Any:

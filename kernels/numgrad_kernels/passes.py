@@ -47,6 +47,18 @@ class _Library(JITCodeLibrary):
     Numba has it do so three times: for each function, to find what counts references, and then.  A kernel counts none.
     """
 
+    def add_ir_module(self, module: Any) -> None:
+        """Take the code of a function, in which a product may be fused with the sum it feeds.
+
+        Not so in what says of itself that it is ``EXACT``: Numba's option would have calls fused, too.
+        """
+        for function in module.functions:
+            for block in function.blocks:
+                for instruction in block.instructions:
+                    if instruction.opname in ("fadd", "fsub", "fmul") and not instruction.flags:
+                        instruction.flags.append("contract")
+        super().add_ir_module(module)
+
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
 

@@ -36,10 +36,9 @@ from . import cache, libm, overloads, progress
 from .facts import Facts
 
 #: Every kernel is compiled so: IEEE results (division by zero gives infinity, NaN is never assumed away), except
-#: that a product may be fused with the sum it feeds.  Kernels allocate nothing, so nothing counts references.
-OPTIONS = {
-    "error_model": "numpy", "fastmath": {"contract"}, "boundscheck": False, "no_cfunc_wrapper": True, "_nrt": False
-}  # fmt: skip
+#: that a product may be fused with the sum it feeds (``passes.py``).  Kernels allocate nothing, so nothing counts
+#: references.
+OPTIONS = {"error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True, "_nrt": False}
 
 #: Beginnings of the names of Numba's settings (``NUMBA_...``) that a kernel's machine code does not depend on: what
 #: concerns threads, Numba's own cache and GPUs, and the switch under which nothing is compiled at all.

@@ -151,7 +151,7 @@ ELSEWHERE = {
     "printing what is run": (numba.config, "DEBUG_ARRAY_OPT_RUNTIME", 1),
     "arrays of more dimensions": (numba.config, "PARFOR_MAX_TUPLE_SIZE", 7),
     "for a profiler": (numba.config, "ENABLE_PROFILING", 1),
-    "another option": (store, "OPTIONS", {**store.OPTIONS, "fastmath": set()}),
+    "another option": (store, "OPTIONS", {**store.OPTIONS, "error_model": "python"}),
 }
 
 
