@@ -9,6 +9,7 @@ from timing import Part
 from . import (
     chains,
     derivatives,
+    images,
     indexing,
     matrices,
     network,
@@ -36,6 +37,9 @@ PARTS: dict[str, Callable[..., Iterable[Part]]] = {
     "reductions": reductions.parts,
     "network": network.parts,
     "attention": network.attention,
+    "convolutions": images.convolutions,
+    "images": images.image_layers,
+    "image-steps": images.image_steps,
     "indexing": indexing.parts,
     "matrices": matrices.parts,
     "optimizers": optimizers.parts,
