@@ -7,6 +7,7 @@ from typing import Any as _Any
 from .alignments import *  # noqa: F403
 from .attention import *  # noqa: F403
 from .bags import *  # noqa: F403
+from .convolution import *  # noqa: F403
 from .copying import *  # noqa: F403
 from .depthwise import *  # noqa: F403
 from .indexing import *  # noqa: F403

@@ -119,6 +119,9 @@ def correlator(
 
     ``filters`` is a row, of (groups, filters / groups, channels / groups * kernel) elements.
     """
+    direct = image.type.backend.correlation_launcher(image, out, kernel, stride, dilation, groups, bias)
+    if direct is not None:
+        return direct
     matrices = layout_of(image.type, (groups, out.shape[1] // groups, image.shape[1] // groups * numel(kernel)))
     (step,) = (0,) if bias is None else bias.strides
     made: dict[Layout, _Unfolded] = {}
@@ -152,6 +155,9 @@ def window_products(
 
     That is the sum over all windows, for each filter and element of a window.
     """
+    direct = image.type.backend.window_products_launcher(image, grad, out, stride, dilation, groups)
+    if direct is not None:
+        return direct
     height = image.shape[1] // groups * numel(out.shape[2:])
     products = layout_of(out.type, (groups, grad.shape[1] // groups, height))
     accumulate = add.op.launcher([products, products], products, into=True)
