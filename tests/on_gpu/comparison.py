@@ -7,7 +7,10 @@ import numpy as np
 import numgrad
 from numgrad.devices import cpu
 
-__all__ = ["check", "on_cpu", "on_device"]
+__all__ = ["ON_THE_CPU", "check", "on_cpu", "on_device"]
+
+#: Operations whose samples have an argument that says that the result is on the CPU; they are tried as methods.
+ON_THE_CPU = {"to_type", "to_format"}
 
 
 def on_device(value):

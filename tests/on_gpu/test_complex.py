@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from on_gpu.comparison import check, on_device
+from on_gpu.comparison import ON_THE_CPU, check, on_device
 from ops.gradients import weights_for
 from ops.samples import SAMPLES
 from ops.test_complex_gradients import CASES as DIFFERENTIABLE
@@ -17,8 +17,7 @@ TOLERANCE = {"complex64": 1e-5, "complex128": 1e-12}
 
 DTYPES = tuple(TOLERANCE)
 
-#: Conversions, whose first sample says that it is on the CPU, are tried as methods.
-CASES, LAID_OUT = ([case for case in cases if case.op.name != "to_type"] for cases in (DIFFERENTIABLE, LAID_OUT))
+CASES, LAID_OUT = ([case for case in cases if case.op.name not in ON_THE_CPU] for cases in (DIFFERENTIABLE, LAID_OUT))
 
 TRIED = {case.op.name for case in CASES}
 

@@ -92,6 +92,17 @@ def test_a_device_and_a_dtype_at_once():
         assert tensor([1 + 2j]).to("cuda", numgrad.float32).tolist() == [1]
 
 
+def test_a_format_on_a_gpu_and_on_the_way_there():
+    x = numgrad.arange(16.0).reshape(1, 4, 2, 2)
+    for found in (
+        x.to("cuda", memory_format=numgrad.channels_last), x.cuda().to(memory_format=numgrad.channels_last),
+        x.to(numgrad.float64, memory_format=numgrad.channels_last).cuda(),
+        x.cuda().to(numgrad.float64, memory_format=numgrad.channels_last),
+        x.cuda().contiguous(memory_format=numgrad.channels_last),
+    ):
+        assert (found.is_cuda, found.stride(), found.tolist()) == (True, (16, 1, 8, 4), x.tolist())
+
+
 def test_where_cuda_leads():
     with pytest.raises(RuntimeError, match="Invalid device, must be cuda device"):
         tensor([1.0]).cuda("cpu")
