@@ -14,7 +14,7 @@ from .network import (
     alignment,
     attention,
     average_pooling,
-    convolution,
+    convolution_functions,
     dropout,
     embedding_bags,
     folding,

@@ -45,25 +45,36 @@ def _width(plan, piece):
     return min(plan[4], plan[8] * plan[9] - piece % _strips(plan) * plan[4]) * plan[10]
 
 
+def _corner(plan, piece):
+    """Where in an array of images the first window of a piece begins, less the steps to its line."""
+    pair = piece // _strips(plan)
+    return pair // plan[1] * plan[11] + pair % plan[1] * plan[2] * plan[12]
+
+
+def _element(plan, row):
+    """How far from the beginning of a window its element of this number lies."""
+    right = row % plan[7]
+    down = row // plan[7] % plan[6]
+    back = row // (plan[7] * plan[6]) % plan[5]
+    return row // (plan[7] * plan[6] * plan[5]) * plan[12] + back * plan[13] + down * plan[14] + right * plan[15]
+
+
+def _line(plan, line):
+    """How far from the first line of windows another one lies."""
+    return line // plan[9] * plan[16] + line % plan[9] * plan[17]
+
+
 def _copy_windows(plan, x, x_start, piece, work, base):
-    """The windows of a piece become the columns of a matrix at ``base``; returned is where in ``x`` the first begins.
-    """
-    strips = _strips(plan)
-    group = piece // strips % plan[1]
-    corner = x_start + piece // (strips * plan[1]) * plan[11] + group * plan[2] * plan[12]
-    first = piece % strips * plan[4]
+    """The windows of a piece become the columns of a matrix at ``base``."""
+    corner = x_start + _corner(plan, piece)
     columns = plan[10]
-    count = min(plan[4], plan[8] * plan[9] - first)
-    rows_of_filter = 0 if plan[19] else _height(plan)
-    for row in range(rows_of_filter):
-        right = row % plan[7]
-        down = row // plan[7] % plan[6]
-        back = row // (plan[7] * plan[6]) % plan[5]
-        channel = row // (plan[7] * plan[6] * plan[5])
-        element = corner + channel * plan[12] + back * plan[13] + down * plan[14] + right * plan[15]
-        target = base + row * count * columns
-        for line in range(first, first + count):
-            source = element + line // plan[9] * plan[16] + line % plan[9] * plan[17]
+    first = piece % _strips(plan) * plan[4]
+    last = first + _width(plan, piece) // columns
+    target = base
+    for row in range(_height(plan)):
+        element = corner + _element(plan, row)
+        for line in range(first, last):
+            source = element + _line(plan, line)
             if plan[18] == 1:
                 for i in range(columns):
                     work[target + i] = x[source + i]
@@ -71,7 +82,22 @@ def _copy_windows(plan, x, x_start, piece, work, base):
                 for i in range(columns):
                     work[target + i] = x[source + i * plan[18]]
             target += columns
-    return corner + first // plan[9] * plan[16] + first % plan[9] * plan[17]
+
+
+def _add_windows(plan, work, base, piece, out):
+    """The columns of the matrix at ``base`` are added to where the windows of a piece lie in ``out``."""
+    corner = _corner(plan, piece)
+    columns = plan[10]
+    first = piece % _strips(plan) * plan[4]
+    last = first + _width(plan, piece) // columns
+    source = base
+    for row in range(_height(plan)):
+        element = corner + _element(plan, row)
+        for line in range(first, last):
+            target = element + _line(plan, line)
+            for i in range(columns):
+                out[target + i * plan[18]] += work[source + i]
+            source += columns
 
 
 def convolution(address: Blas, plan, workers, x, x_start, filters, bias, bias_start, work: Out, out: Out):
@@ -85,7 +111,6 @@ def convolution(address: Blas, plan, workers, x, x_start, filters, bias, bias_st
         for piece in range(worker * _pieces(plan) // workers, (worker + 1) * _pieces(plan) // workers):
             group = piece // _strips(plan) % plan[1]
             start, width = _start(plan, piece), _width(plan, piece)
-            corner = _copy_windows(plan, x, x_start, piece, work, base)
             if bias.size:
                 for number in range(plan[3]):
                     value = bias[bias_start + group * plan[3] + number]
@@ -94,11 +119,40 @@ def convolution(address: Blas, plan, workers, x, x_start, filters, bias, bias_st
             add = 1 if bias.size else 0
             own = group * plan[3] * height
             if plan[19]:
+                corner = x_start + _corner(plan, piece) + _line(plan, piece % _strips(plan) * plan[4])
                 gemm(address, plan[3], width, height, filters, own, height, 0, x, corner, plan[12], 0,
                      add, out, start, places)  # fmt: skip
             else:
+                _copy_windows(plan, x, x_start, piece, work, base)
                 gemm(address, plan[3], width, height, filters, own, height, 0, work, base, width, 0,
                      add, out, start, places)  # fmt: skip
+
+
+def convolution_input(
+    address: Blas, plan, workers, grad, grad_start, filters, bias, bias_start, work: Out, out: Out
+):  # fmt: skip
+    """The gradients for images: products of the filters with those for the results, added up where windows overlap.
+
+    A ``bias`` for each channel of the images, if there is one, is added, too.  Each of the ``workers`` has whole
+    groups of channels, and as much of ``work``.
+    """
+    height, places = _height(plan), plan[8] * plan[9] * plan[10]
+    for worker in prange(workers):
+        base = work.size // workers * worker
+        pairs = plan[0] * plan[1]
+        for pair in range(worker * pairs // workers, (worker + 1) * pairs // workers):
+            group = pair % plan[1]
+            for channel in range(plan[2]):
+                value = bias[bias_start + group * plan[2] + channel] if bias.size else T(0)
+                begin = (pair * plan[2] + channel) * plan[12]
+                for j in range(plan[12]):
+                    out[begin + j] = value
+            for piece in range(pair * _strips(plan), (pair + 1) * _strips(plan)):
+                start, width = grad_start + _start(plan, piece), _width(plan, piece)
+                own = group * plan[3] * height
+                gemm(address, height, width, plan[3], filters, own, height, 1, grad, start, places, 0,
+                     0, work, base, width)  # fmt: skip
+                _add_windows(plan, work, base, piece, out)
 
 
 def convolution_weight(address: Blas, plan, parts, grad, grad_start, x, x_start, work: Out, sums: Out, out: Out):
@@ -115,12 +169,13 @@ def convolution_weight(address: Blas, plan, parts, grad, grad_start, x, x_start,
         for piece in range(part * _pieces(plan) // parts, (part + 1) * _pieces(plan) // parts):
             group = piece // _strips(plan) % plan[1]
             start, width = grad_start + _start(plan, piece), _width(plan, piece)
-            corner = _copy_windows(plan, x, x_start, piece, work, base)
             own = part * out.size + group * plan[3] * height
             if plan[19]:
+                corner = x_start + _corner(plan, piece) + _line(plan, piece % _strips(plan) * plan[4])
                 gemm(address, plan[3], height, width, grad, start, places, 0, x, corner, plan[12], 1,
                      1, sums, own, height)  # fmt: skip
             else:
+                _copy_windows(plan, x, x_start, piece, work, base)
                 gemm(address, plan[3], height, width, grad, start, places, 0, work, base, width, 1,
                      1, sums, own, height)  # fmt: skip
     for j in range(out.size):

@@ -17,7 +17,7 @@ from .blas import blas_addresses, one_thread
 from .launching import empty, kernel_for
 from .threads import worth_threads
 
-__all__ = ["correlation_launcher", "window_products_launcher"]
+__all__ = ["correlation_launcher", "spread_products_launcher", "window_products_launcher"]
 
 #: Bytes of windows that are multiplied at a time, about: half of what the caches nearest to a core hold.
 _BYTES = 1 << 18
@@ -52,6 +52,32 @@ def correlation_launcher(
             kernel_of().entry(
                 address, plan, workers, images._storage, images._offset, filters, *added, windows, row
             )
+        return row
+
+    return launch
+
+
+def spread_products_launcher(
+    grad: Layout, out: Layout, kernel: Ints, stride: Ints, dilation: Ints, groups: int, bias: Layout | None
+) -> Callable[..., np.ndarray] | None:
+    """What adds up filters times gradients where their windows lie: ``launch(grad, filters, bias)`` returns memory.
+
+    ``out`` is the layout of the images, contiguous.
+    """
+    dtype, plan = out.type.numpy, _plan(out, grad, kernel, stride, dilation, groups)
+    if plan is None or (bias is not None and bias.strides != (1,)):
+        return None
+    address, work, pairs = blas_addresses()[dtype], grad.size * _height(plan) // 8, int(plan[0] * groups)
+    rows = dtype, int, dtype, dtype, int, dtype, dtype
+    kernel_of = kernel_for(convolution.convolution_input, dtype, (int, _INT64, int, *rows), work)
+    none, room = no_row(dtype), _height(plan) * int(plan[4] * plan[10])
+
+    def launch(grads: Any, filters: np.ndarray, bias: Any) -> np.ndarray:
+        workers = min(numba.get_num_threads(), pairs) if worth_threads(work) else 1
+        row, windows = empty(out.shape, out.type), np.empty(workers * room, dtype)
+        added = (none, 0) if bias is None else (bias._storage, bias._offset)
+        with one_thread():
+            kernel_of().entry(address, plan, workers, grads._storage, grads._offset, filters, *added, windows, row)
         return row
 
     return launch
@@ -97,7 +123,8 @@ def _plan(
     height, lines, columns = channels * math.prod(extents), counts[0] * counts[1], counts[2]
     tall = min(lines, max(1, _BYTES // (height * columns * windows.type.numpy.itemsize)))
     follow = zip(counts, across, (counts[1] * columns, columns, 1), strict=True)
-    straight = math.prod(extents) == 1 and all(count == 1 or step == own for count, step, own in follow)
+    straight = math.prod(extents) == 1 and image.strides[1] >= lines * columns
+    straight = straight and all(count == 1 or step == own for count, step, own in follow)
     numbers = images, groups, channels, filters // groups, tall, *extents, *counts, *image.strides[:2], *within, *across
     return np.array([*numbers, straight], np.int64)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["correlation_launcher", "depthwise_launcher", "window_products_launcher"]
+__all__ = ["correlation_launcher", "depthwise_launcher", "spread_products_launcher", "window_products_launcher"]
 
 
 def depthwise_launcher(
@@ -16,6 +16,10 @@ def depthwise_launcher(
 
 def correlation_launcher(*layouts: Any) -> None:
     """None, like the next: see the CPU's."""
+
+
+def spread_products_launcher(*layouts: Any) -> None:
+    """None."""
 
 
 def window_products_launcher(*layouts: Any) -> None:

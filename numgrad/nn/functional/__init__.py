@@ -9,14 +9,14 @@ from ...ops.indexing.gathering import one_hot
 from ...ops.matrices.bilinear import bilinear
 from ...ops.matrices.matmul import linear
 from ...ops.network import average_pooling as _average_pooling
-from ...ops.network import convolution as _convolution
+from ...ops.network import convolution_functions as _convolution
 from ...ops.network import grid_sampling as _grid_sampling
 from ...ops.network import interpolation as _interpolation
 from ...ops.network import pooling as _pooling
 from ...ops.network import unpooling as _unpooling
 from ...ops.network.attention import scaled_dot_product_attention
 from ...ops.network.average_pooling import *
-from ...ops.network.convolution import *
+from ...ops.network.convolution_functions import *
 from ...ops.network.folding import fold, unfold
 from ...ops.network.grid_sampling import *
 from ...ops.network.interpolation import *

@@ -7,27 +7,20 @@ transposed convolution is the second of them, of what it is given for the gradie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of
-from ...core.tensor import Tensor, check_one_device
-from ...core.types import bool_, float32
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import float32
 from ..memory.copying import copier, row_reader
 from ..memory.images import following, formatted_like
 from ..pointwise.arithmetic import conj
 from ..reductions.axes import Prepared
 from ..reductions.sums import sum_dims
-from ..shapes.dimensions import squeeze_dim, unsqueeze_op
-from ..shapes.padding import pad
 from ..shapes.parts import of_part, slice_op
-from ..shapes.views import for_each_dimension
-from ..table.lookup import lookup
-from ..table.operands import not_implemented
-from ..table.planned import Planned, planned
+from ..table.planned import planned
 from .im2col import correlator, spread, window_products
-
-__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 
 
 @planned(
@@ -88,6 +81,10 @@ def _spread_products(
     if direct is not None:
         read, read_filters, read_bias = row_reader(grad_output), row_reader(weight), row_reader(bias)
         return out, lambda grad, weight, bias: direct(read(grad), read_filters(weight), read_bias(bias))
+    if max(stride) > 1:
+        added = _added_products(grad_output, weight, bias, out, stride, padding, dilation, groups)
+        if added is not None:
+            return out, added
     steps, (filters, channels, *kernel) = weight.strides, weight.shape
     filters //= groups
     reach = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
@@ -103,6 +100,22 @@ def _spread_products(
     last = sum([(k - 1) * step for k, step in zip(kernel, steps[2:], strict=True)])
     turned = of_part(backwards, last, copier(backwards, layout_of(weight.type, backwards.shape)))
     return out, lambda grad, weight, bias: correlate(embed(grad), turned(weight), bias)
+
+
+def _added_products(
+    grad_output: Layout, weight: Layout, bias: Layout | None, out: Layout, stride: Ints, padding: Ints, dilation: Ints,
+    groups: int,
+) -> Callable[..., Any] | None:
+    """The same without zeros to multiply with, if the device has it: products are added where their windows lie."""
+    sizes = [size + 2 * extra for size, extra in zip(out.shape[2:], padding, strict=True)]
+    padded = layout_of(out.type, (*out.shape[:2], *sizes))
+    launch = out.type.backend.spread_products_launcher(
+        grad_output, padded, weight.shape[2:], stride, dilation, groups, bias
+    )
+    if launch is None:
+        return None
+    read, (_, inside) = row_reader(weight), spread(padded, out.shape[2:], [-extra for extra in padding])
+    return lambda grad, weight, bias: inside(tensor_of(padded, launch(grad, read(weight), bias)))._storage
 
 
 @planned("ConvolutionBackwardBackward0", aten="convolution_backward", inputs=["grad_output", "input"], linear=True)
@@ -155,8 +168,8 @@ def conv_transpose_op(
     size = tuple([(n - 1) * s - 2 * p + d * (k - 1) + extra + 1 for n, k, s, p, extra, d in each_dim])
     if min(size) < 1:
         raise RuntimeError(
-            f"Given input size per channel: ({_by(input.shape[2:])}). Calculated output size per channel: "
-            f"({_by(size)}). Output size is too small"
+            f"Given input size per channel: ({' x '.join(map(str, input.shape[2:]))}). Calculated output size per "
+            f"channel: ({' x '.join(map(str, size))}). Output size is too small"
         )
     return _spread_products(input, weight, bias, size, stride, padding, dilation, groups)
 
@@ -204,220 +217,3 @@ def _depthwise(
 def _padded(input: Layout, padding: Ints) -> tuple[Layout, Callable[[Tensor], Tensor]]:
     """The layout of images with zeros before and behind each dimension, and what puts them there."""
     return spread(input, [size + 2 * extra for size, extra in zip(input.shape[2:], padding, strict=True)], padding)
-
-
-# -- the public functions -----------------------------------------------------------------------------------------
-
-
-def _each(name: str, value: Any, rank: int) -> Ints:
-    """A number for each dimension, of one for all or one for each."""
-    given = for_each_dimension(value, rank, name)
-    if len(given) != rank:
-        raise _unmatched(name, given, rank)
-    least = 0 if "padding" in name else 1
-    if min(given) < least:
-        raise RuntimeError(f"{'non-positive' if least else 'negative'} {name} is not supported")
-    return given
-
-
-def _unmatched(name: str, given: Ints, rank: int) -> RuntimeError:
-    return RuntimeError(
-        f"expected {name} to be a single integer value or a list of {rank} values to match the convolution dimensions, "
-        f"but got {name}={list(given)}"
-    )
-
-
-def _images(name: str, input: Layout, weight: Layout, stride: Ints) -> Layout:
-    """The layout of a batch of images, or of one as a batch.
-
-    Raises:
-        RuntimeError: images or filters have not as many dimensions as the function is for.
-    """
-    rank = len(stride)
-    if len(input.shape) not in (rank + 1, rank + 2):
-        raise RuntimeError(
-            f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}, but got input of size: "
-            f"{list(input.shape)}"
-        )
-    if len(weight.shape) < 3:
-        raise RuntimeError(f"weight should have at least three dimensions, but got shape {list(weight.shape)}")
-    if len(weight.shape) != rank + 2:
-        raise _unmatched("stride", stride, len(weight.shape) - 2)  # what PyTorch says of such filters
-    return layout_of(input.type, (1,) * (rank + 2 - len(input.shape)) + input.shape)
-
-
-def _check(
-    input: Layout, weight: Layout, bias: Layout | None, groups: int, transposed: bool, sizes: Ints = (),
-    reach: Ints = (),
-) -> None:
-    """Raise unless images, with padding of these sizes, and filters that reach so far go together.
-
-    Raises:
-        RuntimeError: the shapes or dtypes do not fit.
-        NotImplementedError: the images are of bools.
-    """
-    filters, channels = weight.shape[:2]
-    told = f"weight of size {list(weight.shape)}"
-    if groups < 1:
-        raise RuntimeError("non-positive groups is not supported")
-    if filters < groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got {told} instead"
-        )
-    if filters % groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
-            f"size [{list(weight.shape)}] instead"
-        )
-    given = "transposed=1" if transposed else f"groups={groups}"
-    taken, made = (filters, groups * channels) if transposed else (groups * channels, filters)
-    if input.shape[1] != taken:
-        raise RuntimeError(
-            f"Given {given}, {told}, expected input{list(input.shape)} to have {taken} channels, but got "
-            f"{input.shape[1]} channels instead"
-        )
-    if bias is not None and bias.shape != (made,):
-        raise RuntimeError(
-            f"Given {'transposed=1, ' * transposed}{told}, expected bias to be 1-dimensional with {made} elements, but "
-            f"got bias of size {list(bias.shape)} instead"
-        )
-    if any(extent > size for extent, size in zip(reach, sizes, strict=True)):
-        padded, extents = [f"({_by(each)})" for each in (sizes, reach)]
-        raise RuntimeError(
-            f"Calculated padded input size per channel: {padded}. Kernel size: {extents}. Kernel size can't be greater "
-            "than actual input size"
-        )
-    if 0 in weight.shape[2:]:
-        raise RuntimeError(f"kernel size should be greater than zero, but got {_by(weight.shape[2:])}")
-    if 0 in input.shape[2:] and 0 not in input.shape[:2]:
-        shape = list(input.shape)
-        raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {shape}")
-    check_one_device(input, weight, bias)
-    for name, other in (("weight", weight), ("bias", bias)):
-        if other is not None and other.type is not input.type:
-            dtypes = input.type.dtype, other.type.dtype
-            raise RuntimeError(f"Input type ({dtypes[0]}) and {name} type ({dtypes[1]}) should be the same")
-    if input.type.dtype is bool_:
-        raise not_implemented("slow_conv_transpose2d_out_cpu" if transposed else "slow_conv2d_cpu", input)
-
-
-def _by(numbers: Ints) -> str:
-    return " x ".join(map(str, numbers))
-
-
-def _of_one(op: Planned, how: tuple[Any, ...], widths: Sequence[int] = ()) -> Any:
-    """The call of an operation on a batch with one image, or images padded by these widths, if they are not 0."""
-
-    def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        single = len(input._layout.shape) < len(weight._layout.shape)
-        images = unsqueeze_op(input, 0) if single else input
-        out = op(pad(images, widths) if any(widths) else images, weight, bias, *how)
-        return squeeze_dim(out, 0) if single else out
-
-    return call, ()
-
-
-def _convolution(rank: int) -> Any:
-    """The public function for images of so many dimensions."""
-    name = f"conv{rank}d"
-
-    def resolve(
-        input: Layout, weight: Layout, bias: Layout | None = None, stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] | str = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
-    ) -> Any:
-        steps, gaps = _each("stride", stride, rank), _each("dilation", dilation, rank)
-        images = _images(name, input, weight, steps)
-        reach = tuple([gap * (size - 1) + 1 for gap, size in zip(gaps, weight.shape[2:], strict=True)])
-        if isinstance(padding, str):
-            if padding == "same" and max(steps) > 1:
-                raise RuntimeError("padding='same' is not supported for strided convolutions")
-            if padding not in ("same", "valid"):
-                raise RuntimeError(f"Invalid padding string: '{padding}'")
-            totals = [extent - 1 if padding == "same" else 0 for extent in reach]
-        else:
-            totals = [2 * extra for extra in _each("padding", padding, rank)]
-        sizes = tuple([size + total for size, total in zip(images.shape[2:], totals, strict=True)])
-        _check(images, weight, bias, groups, False, sizes, reach)
-        uneven = [width for total in reversed(totals) for width in (0, total % 2)]  # one more behind than in front
-        how = steps, tuple([total // 2 for total in totals]), gaps, groups
-        if images.shape == input.shape and not any(uneven):
-            return convolution_op, (input, weight, bias, *how)
-        return _of_one(convolution_op, how, uneven)
-
-    resolve.__name__ = resolve.__qualname__ = name
-    resolve.__doc__ = f"""The convolution of images of {rank} dimensions with filters.
-
-    Args:
-        input: of shape (n, channels, ...) or (channels, ...).
-        weight: the filters, of shape (filters, channels / groups, ...).
-        bias: of shape (filters,), added to all that a filter gives.
-        stride: by how many elements windows lie apart.
-        padding: how many zeros there are before and behind each dimension; "same" for as many as leave the size as it
-            is, "valid" for none.
-        dilation: by how many elements of an image those of a filter lie apart.
-        groups: of channels and filters; each filter sees the channels of its group.
-
-    Returns:
-        A tensor of shape (n, filters, ...) or (filters, ...).
-
-    Raises:
-        RuntimeError: the shapes or dtypes do not fit.
-        NotImplementedError: the images are of bools.
-    """
-    return lookup(resolve, method=False)
-
-
-def _transposed_convolution(rank: int) -> Any:
-    """The public function for images of so many dimensions."""
-    name = f"conv_transpose{rank}d"
-
-    def resolve(
-        input: Layout, weight: Layout, bias: Layout | None = None, stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1,
-        dilation: int | Sequence[int] = 1,
-    ) -> Any:
-        steps, gaps = _each("stride", stride, rank), _each("dilation", dilation, rank)
-        images = _images(name, input, weight, steps)
-        widths, extras = _each("padding", padding, rank), _each("output_padding", output_padding, rank)
-        _check(images, weight, bias, groups, True)
-        if any(extra >= max(step, gap) for extra, step, gap in zip(extras, steps, gaps, strict=True)):
-            given = ("output_padding", extras), ("stride", steps), ("dilation", gaps)
-            told = " ".join([
-                f"{what}_{dim}: {number}" for what, numbers in given
-                for dim, number in zip(("depth", "height", "width")[-rank:], numbers, strict=True)
-            ])
-            raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {told}")
-        how = steps, widths, extras, gaps, groups
-        if images.shape == input.shape:
-            return conv_transpose_op, (input, weight, bias, *how)
-        return _of_one(conv_transpose_op, how)
-
-    resolve.__name__ = resolve.__qualname__ = name
-    resolve.__doc__ = f"""The transposed convolution of images of {rank} dimensions with filters.
-
-    That is the gradient of a convolution for its images, if ``input`` is that for its results: each element is
-    multiplied with a filter, and what overlaps is added up.
-
-    Args:
-        input: of shape (n, channels, ...) or (channels, ...).
-        weight: the filters, of shape (channels, filters / groups, ...).
-        bias: of shape (filters,), added to all that a filter gives.
-        stride: by how many elements the results of neighbours lie apart.
-        padding: how many elements are taken away before and behind each dimension.
-        output_padding: how many elements more there are behind each dimension, less than stride or dilation.
-        groups: of channels and filters; each filter sees the channels of its group.
-        dilation: by how many elements of the result those of a filter lie apart.
-
-    Returns:
-        A tensor of shape (n, filters, ...) or (filters, ...), the further sizes of which are
-        ``(size - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1``.
-
-    Raises:
-        RuntimeError: the shapes or dtypes do not fit.
-        NotImplementedError: the images are of bools.
-    """
-    return lookup(resolve, method=False)
-
-
-conv1d, conv2d, conv3d = [_convolution(rank) for rank in (1, 2, 3)]
-conv_transpose1d, conv_transpose2d, conv_transpose3d = [_transposed_convolution(rank) for rank in (1, 2, 3)]
