@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import numgrad
+from numgrad.devices.cpu import convolution as cpu_convolution
 from numgrad.ops.network import im2col
 
 
@@ -12,16 +13,18 @@ def _assert_close(found, wanted):
     np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), 1e-10, 1e-10)
 
 
-def _randoms(*shapes):
+def _randoms(*shapes, dtype=numgrad.float64):
     random = np.random.default_rng(0)
-    return [numgrad.from_numpy(random.standard_normal(shape)).requires_grad_() for shape in shapes]
+    return [numgrad.from_numpy(random.standard_normal(shape)).to(dtype).requires_grad_() for shape in shapes]
 
 
+@pytest.mark.parametrize("dtype", [numgrad.float64, numgrad.complex128])  # in one kernel, in several
 @pytest.mark.parametrize(("images", "filters"), [((5, 2, 9, 8), (4, 2, 3, 3)), ((2, 3, 12, 9), (2, 3, 5, 5))])
-def test_more_windows_than_are_multiplied_at_a_time(images, filters, monkeypatch):
-    """Tiles of two images, and of two rows of one: the same as image by image, and as the two halves."""
+def test_more_windows_than_are_multiplied_at_a_time(images, filters, dtype, monkeypatch):
+    """Tiles of two images, or of two rows of one: the same as image by image, and as the two halves."""
     monkeypatch.setattr(im2col, "BYTES", 8000)
-    x, w = _randoms(images, filters)
+    monkeypatch.setattr(cpu_convolution, "BYTES", 4000)
+    x, w = _randoms(images, filters, dtype=dtype)
     out = numgrad.conv2d(x, w, stride=(2, 1))
     each = numgrad.stack([numgrad.conv2d(image[:, :7], w, stride=(2, 1)) for image in x])
     _assert_close(out[:, :, : each.shape[2]], each)
@@ -83,13 +86,22 @@ def test_derivatives_where_filters_see_one_channel(images, filters, options):
     assert numgrad.autograd.gradgradcheck(program, given)
 
 
-@pytest.mark.parametrize(("images", "filters"), [((3, 8, 40, 41), (16, 1, 3, 3)), ((2, 8, 4000), (8, 1, 5))])
-def test_threads_change_nothing_where_filters_see_one_channel(images, filters):
-    x, w = [each.detach().float().requires_grad_() for each in _randoms(images, filters)]
+LARGE = [
+    ((3, 8, 40, 41), (16, 1, 3, 3), {"padding": 2}),
+    ((2, 8, 4000), (8, 1, 5), {"padding": 2}),
+    ((3, 8, 40, 41), (16, 8, 3, 3), {"padding": 1}),
+    ((3, 8, 40, 41), (16, 4, 3, 3), {"stride": 2}),
+    ((3, 8, 40, 41), (16, 8, 1, 1), {}),
+]
+
+
+@pytest.mark.parametrize(("images", "filters", "options"), LARGE)
+def test_threads_change_nothing(images, filters, options):
+    x, w = _randoms(images, filters, dtype=numgrad.float32)
     convolve = getattr(numgrad, f"conv{len(filters) - 2}d")
 
     def gradients():
-        out = convolve(x, w, padding=2, groups=images[1])
+        out = convolve(x, w, **options, groups=images[1] // filters[1])
         return [out.detach(), *numgrad.autograd.grad(out, (x, w), out.detach())]
 
     found, threads = gradients(), numba.get_num_threads()

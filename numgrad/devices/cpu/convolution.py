@@ -20,7 +20,7 @@ from .threads import worth_threads
 __all__ = ["correlation_launcher", "spread_products_launcher", "window_products_launcher"]
 
 #: Bytes of windows that are multiplied at a time, about: half of what the caches nearest to a core hold.
-_BYTES = 1 << 18
+BYTES = 1 << 18
 
 #: Into how many parts the gradient for filters is summed, at most, and how many elements they have together.
 _PARTS, _SUMS = 8, 1 << 22
@@ -121,7 +121,7 @@ def _plan(
     within = _three([step * gap for step, gap in zip(image.strides[2:], dilation, strict=True)], 0)
     across = _three([step * gap for step, gap in zip(image.strides[2:], stride, strict=True)], 0)
     height, lines, columns = channels * math.prod(extents), counts[0] * counts[1], counts[2]
-    tall = min(lines, max(1, _BYTES // (height * columns * windows.type.numpy.itemsize)))
+    tall = min(lines, max(1, BYTES // (height * columns * windows.type.numpy.itemsize)))
     follow = zip(counts, across, (counts[1] * columns, columns, 1), strict=True)
     straight = math.prod(extents) == 1 and image.strides[1] >= lines * columns
     straight = straight and all(count == 1 or step == own for count, step, own in follow)
