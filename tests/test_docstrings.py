@@ -29,7 +29,7 @@ def examples(module):
 def run(test):
     """Run the examples of one docstring; what went wrong, as doctest reports it."""
     report = []
-    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS)  # by default, as -v says in sys.argv
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = runner.run(test, out=report.append, clear_globs=False)
