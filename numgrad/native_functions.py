@@ -127,8 +127,13 @@ def grid_sampler(
     """:func:`numgrad.nn.functional.grid_sample`, with numbers for the modes in the order named there.
 
     Raises:
-        IndexError: there is no such mode.
+        ValueError: there is no such mode.
     """
+    for name, mode, known in (
+        ("interpolation_mode", interpolation_mode, _MODES), ("padding_mode", padding_mode, _PADDINGS)
+    ):  # fmt: skip
+        if not 0 <= mode < len(known):
+            raise ValueError(f"grid_sampler(): {name} must be one of 0 to {len(known) - 1}, but got {mode}")
     return functional.grid_sample(
         input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners
     )

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 
-from numgrad_kernels import complexes
+from numgrad_kernels import complexes, scalar
 from numgrad_kernels.cuda import adapter
 from numgrad_kernels.instructions import compiled_pairs
 
@@ -156,3 +156,16 @@ def test_a_gpu_needs_neither_memory_nor_float64(name):
     code = adapter.compile_ptx("complex", text, [adapter.pointer_type(element), adapter.pointer_type(result)])
     assert ".f64" not in code
     assert not re.search(r"\.local|\.extern", code)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize(
+    ("function", "argument", "wanted"),
+    [
+        (scalar.tanh, 50 + 1j, 1), (scalar.tanh, -400 + 2j, -1), (scalar.log1p, 1e-30 + 1e-30j, 1e-30 + 1e-30j),
+        (scalar.expm1, 1e-30 - 1e-30j, 1e-30 - 1e-30j),
+    ],
+)  # fmt: skip
+def test_on_cpus_too_nothing_is_lost_far_from_one(function, argument, wanted, dtype):
+    found = numba.njit(lambda z: function(z))(dtype(argument))
+    assert abs(found - wanted) <= 1e-6 * abs(wanted)

@@ -35,6 +35,29 @@ def test_more_windows_than_are_multiplied_at_a_time(images, filters, dtype, monk
     _assert_close(whole, parts[0] + parts[1])
 
 
+@pytest.mark.parametrize("options", [{}, {"stride": 2}, {"groups": 3}])
+def test_images_whose_elements_share_memory(options):
+    """BLAS reads the windows of filters of one element as they lie, but only where they lie so that it can."""
+    row, w = _randoms((2, 1, 5, 6), (3, 3 // options.get("groups", 1), 1, 1))
+    shared = row.expand(2, 3, 5, 6), row[:, :, :1, :1].expand(2, 3, 5, 6), row.as_strided((2, 3, 5, 6), (0, 6, 6, 1))
+    for x in shared:
+        results = []
+        for images in (x, x.clone(memory_format=numgrad.contiguous_format)):
+            out = numgrad.conv2d(images, w, **options)
+            gradients = numgrad.autograd.grad(out.sum(1).square().sum(), (images, w), create_graph=True)
+            results.append([out, *gradients, *numgrad.autograd.grad(gradients[0].square().sum(), w)])
+        for found, wanted in zip(*results, strict=True):
+            _assert_close(found, wanted)
+
+
+def test_a_line_longer_than_is_multiplied_at_a_time():
+    x, w = _randoms((2, 8, 30_000), (3, 8, 5))
+    out = numgrad.conv1d(x, w)
+    _assert_close(out[..., 20_000:], numgrad.conv1d(x[..., 20_000:], w))
+    (gradient,) = numgrad.autograd.grad(out.sum(), w)
+    _assert_close(gradient[:, :, 0], x[..., :29_996].sum((0, 2)).expand(3, 8))
+
+
 def test_nothing_to_add_up():
     out = numgrad.conv2d(numgrad.zeros(2, 0, 5, 5), numgrad.zeros(3, 0, 3, 3), numgrad.arange(3.0))
     assert numgrad.equal(out, numgrad.arange(3.0).reshape(3, 1, 1).expand(2, 3, 3, 3))

@@ -1,10 +1,7 @@
 """Convolutions as products of matrices by BLAS, of filters and windows (im2col), a cache's worth of windows at a time.
 
-``plan`` holds the numbers of images, of groups of channels, of channels and of filters in a group; how many lines of
-windows are multiplied at a time; the extents of a filter; how many windows there are, in three dimensions; the steps in
-``x`` from image to image and from channel to channel, from element to element of a window, and from window to window;
-and whether a channel's windows are single elements that follow one another, which BLAS reads as they lie.
-A line of windows is one along the last dimension.  Results, and what gradients are given for them, are contiguous.
+``plan`` holds the numbers that the names below stand for.  A line of windows is one along the last dimension.
+Results, and what gradients are given for them, are contiguous.
 """
 
 from __future__ import annotations
@@ -18,77 +15,93 @@ from ..foreign import gemm
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
+#: How many images there are, groups of channels, and channels and filters in a group; how many lines of windows are
+#: multiplied at a time.
+IMAGES, GROUPS, CHANNELS, FILTERS, TALL = 0, 1, 2, 3, 4
+
+#: The extents of a filter in three dimensions, and how many windows there are.
+BACK, DOWN, RIGHT, LAYERS, ROWS, COLUMNS = 5, 6, 7, 8, 9, 10
+
+#: The steps in the array of images: from image to image, from channel to channel, from element to element of a window,
+#: and from window to window.
+IMAGE_STEP, CHANNEL_STEP, BACK_STEP, DOWN_STEP, RIGHT_STEP, LAYER_STEP, ROW_STEP, COLUMN_STEP = range(11, 19)
+
+#: Whether windows are single elements that follow one another, which BLAS reads as they lie.
+STRAIGHT = 19
+
 
 def _pieces(plan):
     """How many pieces of work there are."""
-    return plan[0] * plan[1] * _strips(plan)
+    return plan[IMAGES] * plan[GROUPS] * _strips(plan)
 
 
 def _strips(plan):
     """How many pieces the windows of an image are multiplied in."""
-    return (plan[8] * plan[9] + plan[4] - 1) // plan[4]
+    return (plan[LAYERS] * plan[ROWS] + plan[TALL] - 1) // plan[TALL]
 
 
 def _height(plan):
     """The elements of a window, in all channels of a group."""
-    return plan[2] * plan[5] * plan[6] * plan[7]
+    return plan[CHANNELS] * plan[BACK] * plan[DOWN] * plan[RIGHT]
 
 
 def _start(plan, piece):
     """Where in the result, or in its gradient, the first filter's numbers of a piece begin."""
     strips = _strips(plan)
-    return (piece // strips * plan[3] * plan[8] * plan[9] + piece % strips * plan[4]) * plan[10]
+    return (piece // strips * plan[FILTERS] * plan[LAYERS] * plan[ROWS] + piece % strips * plan[TALL]) * plan[COLUMNS]
 
 
 def _width(plan, piece):
     """How many windows a piece has."""
-    return min(plan[4], plan[8] * plan[9] - piece % _strips(plan) * plan[4]) * plan[10]
+    return min(plan[TALL], plan[LAYERS] * plan[ROWS] - piece % _strips(plan) * plan[TALL]) * plan[COLUMNS]
 
 
 def _corner(plan, piece):
     """Where in an array of images the first window of a piece begins, less the steps to its line."""
     pair = piece // _strips(plan)
-    return pair // plan[1] * plan[11] + pair % plan[1] * plan[2] * plan[12]
+    return pair // plan[GROUPS] * plan[IMAGE_STEP] + pair % plan[GROUPS] * plan[CHANNELS] * plan[CHANNEL_STEP]
 
 
 def _element(plan, row):
     """How far from the beginning of a window its element of this number lies."""
-    right = row % plan[7]
-    down = row // plan[7] % plan[6]
-    back = row // (plan[7] * plan[6]) % plan[5]
-    return row // (plan[7] * plan[6] * plan[5]) * plan[12] + back * plan[13] + down * plan[14] + right * plan[15]
+    right = row % plan[RIGHT]
+    down = row // plan[RIGHT] % plan[DOWN]
+    back = row // (plan[RIGHT] * plan[DOWN]) % plan[BACK]
+    channel = row // (plan[RIGHT] * plan[DOWN] * plan[BACK])
+    within = back * plan[BACK_STEP] + down * plan[DOWN_STEP] + right * plan[RIGHT_STEP]
+    return channel * plan[CHANNEL_STEP] + within
 
 
 def _line(plan, line):
     """How far from the first line of windows another one lies."""
-    return line // plan[9] * plan[16] + line % plan[9] * plan[17]
+    return line // plan[ROWS] * plan[LAYER_STEP] + line % plan[ROWS] * plan[ROW_STEP]
 
 
 def _copy_windows(plan, x, x_start, piece, work, base):
     """The windows of a piece become the columns of a matrix at ``base``."""
     corner = x_start + _corner(plan, piece)
-    columns = plan[10]
-    first = piece % _strips(plan) * plan[4]
+    columns = plan[COLUMNS]
+    first = piece % _strips(plan) * plan[TALL]
     last = first + _width(plan, piece) // columns
     target = base
     for row in range(_height(plan)):
         element = corner + _element(plan, row)
         for line in range(first, last):
             source = element + _line(plan, line)
-            if plan[18] == 1:
+            if plan[COLUMN_STEP] == 1:
                 for i in range(columns):
                     work[target + i] = x[source + i]
             else:
                 for i in range(columns):
-                    work[target + i] = x[source + i * plan[18]]
+                    work[target + i] = x[source + i * plan[COLUMN_STEP]]
             target += columns
 
 
 def _add_windows(plan, work, base, piece, out):
     """The columns of the matrix at ``base`` are added to where the windows of a piece lie in ``out``."""
     corner = _corner(plan, piece)
-    columns = plan[10]
-    first = piece % _strips(plan) * plan[4]
+    columns = plan[COLUMNS]
+    first = piece % _strips(plan) * plan[TALL]
     last = first + _width(plan, piece) // columns
     source = base
     for row in range(_height(plan)):
@@ -96,7 +109,7 @@ def _add_windows(plan, work, base, piece, out):
         for line in range(first, last):
             target = element + _line(plan, line)
             for i in range(columns):
-                out[target + i * plan[18]] += work[source + i]
+                out[target + i * plan[COLUMN_STEP]] += work[source + i]
             source += columns
 
 
@@ -105,26 +118,26 @@ def convolution(address: Blas, plan, workers, x, x_start, filters, bias, bias_st
 
     Each of the ``workers`` has as much of ``work`` for windows.
     """
-    height, places = _height(plan), plan[8] * plan[9] * plan[10]
+    height, places = _height(plan), plan[LAYERS] * plan[ROWS] * plan[COLUMNS]
     for worker in prange(workers):
         base = work.size // workers * worker
         for piece in range(worker * _pieces(plan) // workers, (worker + 1) * _pieces(plan) // workers):
-            group = piece // _strips(plan) % plan[1]
+            group = piece // _strips(plan) % plan[GROUPS]
             start, width = _start(plan, piece), _width(plan, piece)
             if bias.size:
-                for number in range(plan[3]):
-                    value = bias[bias_start + group * plan[3] + number]
+                for number in range(plan[FILTERS]):
+                    value = bias[bias_start + group * plan[FILTERS] + number]
                     for i in range(width):
                         out[start + number * places + i] = value
             add = 1 if bias.size else 0
-            own = group * plan[3] * height
-            if plan[19]:
-                corner = x_start + _corner(plan, piece) + _line(plan, piece % _strips(plan) * plan[4])
-                gemm(address, plan[3], width, height, filters, own, height, 0, x, corner, plan[12], 0,
+            own = group * plan[FILTERS] * height
+            if plan[STRAIGHT]:
+                corner = x_start + _corner(plan, piece) + _line(plan, piece % _strips(plan) * plan[TALL])
+                gemm(address, plan[FILTERS], width, height, filters, own, height, 0, x, corner, plan[CHANNEL_STEP], 0,
                      add, out, start, places)  # fmt: skip
             else:
                 _copy_windows(plan, x, x_start, piece, work, base)
-                gemm(address, plan[3], width, height, filters, own, height, 0, work, base, width, 0,
+                gemm(address, plan[FILTERS], width, height, filters, own, height, 0, work, base, width, 0,
                      add, out, start, places)  # fmt: skip
 
 
@@ -136,21 +149,21 @@ def convolution_input(
     A ``bias`` for each channel of the images, if there is one, is added, too.  Each of the ``workers`` has whole
     groups of channels, and as much of ``work``.
     """
-    height, places = _height(plan), plan[8] * plan[9] * plan[10]
+    height, places = _height(plan), plan[LAYERS] * plan[ROWS] * plan[COLUMNS]
     for worker in prange(workers):
         base = work.size // workers * worker
-        pairs = plan[0] * plan[1]
+        pairs = plan[IMAGES] * plan[GROUPS]
         for pair in range(worker * pairs // workers, (worker + 1) * pairs // workers):
-            group = pair % plan[1]
-            for channel in range(plan[2]):
-                value = bias[bias_start + group * plan[2] + channel] if bias.size else T(0)
-                begin = (pair * plan[2] + channel) * plan[12]
-                for j in range(plan[12]):
+            group = pair % plan[GROUPS]
+            for channel in range(plan[CHANNELS]):
+                value = bias[bias_start + group * plan[CHANNELS] + channel] if bias.size else T(0)
+                begin = (pair * plan[CHANNELS] + channel) * plan[CHANNEL_STEP]
+                for j in range(plan[CHANNEL_STEP]):
                     out[begin + j] = value
             for piece in range(pair * _strips(plan), (pair + 1) * _strips(plan)):
                 start, width = grad_start + _start(plan, piece), _width(plan, piece)
-                own = group * plan[3] * height
-                gemm(address, height, width, plan[3], filters, own, height, 1, grad, start, places, 0,
+                own = group * plan[FILTERS] * height
+                gemm(address, height, width, plan[FILTERS], filters, own, height, 1, grad, start, places, 0,
                      0, work, base, width)  # fmt: skip
                 _add_windows(plan, work, base, piece, out)
 
@@ -161,22 +174,22 @@ def convolution_weight(address: Blas, plan, parts, grad, grad_start, x, x_start,
     Each of the ``parts`` of the pieces has its own ``sums`` and as much of ``work``; how many there are does not
     depend on the number of threads, so neither does the rounding.
     """
-    height, places = _height(plan), plan[8] * plan[9] * plan[10]
+    height, places = _height(plan), plan[LAYERS] * plan[ROWS] * plan[COLUMNS]
     for part in prange(parts):
         base = work.size // parts * part
         for i in range(out.size):
             sums[part * out.size + i] = T(0)
         for piece in range(part * _pieces(plan) // parts, (part + 1) * _pieces(plan) // parts):
-            group = piece // _strips(plan) % plan[1]
+            group = piece // _strips(plan) % plan[GROUPS]
             start, width = grad_start + _start(plan, piece), _width(plan, piece)
-            own = part * out.size + group * plan[3] * height
-            if plan[19]:
-                corner = x_start + _corner(plan, piece) + _line(plan, piece % _strips(plan) * plan[4])
-                gemm(address, plan[3], height, width, grad, start, places, 0, x, corner, plan[12], 1,
+            own = part * out.size + group * plan[FILTERS] * height
+            if plan[STRAIGHT]:
+                corner = x_start + _corner(plan, piece) + _line(plan, piece % _strips(plan) * plan[TALL])
+                gemm(address, plan[FILTERS], height, width, grad, start, places, 0, x, corner, plan[CHANNEL_STEP], 1,
                      1, sums, own, height)  # fmt: skip
             else:
                 _copy_windows(plan, x, x_start, piece, work, base)
-                gemm(address, plan[3], height, width, grad, start, places, 0, work, base, width, 1,
+                gemm(address, plan[FILTERS], height, width, grad, start, places, 0, work, base, width, 1,
                      1, sums, own, height)  # fmt: skip
     for j in range(out.size):
         out[j] = sums[j]

@@ -10,6 +10,7 @@ import numba
 import numpy as np
 
 from numgrad_kernels.cpu import convolution
+from numgrad_kernels.cpu.convolution import BACK, CHANNELS, COLUMNS, DOWN, IMAGES, LAYERS, RIGHT, ROWS, STRAIGHT, TALL
 
 from ...core.layout import Ints, Layout, is_contiguous
 from ..memory import no_row
@@ -21,6 +22,9 @@ __all__ = ["correlation_launcher", "spread_products_launcher", "window_products_
 
 #: Bytes of windows that are multiplied at a time, about: half of what the caches nearest to a core hold.
 BYTES = 1 << 18
+
+#: Bytes of the windows of one line, above which there is no kernel: it does not cut lines.
+_LINE = 1 << 22
 
 #: Into how many parts the gradient for filters is summed, at most, and how many elements they have together.
 _PARTS, _SUMS = 8, 1 << 22
@@ -67,10 +71,10 @@ def spread_products_launcher(
     dtype, plan = out.type.numpy, _plan(out, grad, kernel, stride, dilation, groups)
     if plan is None or (bias is not None and bias.strides != (1,)):
         return None
-    address, work, pairs = blas_addresses()[dtype], grad.size * _height(plan) // 8, int(plan[0] * groups)
+    address, work, pairs = blas_addresses()[dtype], grad.size * _height(plan) // 8, int(plan[IMAGES] * groups)
     rows = dtype, int, dtype, dtype, int, dtype, dtype
     kernel_of = kernel_for(convolution.convolution_input, dtype, (int, _INT64, int, *rows), work)
-    none, room = no_row(dtype), _height(plan) * int(plan[4] * plan[10])
+    none, room = no_row(dtype), _height(plan) * int(plan[TALL] * plan[COLUMNS])
 
     def launch(grads: Any, filters: np.ndarray, bias: Any) -> np.ndarray:
         workers = min(numba.get_num_threads(), pairs) if worth_threads(work) else 1
@@ -93,7 +97,7 @@ def window_products_launcher(
     address, work = blas_addresses()[dtype], grad.size * _height(plan) // 8
     rows = dtype, int, dtype, int, dtype, dtype, dtype
     kernel_of = kernel_for(convolution.convolution_weight, dtype, (int, _INT64, int, *rows), work)
-    pieces = plan[0] * groups * -(-plan[8] * plan[9] // plan[4])
+    pieces = plan[IMAGES] * groups * -(-plan[LAYERS] * plan[ROWS] // plan[TALL])
     parts = int(min(_PARTS, pieces, max(1, _SUMS // out.size)))
     room = parts * _room(plan)
 
@@ -121,6 +125,8 @@ def _plan(
     within = _three([step * gap for step, gap in zip(image.strides[2:], dilation, strict=True)], 0)
     across = _three([step * gap for step, gap in zip(image.strides[2:], stride, strict=True)], 0)
     height, lines, columns = channels * math.prod(extents), counts[0] * counts[1], counts[2]
+    if height * columns * windows.type.numpy.itemsize > _LINE:
+        return None
     tall = min(lines, max(1, BYTES // (height * columns * windows.type.numpy.itemsize)))
     follow = zip(counts, across, (counts[1] * columns, columns, 1), strict=True)
     straight = math.prod(extents) == 1 and image.strides[1] >= lines * columns
@@ -135,9 +141,9 @@ def _three(numbers: Sequence[int], otherwise: int) -> list[int]:
 
 
 def _height(plan: np.ndarray) -> int:
-    return int(plan[2] * plan[5] * plan[6] * plan[7])
+    return int(plan[CHANNELS] * plan[BACK] * plan[DOWN] * plan[RIGHT])
 
 
 def _room(plan: np.ndarray) -> int:
     """Elements of the windows of a piece."""
-    return 0 if plan[19] else int(_height(plan) * plan[4] * plan[10])
+    return 0 if plan[STRAIGHT] else int(_height(plan) * plan[TALL] * plan[COLUMNS])

@@ -75,7 +75,7 @@ def _spread_products(
     grad_output: Layout, weight: Layout, bias: Layout | None, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
     groups: int,
 ) -> Prepared:
-    """What lies ``stride`` apart, and zeros between, convolved with the filters turned round."""
+    """What lies ``stride`` apart, and zeros between, convolved with the filters turned round, or what is the same."""
     out = layout_of(grad_output.type, (grad_output.shape[0], groups * weight.shape[1], *size))
     direct = _depthwise("convolution_input", out.shape, weight.shape, grad_output, stride, padding, dilation, groups)
     if direct is not None:
@@ -106,7 +106,10 @@ def _added_products(
     grad_output: Layout, weight: Layout, bias: Layout | None, out: Layout, stride: Ints, padding: Ints, dilation: Ints,
     groups: int,
 ) -> Callable[..., Any] | None:
-    """The same without zeros to multiply with, if the device has it: products are added where their windows lie."""
+    """Filters times gradients, added up where their windows lie: nothing is multiplied with zeros, as it is otherwise.
+
+    None if the device does not have it.
+    """
     sizes = [size + 2 * extra for size, extra in zip(out.shape[2:], padding, strict=True)]
     padded = layout_of(out.type, (*out.shape[:2], *sizes))
     launch = out.type.backend.spread_products_launcher(
@@ -166,7 +169,7 @@ def conv_transpose_op(
     """``convolution_input(input, weight) + bias``: filters are (c, o / groups, ...)."""
     each_dim = zip(input.shape[2:], weight.shape[2:], stride, padding, output_padding, dilation, strict=True)
     size = tuple([(n - 1) * s - 2 * p + d * (k - 1) + extra + 1 for n, k, s, p, extra, d in each_dim])
-    if min(size) < 1:
+    if min(size) < (1 if input.shape[0] else 0):
         raise RuntimeError(
             f"Given input size per channel: ({' x '.join(map(str, input.shape[2:]))}). Calculated output size per "
             f"channel: ({' x '.join(map(str, size))}). Output size is too small"
