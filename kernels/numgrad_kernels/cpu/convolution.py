@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..facts import Blas, Out
+from ..facts import Blas, Out, reaches
 from ..foreign import gemm
 
 #: Placeholder: the dtype that the kernel computes in.
@@ -28,6 +28,22 @@ IMAGE_STEP, CHANNEL_STEP, BACK_STEP, DOWN_STEP, RIGHT_STEP, LAYER_STEP, ROW_STEP
 
 #: Whether windows are single elements that follow one another, which BLAS reads as they lie.
 STRAIGHT = 19
+
+
+#: How many there are of what is so many steps apart.
+_STEPS = (
+    (LAYERS, LAYER_STEP), (ROWS, ROW_STEP), (COLUMNS, COLUMN_STEP), (BACK, BACK_STEP), (DOWN, DOWN_STEP),
+    (RIGHT, RIGHT_STEP),
+)  # fmt: skip
+
+
+def _reached(given):
+    plan = given.plan.tolist()
+    places, taps = plan[LAYERS] * plan[ROWS] * plan[COLUMNS], plan[BACK] * plan[DOWN] * plan[RIGHT]
+    span = 1 + sum([(plan[count] - 1) * plan[step] for count, step in _STEPS])
+    filters = plan[GROUPS] * plan[FILTERS] * plan[CHANNELS] * taps
+    own = max(plan[FILTERS] * places, plan[CHANNELS] * min(places * taps, span))
+    return max(plan[IMAGES] * plan[GROUPS] * own, filters)
 
 
 def _pieces(plan):
@@ -113,6 +129,7 @@ def _add_windows(plan, work, base, piece, out):
             source += columns
 
 
+@reaches(_reached)
 def convolution(address: Blas, plan, workers, x, x_start, filters, bias, bias_start, work: Out, out: Out):
     """``out`` becomes the filters' products with all windows, plus the filters' ``bias`` if there is one.
 
@@ -141,6 +158,7 @@ def convolution(address: Blas, plan, workers, x, x_start, filters, bias, bias_st
                      add, out, start, places)  # fmt: skip
 
 
+@reaches(_reached)
 def convolution_input(
     address: Blas, plan, workers, grad, grad_start, filters, bias, bias_start, work: Out, out: Out
 ):  # fmt: skip
@@ -168,6 +186,7 @@ def convolution_input(
                 _add_windows(plan, work, base, piece, out)
 
 
+@reaches(_reached)
 def convolution_weight(address: Blas, plan, parts, grad, grad_start, x, x_start, work: Out, sums: Out, out: Out):
     """The gradients for the filters: products of those for the results with the windows, added up.
 
