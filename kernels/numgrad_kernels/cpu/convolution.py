@@ -29,7 +29,6 @@ IMAGE_STEP, CHANNEL_STEP, BACK_STEP, DOWN_STEP, RIGHT_STEP, LAYER_STEP, ROW_STEP
 #: Whether windows are single elements that follow one another, which BLAS reads as they lie.
 STRAIGHT = 19
 
-
 #: How many there are of what is so many steps apart.
 _STEPS = (
     (LAYERS, LAYER_STEP), (ROWS, ROW_STEP), (COLUMNS, COLUMN_STEP), (BACK, BACK_STEP), (DOWN, DOWN_STEP),
@@ -46,7 +45,7 @@ def _reached(given):
     return max(plan[IMAGES] * plan[GROUPS] * own, filters)
 
 
-def _pieces(plan):
+def pieces(plan):
     """How many pieces of work there are."""
     return plan[IMAGES] * plan[GROUPS] * _strips(plan)
 
@@ -56,7 +55,7 @@ def _strips(plan):
     return (plan[LAYERS] * plan[ROWS] + plan[TALL] - 1) // plan[TALL]
 
 
-def _height(plan):
+def height(plan):
     """The elements of a window, in all channels of a group."""
     return plan[CHANNELS] * plan[BACK] * plan[DOWN] * plan[RIGHT]
 
@@ -93,40 +92,41 @@ def _line(plan, line):
     return line // plan[ROWS] * plan[LAYER_STEP] + line % plan[ROWS] * plan[ROW_STEP]
 
 
-def _copy_windows(plan, x, x_start, piece, work, base):
-    """The windows of a piece become the columns of a matrix at ``base``."""
-    corner = x_start + _corner(plan, piece)
+def _for_each_line(move, plan, images, start, piece, work, base):
+    """``move`` the windows of a piece, line by line: to the columns of a matrix at ``base``, or from there."""
+    corner = start + _corner(plan, piece)
     columns = plan[COLUMNS]
     first = piece % _strips(plan) * plan[TALL]
     last = first + _width(plan, piece) // columns
-    target = base
-    for row in range(_height(plan)):
+    place = base
+    for row in range(height(plan)):
         element = corner + _element(plan, row)
         for line in range(first, last):
-            source = element + _line(plan, line)
-            if plan[COLUMN_STEP] == 1:
-                for i in range(columns):
-                    work[target + i] = x[source + i]
-            else:
-                for i in range(columns):
-                    work[target + i] = x[source + i * plan[COLUMN_STEP]]
-            target += columns
+            move(images, element + _line(plan, line), plan[COLUMN_STEP], work, place, columns)
+            place += columns
 
 
-def _add_windows(plan, work, base, piece, out):
-    """The columns of the matrix at ``base`` are added to where the windows of a piece lie in ``out``."""
-    corner = _corner(plan, piece)
-    columns = plan[COLUMNS]
-    first = piece % _strips(plan) * plan[TALL]
-    last = first + _width(plan, piece) // columns
-    source = base
-    for row in range(_height(plan)):
-        element = corner + _element(plan, row)
-        for line in range(first, last):
-            target = element + _line(plan, line)
-            for i in range(columns):
-                out[target + i * plan[COLUMN_STEP]] += work[source + i]
-            source += columns
+def _copy(images, source, step, work, target, count):
+    if step == 1:
+        for i in range(count):
+            work[target + i] = images[source + i]
+    else:
+        for i in range(count):
+            work[target + i] = images[source + i * step]
+
+
+def _add(images, target, step, work, source, count):
+    for i in range(count):
+        images[target + i * step] += work[source + i]
+
+
+def _windows(plan, x, x_start, piece, width, work, base):
+    """The matrix whose columns are the windows of a piece, where it begins, and the step from row to row."""
+    if plan[STRAIGHT]:
+        line = _line(plan, piece % _strips(plan) * plan[TALL])
+        return x, x_start + _corner(plan, piece) + line, plan[CHANNEL_STEP]
+    _for_each_line(_copy, plan, x, x_start, piece, work, base)
+    return work, base, width
 
 
 @reaches(_reached)
@@ -135,10 +135,10 @@ def convolution(address: Blas, plan, workers, x, x_start, filters, bias, bias_st
 
     Each of the ``workers`` has as much of ``work`` for windows.
     """
-    height, places = _height(plan), plan[LAYERS] * plan[ROWS] * plan[COLUMNS]
+    size, places = height(plan), plan[LAYERS] * plan[ROWS] * plan[COLUMNS]
     for worker in prange(workers):
         base = work.size // workers * worker
-        for piece in range(worker * _pieces(plan) // workers, (worker + 1) * _pieces(plan) // workers):
+        for piece in range(worker * pieces(plan) // workers, (worker + 1) * pieces(plan) // workers):
             group = piece // _strips(plan) % plan[GROUPS]
             start, width = _start(plan, piece), _width(plan, piece)
             if bias.size:
@@ -146,16 +146,11 @@ def convolution(address: Blas, plan, workers, x, x_start, filters, bias, bias_st
                     value = bias[bias_start + group * plan[FILTERS] + number]
                     for i in range(width):
                         out[start + number * places + i] = value
-            add = 1 if bias.size else 0
-            own = group * plan[FILTERS] * height
-            if plan[STRAIGHT]:
-                corner = x_start + _corner(plan, piece) + _line(plan, piece % _strips(plan) * plan[TALL])
-                gemm(address, plan[FILTERS], width, height, filters, own, height, 0, x, corner, plan[CHANNEL_STEP], 0,
-                     add, out, start, places)  # fmt: skip
-            else:
-                _copy_windows(plan, x, x_start, piece, work, base)
-                gemm(address, plan[FILTERS], width, height, filters, own, height, 0, work, base, width, 0,
-                     add, out, start, places)  # fmt: skip
+            windows, corner, step = _windows(plan, x, x_start, piece, width, work, base)
+            gemm(
+                address, plan[FILTERS], width, size, filters, group * plan[FILTERS] * size, size, 0,
+                windows, corner, step, 0, 1 if bias.size else 0, out, start, places,
+            )  # fmt: skip
 
 
 @reaches(_reached)
@@ -167,7 +162,7 @@ def convolution_input(
     A ``bias`` for each channel of the images, if there is one, is added, too.  Each of the ``workers`` has whole
     groups of channels, and as much of ``work``.
     """
-    height, places = _height(plan), plan[LAYERS] * plan[ROWS] * plan[COLUMNS]
+    size, places = height(plan), plan[LAYERS] * plan[ROWS] * plan[COLUMNS]
     for worker in prange(workers):
         base = work.size // workers * worker
         pairs = plan[IMAGES] * plan[GROUPS]
@@ -180,10 +175,11 @@ def convolution_input(
                     out[begin + j] = value
             for piece in range(pair * _strips(plan), (pair + 1) * _strips(plan)):
                 start, width = grad_start + _start(plan, piece), _width(plan, piece)
-                own = group * plan[FILTERS] * height
-                gemm(address, height, width, plan[FILTERS], filters, own, height, 1, grad, start, places, 0,
-                     0, work, base, width)  # fmt: skip
-                _add_windows(plan, work, base, piece, out)
+                gemm(
+                    address, size, width, plan[FILTERS], filters, group * plan[FILTERS] * size, size, 1,
+                    grad, start, places, 0, 0, work, base, width,
+                )  # fmt: skip
+                _for_each_line(_add, plan, out, 0, piece, work, base)
 
 
 @reaches(_reached)
@@ -193,23 +189,19 @@ def convolution_weight(address: Blas, plan, parts, grad, grad_start, x, x_start,
     Each of the ``parts`` of the pieces has its own ``sums`` and as much of ``work``; how many there are does not
     depend on the number of threads, so neither does the rounding.
     """
-    height, places = _height(plan), plan[LAYERS] * plan[ROWS] * plan[COLUMNS]
+    size, places = height(plan), plan[LAYERS] * plan[ROWS] * plan[COLUMNS]
     for part in prange(parts):
         base = work.size // parts * part
         for i in range(out.size):
             sums[part * out.size + i] = T(0)
-        for piece in range(part * _pieces(plan) // parts, (part + 1) * _pieces(plan) // parts):
+        for piece in range(part * pieces(plan) // parts, (part + 1) * pieces(plan) // parts):
             group = piece // _strips(plan) % plan[GROUPS]
             start, width = grad_start + _start(plan, piece), _width(plan, piece)
-            own = part * out.size + group * plan[FILTERS] * height
-            if plan[STRAIGHT]:
-                corner = x_start + _corner(plan, piece) + _line(plan, piece % _strips(plan) * plan[TALL])
-                gemm(address, plan[FILTERS], height, width, grad, start, places, 0, x, corner, plan[CHANNEL_STEP], 1,
-                     1, sums, own, height)  # fmt: skip
-            else:
-                _copy_windows(plan, x, x_start, piece, work, base)
-                gemm(address, plan[FILTERS], height, width, grad, start, places, 0, work, base, width, 1,
-                     1, sums, own, height)  # fmt: skip
+            windows, corner, step = _windows(plan, x, x_start, piece, width, work, base)
+            gemm(
+                address, plan[FILTERS], size, width, grad, start, places, 0, windows, corner, step, 1,
+                1, sums, part * out.size + group * plan[FILTERS] * size, size,
+            )  # fmt: skip
     for j in range(out.size):
         out[j] = sums[j]
     for later in range(1, parts):

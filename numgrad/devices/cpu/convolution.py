@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numba
 import numpy as np
 
 from numgrad_kernels.cpu import convolution
-from numgrad_kernels.cpu.convolution import BACK, CHANNELS, COLUMNS, DOWN, IMAGES, LAYERS, RIGHT, ROWS, STRAIGHT, TALL
+from numgrad_kernels.cpu.convolution import COLUMNS, IMAGES, STRAIGHT, TALL
 
 from ...core.layout import Ints, Layout, is_contiguous
 from ..memory import no_row
@@ -39,26 +40,10 @@ def correlation_launcher(
 
     ``filters`` is a row; there is none where BLAS's functions are not known or the layouts are not what they take.
     """
-    dtype, plan = image.type.numpy, _plan(image, out, kernel, stride, dilation, groups)
-    if plan is None or (bias is not None and bias.strides != (1,)):
+    plan = _plan(image, out, kernel, stride, dilation, groups)
+    if plan is None or not _is_row(bias):
         return None
-    address, work = blas_addresses()[dtype], out.size * _height(plan) // 8
-    rows = dtype, int, dtype, dtype, int, dtype, dtype
-    kernel_of, room = kernel_for(convolution.convolution, dtype, (int, _INT64, int, *rows), work), _room(plan)
-    none = no_row(dtype)
-
-    def launch(images: Any, filters: np.ndarray, bias: Any) -> np.ndarray:
-        workers = numba.get_num_threads() if worth_threads(work) else 1
-        row = empty(out.shape, out.type)
-        added = (none, 0) if bias is None else (bias._storage, bias._offset)
-        windows = np.empty(workers * room, dtype)
-        with one_thread():
-            kernel_of().entry(
-                address, plan, workers, images._storage, images._offset, filters, *added, windows, row
-            )
-        return row
-
-    return launch
+    return _by_workers(convolution.convolution, plan, out.size, out, bias, _room(plan))
 
 
 def spread_products_launcher(
@@ -68,23 +53,11 @@ def spread_products_launcher(
 
     ``out`` is the layout of the images, contiguous.
     """
-    dtype, plan = out.type.numpy, _plan(out, grad, kernel, stride, dilation, groups)
-    if plan is None or (bias is not None and bias.strides != (1,)):
+    plan = _plan(out, grad, kernel, stride, dilation, groups)
+    if plan is None or not _is_row(bias):
         return None
-    address, work, pairs = blas_addresses()[dtype], grad.size * _height(plan) // 8, int(plan[IMAGES] * groups)
-    rows = dtype, int, dtype, dtype, int, dtype, dtype
-    kernel_of = kernel_for(convolution.convolution_input, dtype, (int, _INT64, int, *rows), work)
-    none, room = no_row(dtype), _height(plan) * int(plan[TALL] * plan[COLUMNS])
-
-    def launch(grads: Any, filters: np.ndarray, bias: Any) -> np.ndarray:
-        workers = min(numba.get_num_threads(), pairs) if worth_threads(work) else 1
-        row, windows = empty(out.shape, out.type), np.empty(workers * room, dtype)
-        added = (none, 0) if bias is None else (bias._storage, bias._offset)
-        with one_thread():
-            kernel_of().entry(address, plan, workers, grads._storage, grads._offset, filters, *added, windows, row)
-        return row
-
-    return launch
+    room, most = _matrix(plan), int(plan[IMAGES] * groups)
+    return _by_workers(convolution.convolution_input, plan, grad.size, out, bias, room, most)
 
 
 def window_products_launcher(
@@ -94,11 +67,10 @@ def window_products_launcher(
     dtype, plan = image.type.numpy, _plan(image, grad, out.shape[2:], stride, dilation, groups)
     if plan is None or not out.size:
         return None
-    address, work = blas_addresses()[dtype], grad.size * _height(plan) // 8
+    address, work = blas_addresses()[dtype], grad.size * int(convolution.height(plan)) // 8
     rows = dtype, int, dtype, int, dtype, dtype, dtype
     kernel_of = kernel_for(convolution.convolution_weight, dtype, (int, _INT64, int, *rows), work)
-    pieces = plan[IMAGES] * groups * -(-plan[LAYERS] * plan[ROWS] // plan[TALL])
-    parts = int(min(_PARTS, pieces, max(1, _SUMS // out.size)))
+    parts = int(min(_PARTS, convolution.pieces(plan), max(1, _SUMS // out.size)))
     room = parts * _room(plan)
 
     def launch(images: Any, grads: Any) -> np.ndarray:
@@ -107,6 +79,33 @@ def window_products_launcher(
         given = grads._storage, grads._offset, images._storage, images._offset
         with one_thread():
             kernel_of().entry(address, plan, parts, *given, windows, sums, row)
+        return row
+
+    return launch
+
+
+def _is_row(bias: Layout | None) -> bool:
+    return bias is None or bias.strides == (1,)
+
+
+def _by_workers(
+    function: Callable[..., None], plan: np.ndarray, windows: int, out: Layout, bias: Layout | None, room: int,
+    most: int = sys.maxsize,
+) -> Callable[..., np.ndarray]:
+    """What runs one of the two kernels for so many filters' ``windows``: ``launch(tensor, filters, bias)``.
+
+    There are ``most`` workers at most, each with ``room`` for so many elements of windows.
+    """
+    dtype, work = out.type.numpy, windows * int(convolution.height(plan)) // 8
+    address, none = blas_addresses()[dtype], no_row(dtype)
+    kernel_of = kernel_for(function, dtype, (int, _INT64, int, dtype, int, dtype, dtype, int, dtype, dtype), work)
+
+    def launch(tensor: Any, filters: np.ndarray, bias: Any) -> np.ndarray:
+        workers = min(numba.get_num_threads(), most) if worth_threads(work) else 1
+        row, rooms = empty(out.shape, out.type), np.empty(workers * room, dtype)
+        added = (none, 0) if bias is None else (bias._storage, bias._offset)
+        with one_thread():
+            kernel_of().entry(address, plan, workers, tensor._storage, tensor._offset, filters, *added, rooms, row)
         return row
 
     return launch
@@ -125,9 +124,10 @@ def _plan(
     within = _three([step * gap for step, gap in zip(image.strides[2:], dilation, strict=True)], 0)
     across = _three([step * gap for step, gap in zip(image.strides[2:], stride, strict=True)], 0)
     height, lines, columns = channels * math.prod(extents), counts[0] * counts[1], counts[2]
-    if height * columns * windows.type.numpy.itemsize > _LINE:
+    line = height * columns * windows.type.numpy.itemsize
+    if line > _LINE:
         return None
-    tall = min(lines, max(1, BYTES // (height * columns * windows.type.numpy.itemsize)))
+    tall = min(lines, max(1, BYTES // line))
     follow = zip(counts, across, (counts[1] * columns, columns, 1), strict=True)
     straight = math.prod(extents) == 1 and image.strides[1] >= lines * columns
     straight = straight and all(count == 1 or step == own for count, step, own in follow)
@@ -140,10 +140,11 @@ def _three(numbers: Sequence[int], otherwise: int) -> list[int]:
     return [otherwise] * (3 - len(numbers)) + list(numbers)
 
 
-def _height(plan: np.ndarray) -> int:
-    return int(plan[CHANNELS] * plan[BACK] * plan[DOWN] * plan[RIGHT])
+def _matrix(plan: np.ndarray) -> int:
+    """Elements of the windows of a piece."""
+    return int(convolution.height(plan) * plan[TALL] * plan[COLUMNS])
 
 
 def _room(plan: np.ndarray) -> int:
-    """Elements of the windows of a piece."""
-    return 0 if plan[STRAIGHT] else int(_height(plan) * plan[TALL] * plan[COLUMNS])
+    """Of these, how many are copied."""
+    return 0 if plan[STRAIGHT] else _matrix(plan)
