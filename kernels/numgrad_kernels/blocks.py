@@ -122,7 +122,7 @@ def _between(typing_context: Any, values: Any, first: Any, stop: Any, other: Any
 @generated(larger)
 def _larger(typing_context: Any, left: Any, right: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
+        return _first_if_larger(builder, *arguments)
 
     return left(left, right), generate
 
@@ -137,10 +137,7 @@ def _tree_total(typing_context: Any, array: Any, size: Any) -> Any:
 
 @generated(tree_largest, prefer_literal=True)
 def _tree_largest(typing_context: Any, array: Any, size: Any) -> Any:
-    def larger(builder: Any, low: Any, high: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", high, low), high, low)
-
-    return _tree(array, size, larger)
+    return _tree(array, size, lambda builder, low, high: _first_if_larger(builder, high, low))
 
 
 def _tree(array: Any, size: Any, combine: Any) -> Any:
@@ -228,6 +225,10 @@ def _arithmetic(instruction: str) -> Callable[..., Any]:
         return getattr(builder, instruction)(*vectors)
 
     return generate
+
+
+def _first_if_larger(builder: Any, first: Any, second: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", first, second), first, second)
 
 
 def _splat(builder: Any, value: Any, size: int) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from . import angles, complexes, libm, polynomials
-from .instructions import Value, compiled_pairs, on_gpu
+from .instructions import Value, on_gpu
 from .overloads import compiled_as
 
 __all__ = [
@@ -70,7 +70,7 @@ def cosh(x: Any) -> Any:
     """Hyperbolic cosine."""
 
 
-@compiled_as(polynomials.tanh, python=np.tanh, complexes=compiled_pairs(complexes.tanh), pairs=complexes.tanh)
+@compiled_as(polynomials.tanh, python=np.tanh, pairs=complexes.tanh)
 def tanh(x: Any) -> Any:
     """Hyperbolic tangent."""
 

@@ -2,10 +2,10 @@
 
 A function of ``Value``s runs while Numba generates code, once for each call in the code; every operator
 in it emits one instruction there. So float32 and 32-bit integers stay as they are, which Numba's own
-arithmetic widens, the bits of a float are at hand, and compiling costs hardly any time. ``compiled`` makes
-such a function callable::
+arithmetic widens, the bits of a float are at hand, and compiling costs hardly any time. ``emitting`` makes of
+such a function what Numba calls for the instructions of a call::
 
-    cube = compiled(lambda x: x * x * x)
+    cube = emitting(lambda x: x * x * x)
 """
 
 from __future__ import annotations
@@ -246,20 +246,6 @@ def emitting(function: Callable[..., Value]) -> Callable[..., Any]:
         return function(*(Value(builder, x) for x in operands)).value
 
     return generate
-
-
-def compiled(function: Callable[..., Value], arguments: int = 1) -> Any:
-    """The function of one or two values as one for ``@njit`` code, of floats that have the same type."""
-
-    generate = emitting(function)
-
-    def unary(typingctx, x):
-        return (x(x), generate) if x in (types.float32, types.float64) else None
-
-    def binary(typingctx, x, y):
-        return (x(x, y), generate) if x in (types.float32, types.float64) and x == y else None
-
-    return intrinsic(unary if arguments == 1 else binary)
 
 
 def compiled_pairs(function: Callable[..., Any], arguments: int = 1, real: bool = False) -> Any:

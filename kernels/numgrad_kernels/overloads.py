@@ -107,13 +107,15 @@ def compiled_as(
         floats: a function of values (``instructions.py``), for ``@njit`` code.
         python: a function of NumPy's numbers of one type, for plain Python; None where the body of the function does.
         integers, complexes: functions that Numba compiles.
-        pairs: a function of pairs of values, for complex numbers on GPUs, where Numba lacks NumPy's functions.
+        pairs: a function of pairs of values, for complex numbers: on GPUs, where Numba lacks NumPy's functions, and
+            without ``complexes`` on CPUs, too.
         real: whether ``pairs`` makes real numbers.
     """
 
     def decorate(declared: Any) -> Any:
         count = len(inspect.signature(declared).parameters)
         generate = emitting(floats)
+        of_pairs = None if pairs is None else compiled_pairs(pairs, count, real)
 
         @functools.wraps(declared)
         def in_common_type(*arguments: Any) -> Any:
@@ -135,14 +137,14 @@ def compiled_as(
             number = number_of(arguments)
             if number is None or issubclass(number, np.floating):
                 return None, None
-            return number, complexes if issubclass(number, np.complexfloating) else integers
+            return number, (complexes or of_pairs) if issubclass(number, np.complexfloating) else integers
 
         public = declared if python is None else in_common_type
         generated(public)(_of_so_many(in_floats, count))  # an overload would be compiled as a function of its own
-        if integers or complexes:
+        if integers or complexes or of_pairs:
             overloaded(public)(_implementation(chosen, count))
-        if pairs is not None:
-            _pending_on_gpu.append(lambda: _overload_on_gpu(public, compiled_pairs(pairs, count, real), count))
+        if of_pairs is not None:
+            _pending_on_gpu.append(lambda: _overload_on_gpu(public, of_pairs, count))
         return public
 
     return decorate

@@ -27,7 +27,7 @@ import numpy as np
 
 from . import complexes, libm, polynomials, polynomials32
 from .circular import *  # noqa: F403
-from .instructions import Value, compiled_pairs, instruction, select
+from .instructions import Value, instruction, select
 from .overloads import compiled_as, in_python, jitable, overloaded
 from .remainders import *  # noqa: F403
 from .remainders import same
@@ -54,7 +54,7 @@ def exp2(x: Any) -> Any:
     """2 to the power x."""
 
 
-@compiled_as(polynomials.expm1, python=np.expm1, complexes=compiled_pairs(complexes.expm1), pairs=complexes.expm1)
+@compiled_as(polynomials.expm1, python=np.expm1, pairs=complexes.expm1)
 def expm1(x: Any) -> Any:
     """e to the power x, less 1, accurate for small x."""
 
@@ -74,7 +74,7 @@ def log10(x: Any) -> Any:
     """Logarithm to the base 10."""
 
 
-@compiled_as(polynomials.log1p, python=np.log1p, complexes=compiled_pairs(complexes.log1p), pairs=complexes.log1p)
+@compiled_as(polynomials.log1p, python=np.log1p, pairs=complexes.log1p)
 def log1p(x: Any) -> Any:
     """Natural logarithm of 1 + x, accurate for small x."""
 

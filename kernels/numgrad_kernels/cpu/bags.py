@@ -10,14 +10,18 @@ import numpy as np
 from numba import prange
 
 from ..facts import Out
+from .indexing import inside
 
 #: Placeholder: the dtype of the table.
 T = np.float32
 
 
-def _inside(index, size):
-    """Whether an index counted from the front is below ``size``: unsigned, one below 0 is large."""
-    return np.uint64(index) < np.uint64(size)
+def _counts(index, padding, rows, wrong):
+    """Whether an index is that of a row which is no padding; ``wrong[0]`` becomes true if there is no such row."""
+    exists = inside(index, rows)
+    if index != padding and not exists:
+        wrong[0] = True
+    return exists and index != padding
 
 
 def _fill(value, out):
@@ -57,14 +61,10 @@ def bag_sums(
             count = 0
             for k in range(starts[b], starts[b + 1]):
                 index = indices[k]
-                if index == padding:
-                    continue
-                if not _inside(index, rows):
-                    wrong[0] = True
-                    continue
-                factor = factors[k] if factors.size else T(1)
-                _add(factor, x[index * width : (index + 1) * width], sums)
-                count += 1
+                if _counts(index, padding, rows, wrong):
+                    factor = factors[k] if factors.size else T(1)
+                    _add(factor, x[index * width : (index + 1) * width], sums)
+                    count += 1
             divisors[b] = T(max(count, 1))
             if mean and count > 1:
                 _divide(divisors[b], sums)
@@ -83,9 +83,5 @@ def bag_largest(x, rows, width, indices, starts, padding, chunk, out: Out, chose
             _fill(-1, which)
             for k in range(starts[b], starts[b + 1]):
                 index = indices[k]
-                if index == padding:
-                    continue
-                if not _inside(index, rows):
-                    wrong[0] = True
-                    continue
-                _larger(x[index * width : (index + 1) * width], index, best, which)
+                if _counts(index, padding, rows, wrong):
+                    _larger(x[index * width : (index + 1) * width], index, best, which)

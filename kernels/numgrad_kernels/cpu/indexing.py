@@ -76,7 +76,7 @@ def list_nonzero(x, shape, count, out: Out):
             found += 1
 
 
-def _inside(index, size):
+def inside(index, size):
     """Whether an index counted from the front is below ``size``: unsigned, one below 0 is large."""
     return np.uint64(index) < np.uint64(size)
 
@@ -89,9 +89,9 @@ def _take(x, base, indices, step, low, size, out):
     good = True
     for i in range(out.size):
         index = indices[i]
-        if _inside(index, size):
+        if inside(index, size):
             out[i] = x[base + index * step]
-        elif low < 0 and _inside(index + size, size):
+        elif low < 0 and inside(index + size, size):
             out[i] = x[base + (index + size) * step]
         else:
             good = False
@@ -124,7 +124,7 @@ def take_rows(
             for j in range(first, last):
                 index = indices[j]
                 index = index + size if low <= index < 0 else index
-                if not _inside(index, size):
+                if not inside(index, size):
                     wrong[0] = True
                     continue
                 source = base + index * index_step
@@ -164,7 +164,7 @@ def put_rows(
         for j in range(first, last):
             index = indices[j]
             index = index + size if index < 0 else index
-            if not _inside(index, size):
+            if not inside(index, size):
                 wrong[0] = True
                 continue
             target = base + index * index_step
@@ -198,7 +198,7 @@ def _put_each(values, source, value_step, base, indices, step, size, out):
     for i in range(indices.size):
         index = indices[i]
         index = index + size if index < 0 else index
-        if _inside(index, size):
+        if inside(index, size):
             target = base + index * step
             value = values[source + i * value_step]
             out[target] = put(out[target], value)
@@ -224,7 +224,7 @@ def gather_axis(x, indices, length, width, inner, chunk, out: Out, wrong: Out):
             for row in range(low, high, inner):
                 for c in range(inner):
                     index = indices[row + c]
-                    if _inside(index, length):
+                    if inside(index, length):
                         out[row + c] = x[base + index * inner + c]
                     else:
                         wrong[0] = True
@@ -235,7 +235,7 @@ def _gather(x, indices, out):
     good = True
     for i in range(out.size):
         index = indices[i]
-        if _inside(index, x.size):
+        if inside(index, x.size):
             out[i] = x[index]
         else:
             good = False
@@ -266,7 +266,7 @@ def scatter_axis(values, value_step, indices, length, width, inner, columns, mod
                 row = (o * width + j) * inner
                 for c in range(low, min(inner, low + columns)):
                     index = indices[row + c]
-                    if _inside(index, length):
+                    if inside(index, length):
                         target = base + index * inner + c
                         out[target] = combined(out[target], values[(row + c) * value_step], mode)
                     else:
@@ -278,7 +278,7 @@ def _scatter(values, indices, mode, out):
     good = True
     for i in range(indices.size):
         index = indices[i]
-        if _inside(index, out.size):
+        if inside(index, out.size):
             target = index
             out[target] = combined(out[target], values[i], mode)
         else:
