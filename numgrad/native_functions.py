@@ -12,7 +12,8 @@ from typing import Any
 
 from .core.tensor import Tensor
 from .nn import functional
-from .ops.network.normalization import channels_normalized, layer_norm_op
+from .ops.network.batch_normalization import channels_normalized
+from .ops.network.normalization import layer_norm_op
 from .ops.table.arguments import checked
 
 __all__ = [
@@ -81,13 +82,11 @@ def convolution(
     rank = len(weight.shape) - 2
     if not 1 <= rank <= 3:
         raise RuntimeError(f"expected filters of 3 to 5 dimensions, but got weight of size {list(weight.shape)}")
-    numbers = [tuple(each) * rank if len(each) == 1 else tuple(each) for each in (stride, padding, dilation)]
-    kind = "conv_transpose" if transposed else "conv"
-    function: Any = getattr(functional, f"{kind}{rank}d")
-    if not transposed:
-        return function(input, weight, bias, *numbers, groups)
-    extra = tuple(output_padding) * rank if len(output_padding) == 1 else tuple(output_padding)
-    return function(input, weight, bias, numbers[0], numbers[1], extra, groups, numbers[2])
+    if transposed:
+        function: Any = getattr(functional, f"conv_transpose{rank}d")
+        return function(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    function = getattr(functional, f"conv{rank}d")
+    return function(input, weight, bias, stride, padding, dilation, groups)
 
 
 @checked

@@ -14,6 +14,7 @@ from .network import (
     alignment,
     attention,
     average_pooling,
+    batch_normalization,
     convolution_functions,
     dropout,
     embedding_bags,

@@ -16,11 +16,11 @@ from ...ops.network import pooling as _pooling
 from ...ops.network import unpooling as _unpooling
 from ...ops.network.attention import scaled_dot_product_attention
 from ...ops.network.average_pooling import *
+from ...ops.network.batch_normalization import batch_norm
 from ...ops.network.convolution_functions import *
 from ...ops.network.folding import fold, unfold
 from ...ops.network.grid_sampling import *
 from ...ops.network.interpolation import *
-from ...ops.network.normalization import batch_norm
 from ...ops.network.pooling import *
 from ...ops.network.unpooling import *
 from ...ops.pointwise import activation as _activation

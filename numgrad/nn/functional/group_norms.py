@@ -6,7 +6,7 @@ from ...autograd.grad_mode import no_grad
 from ...core.layout import numel
 from ...core.tensor import Tensor
 from ...ops.network import group_normalization
-from ...ops.network.normalization import batch_norm
+from ...ops.network.batch_normalization import batch_norm
 from ...ops.table.arguments import tensors_checked
 
 __all__ = ["group_norm", "instance_norm"]

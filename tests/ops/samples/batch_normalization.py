@@ -4,7 +4,7 @@ import numpy as np
 from ops.sampling import ANY, FLOATS, POSITIVE, sample, without
 
 import numgrad
-from numgrad.ops.network.normalization import batch_norm_backward, batch_norm_op
+from numgrad.ops.network.batch_normalization import batch_norm_backward, batch_norm_op
 
 without("batch_norm_op batch_norm_backward", "0-d")
 

@@ -1,0 +1,232 @@
+"""Batch normalization: each channel brought to mean 0 and variance 1, its own or those of before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from numgrad_kernels import scalar
+
+from ...autograd.grad_mode import no_grad
+from ...core.layout import Layout, layout_of, numel
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import float32
+from ..memory.copying import clone, copier
+from ..memory.images import following
+from ..pointwise.arithmetic import mul, sub
+from ..reductions.axes import Prepared, axis_launcher
+from ..reductions.sums import sum_dims
+from ..shapes.views import reshape
+from ..table.composition import differentiated_as
+from ..table.op import public
+from ..table.operands import fused_launcher, not_implemented
+from ..table.planned import planned
+from .loss_reduction import refuse_gradient
+from .normalization import projected, standardized
+
+
+@planned(
+    "NativeBatchNormBackward0", aten="native_batch_norm",
+    inputs=["input", "weight", "bias", "running_mean", "running_var"],
+    nondifferentiable=["running_mean", "running_var"], extras=["mean", "scale", "variance"], joint=True,
+)
+@following("input", ambiguous=False)
+def batch_norm_op(
+    input: Layout, weight: Layout | None, bias: Layout | None, running_mean: Layout | None,
+    running_var: Layout | None, training: bool, eps: float,
+) -> Prepared:
+    """``(input - mean) * scale * weight + bias`` for each channel, which is dimension 1.
+
+    The results are that, the means, the scales, which are ``1 / sqrt(variance + eps)``, and the variances: those of
+    the channels if ``training``, else the running ones.
+    """
+    _check(input, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    each, out = layout_of(input.type, input.shape[1:2]), layout_of(input.type, input.shape)
+    invert = fused_launcher("batch_norm", _inverse, [each, float], each)
+    normalize = _launcher(_normalized, out, input, each, each, weight or 1.0, bias or 0.0)
+    moments = axis_launcher("variance_axis", input, _dims(input), 0, False) if training else None
+    copies = [copier(one, each) for one in (running_mean, running_var) if one is not None]
+
+    def launch(input: Tensor, weight: Any, bias: Any, *running: Any) -> Any:
+        if moments is not None:
+            variance, mean = moments(input)
+        else:
+            mean, variance = [copy(one) for copy, one in zip(copies, running, strict=True)]
+        scale = invert(tensor_of(each, variance), eps)
+        return normalize(input, tensor_of(each, mean), tensor_of(each, scale), weight, bias), mean, scale, variance
+
+    return (out, each, each, each), launch
+
+
+@batch_norm_op.gradient("input", "weight", "bias")
+def _(grad, input, weight, mean, scale, training, eps):
+    """``y = (input - mean) * scale; g = grad * weight; (scale * (g - mean(g) - y * mean(g * y)), sum(grad * y),
+    sum(grad))``.
+    """
+    return batch_norm_backward(grad, input, weight, mean, scale, training, eps)
+
+
+@planned(
+    "NativeBatchNormBackwardBackward0", aten="native_batch_norm_backward",
+    inputs=["grad_output", "input", "weight", "mean", "scale"],
+    nondifferentiable=["mean", "scale"], outputs=["of_input", "of_weight", "of_bias"],
+)
+@following("input")
+def batch_norm_backward(
+    grad_output: Layout, input: Layout, weight: Layout | None, mean: Layout, scale: Layout, training: bool, eps: float
+) -> Prepared:
+    """The gradients for the input, the weight and the bias, where mean and scale depend on it in training."""
+    each, out = layout_of(input.type, mean.shape), layout_of(input.type, input.shape)
+    given = grad_output, input, mean, scale
+    product = _launcher(_product, out, *given)
+    summed = [axis_launcher("fold_axis", one, _dims(input), "sum", input.type.numpy) for one in (out, grad_output)]
+    share = each.size / input.size if training and input.size else 0.0
+    average = mul.op.launcher([each, float], each)
+    slope = _launcher(_slope if training else _scaled, out, *given, weight or 1.0, each, each)
+
+    def launch(grad: Tensor, input: Tensor, weight: Any, *statistics: Tensor) -> Any:
+        terms = grad, input, *statistics
+        sums = summed[0](tensor_of(out, product(*terms))), summed[1](grad)
+        tilt, shift = [tensor_of(each, average(tensor_of(each, total), share)) for total in sums]
+        return slope(*terms, weight, shift, tilt), *sums
+
+    return (out, each, each), launch
+
+
+@differentiated_as(batch_norm_backward)
+def _(grad_output, input, weight, mean, scale, training, eps):
+    """``y = (input - mean) * scale; g = grad_output * weight; (scale * (g - mean(g) - y * mean(g * y)),
+    sum(grad_output * y), sum(grad_output))``, and ``scale * g`` for the first where mean and scale are constants.
+    """
+    shape, dims = (-1, *(1,) * (len(input._layout.shape) - 2)), _dims(input._layout)
+    weighted = grad_output if weight is None else mul(grad_output, reshape(weight, shape))
+    if training:
+        normal, divisor = standardized(input, dims, eps)
+        of_input = projected(weighted, normal, divisor, dims)
+    else:
+        centre, scales = reshape(mean, shape), reshape(scale, shape)
+        normal, of_input = mul(sub(input, centre), scales), mul(weighted, scales)
+    return of_input, *[sum_dims(one, dims, False) for one in (mul(grad_output, normal), grad_output)]
+
+
+def _dims(input: Layout) -> tuple[int, ...]:
+    """All dimensions but that of the channels."""
+    return (0, *range(2, len(input.shape)))
+
+
+# -- what is done with each element -------------------------------------------------------------------------------
+
+
+def _inverse(variance, eps):
+    return 1 / scalar.sqrt(variance + eps)
+
+
+def _normalized(input, mean, scale, weight, bias):
+    return (input - mean) * scale * weight + bias
+
+
+def _product(grad, input, mean, scale):
+    return grad * ((input - mean) * scale)
+
+
+def _slope(grad, input, mean, scale, weight, shift, tilt):
+    return (grad - shift - (input - mean) * scale * tilt) * scale * weight
+
+
+def _scaled(grad, input, mean, scale, weight, shift, tilt):
+    return grad * scale * weight
+
+
+def _launcher(function: Callable[..., Any], out: Layout, *given: Layout | float) -> Callable[..., Any]:
+    """What computes a function of elements and of what belongs to their channels."""
+    behind = len(out.shape) - 2
+    operands = [
+        layout_of(own.type, (*own.shape, *(1,) * behind), (*own.strides, *(0,) * behind))
+        if isinstance(own, Layout) and len(own.shape) == 1 else own
+        for own in given
+    ]
+    compute = fused_launcher("batch_norm", function, operands, out)
+    return lambda *tensors: compute(*[tensor for tensor in tensors if tensor is not None])
+
+
+# -- the public function ------------------------------------------------------------------------------------------
+
+
+def _check(input: Layout, training: bool, **arguments: Layout | None) -> None:
+    """Raise unless what has the layout ``input`` can be normalized with these arguments, of one element a channel.
+
+    Raises:
+        RuntimeError: they have other sizes or dtypes, or there are no statistics.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    channels = input.shape[1] if len(input.shape) > 1 else 0
+    for name, own in arguments.items():
+        if own is not None and own.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {own.size}")
+        if own is not None and len(own.shape) != 1:
+            raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {len(own.shape)} ({name})")
+        if own is None and name.startswith("running") and not training:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
+    if len(input.shape) < 2:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    if not input.type.dtype.is_floating_point:
+        raise not_implemented("batch_norm", input)
+    given = [own for own in arguments.values() if own is not None]
+    if any(own.type is not input.type for own in given):
+        others = any(own.type.dtype is not float32 for own in given)
+        wanted = "expect parameter to have scalar type of Float" if others else "all inputs must share same datatype."
+        raise RuntimeError(f"mixed dtype (CPU): {wanted}")
+
+
+@public(export=False)
+def batch_norm(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05,
+) -> Tensor:
+    """``(input - mean) / sqrt(variance + eps) * weight + bias``, for each channel.
+
+    If ``training``, mean and variance are those of the channel, and the running ones are brought nearer to them:
+    ``running += momentum * (new - running)``, where the sum of the squared distances from the mean is divided by one
+    less than their number.  Else they are the running ones.
+
+    Args:
+        input: floating-point numbers, of shape (n, channels, ...).
+        running_mean, running_var: of shape (channels,) and the input's dtype; in training there may be none.
+        weight, bias: of that shape and dtype, too; none stands for 1 and 0.
+        training: whose mean and variance are taken.
+        momentum: how near the running ones are brought to the new ones: 1 replaces them.
+        eps: keeps the divisor from 0.
+
+    Raises:
+        ValueError: in training there is one element to a channel, ``eps`` is not positive, or there are running means
+            without variances, or the other way round.
+        RuntimeError: the sizes do not fit, the dtypes differ, or there are no running statistics to take.
+        NotImplementedError: the input is not of floating-point numbers.
+    """
+    if training and input.shape[0] * numel(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    if training and eps <= 0:
+        raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    if training and (running_mean is None) is not (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    return channels_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def channels_normalized(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, training: bool, momentum: float, eps: float,
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """:func:`batch_norm`, with the means and what deviations from them were multiplied by, if there are such."""
+    statistics = {"running_mean": running_mean, "running_var": running_var}
+    for name, running in statistics.items():
+        refuse_gradient("native_batch_norm", name, running)
+    if input.numel() == 0 and weight is None and bias is None:
+        return clone(input), None, None  # of any number of dimensions, as in PyTorch
+    out, mean, scale, variance = batch_norm_op(input, weight, bias, *statistics.values(), bool(training), float(eps))
+    if training and running_mean is not None and running_var is not None and out.numel():
+        count, share = input.numel() // mean.numel(), float(momentum)
+        with no_grad():
+            running_mean.lerp_(mean, share)
+            running_var.lerp_(mul(variance, count / (count - 1) if count > 1 else math.nan), share)
+    return out, mean, scale
