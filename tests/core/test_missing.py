@@ -121,6 +121,14 @@ def test_helpers_cannot_be_reached_through_public_modules(name):
     assert private <= {"TYPE_CHECKING", "Tensor"}
 
 
+def test_what_is_found_later_is_what_its_module_exports():
+    """The names are written twice, for the module is imported only when one of them is asked for."""
+    from numgrad import native_functions
+
+    later = {name for name, module in numgrad._LATER.items() if module == "native_functions"}
+    assert later == set(native_functions.__all__)
+
+
 def test_missing_names_cost_the_others_nothing():
     # With a __getattr__ in the class, CPython gives up its fast way to every attribute.
     assert not any("__getattr__" in vars(cls) for cls in numgrad.Tensor.__mro__)

@@ -14,7 +14,32 @@ from .module import Module
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-class Embedding(Module):
+class _Table(Module):
+    """What the modules of learnt rows have in common."""
+
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+
+    def _set_table(self, weight: Tensor | None, requires_grad: bool, device: Any, dtype: Any) -> None:
+        """Make the parameter, of these values or drawn."""
+        shape = self.num_embeddings, self.embedding_dim
+        if weight is not None and tuple(weight.shape) != shape:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        table = empty(shape, device=device, dtype=dtype) if weight is None else weight
+        self.weight = Parameter(table, requires_grad=requires_grad)
+        if weight is None:
+            self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weight from the standard normal distribution afresh, with zeros in the row ``padding_idx``."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+
+class Embedding(_Table):
     """Rows of the learnt ``weight``, of shape (num_embeddings, embedding_dim), by their numbers.
 
     An input of integers of any shape gives an output of that shape and one dimension more.  The row ``padding_idx``
@@ -57,17 +82,7 @@ class Embedding(Module):
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
-        if _weight is None:
-            table = empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
-            self.weight = Parameter(table, requires_grad=not _freeze)
-            self.reset_parameters()
-        else:
-            _check_table(_weight, num_embeddings, embedding_dim)
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
-
-    def reset_parameters(self) -> None:
-        """Draw the weight from the standard normal distribution afresh, with zeros in the row ``padding_idx``."""
-        _draw_table(self.weight, self.padding_idx)
+        self._set_table(_weight, not _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         return functional.embedding(
@@ -99,7 +114,7 @@ class Embedding(Module):
         )
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(_Table):
     """Sums, means or largest elements, by columns, of rows of the learnt ``weight`` (num_embeddings, embedding_dim).
 
     It is called as ``bag(input, offsets=None, per_sample_weights=None)``: see :func:`nn.functional.embedding_bag` for
@@ -131,19 +146,10 @@ class EmbeddingBag(Module):
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.padding_idx = _checked_padding("padding_idx", padding_idx, num_embeddings)
-        if _weight is None:
-            self.weight = Parameter(empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
-            self.reset_parameters()
-        else:
-            _check_table(_weight, num_embeddings, embedding_dim)
-            self.weight = Parameter(_weight)
+        self._set_table(_weight, True, device, dtype)
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset
-
-    def reset_parameters(self) -> None:
-        """Draw the weight from the standard normal distribution afresh, with zeros in the row ``padding_idx``."""
-        _draw_table(self.weight, self.padding_idx)
 
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
@@ -189,18 +195,6 @@ def _checked_padding(name: str, padding_idx: int | None, rows: int) -> int | Non
     if not -rows <= padding_idx < rows:
         raise AssertionError(f"{name} must be within num_embeddings")
     return padding_idx % rows
-
-
-def _check_table(weight: Tensor, rows: int, columns: int) -> None:
-    if tuple(weight.shape) != (rows, columns):
-        raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-
-
-def _draw_table(weight: Tensor, padding_idx: int | None) -> None:
-    init.normal_(weight)
-    if padding_idx is not None:
-        with no_grad():
-            weight[padding_idx].fill_(0)
 
 
 def _options_text(module: Module, defaults: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from ..functional import normalize
 from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..modules.module import Module
 from ..parameter import Parameter, is_lazy
+from .weight_norm import hook_key, refuse_second, remove_hook
 
 __all__ = ["SpectralNorm", "output_dim", "remove_spectral_norm", "rows_first", "spectral_norm"]
 
@@ -77,8 +78,7 @@ class SpectralNorm:
             RuntimeError: there is such a hook already.
             ValueError: the parameter has no shape yet, or ``n_power_iterations`` is not positive.
         """
-        if any(_is_of(hook, name) for hook in module._forward_pre_hooks.values()):
-            raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
+        refuse_second(SpectralNorm, module, name, "spectral_norm")
         hook = SpectralNorm(name, n_power_iterations, dim, eps)
         weight: Any = module._parameters[name]
         if is_lazy(weight):
@@ -114,10 +114,6 @@ class SpectralNorm:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
 
-def _is_of(hook: Any, name: str) -> bool:
-    return isinstance(hook, SpectralNorm) and hook.name == name
-
-
 def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
@@ -150,15 +146,9 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     Raises:
         ValueError: it divides none of that name.
     """
-    for key, hook in module._forward_pre_hooks.items():
-        if _is_of(hook, name):
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            break
-    else:
-        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
-    for key, noting in module._state_dict_hooks.items():
-        if _is_of(getattr(noting, "__self__", None), name):
-            del module._state_dict_hooks[key]
-            break
+    remove_hook(SpectralNorm, module, name, "spectral_norm")
+    noting = {key: getattr(hook, "__self__", None) for key, hook in module._state_dict_hooks.items()}
+    key = hook_key(noting, SpectralNorm, name)
+    if key is not None:
+        del module._state_dict_hooks[key]
     return module

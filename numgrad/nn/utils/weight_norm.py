@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from ...ops.network.weight_normalization import norm_except_dim
@@ -10,7 +11,36 @@ from ...ops.network.weight_normalization import weight_norm as normalized
 from ..modules.module import Module
 from ..parameter import Parameter, is_lazy
 
-__all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
+__all__ = ["WeightNorm", "hook_key", "refuse_second", "remove_hook", "remove_weight_norm", "weight_norm"]
+
+
+def hook_key(hooks: Mapping[int, Any], kind: Any, name: str) -> int | None:
+    """The key of the hook of this kind for the parameter ``name``, None if there is none."""
+    return next((key for key, hook in hooks.items() if isinstance(hook, kind) and hook.name == name), None)
+
+
+def refuse_second(kind: type, module: Module, name: str, function: str) -> None:
+    """Raise if the module has a hook of this kind, which ``function`` adds, for the parameter.
+
+    Raises:
+        RuntimeError: it has.
+    """
+    if hook_key(module._forward_pre_hooks, kind, name) is not None:
+        raise RuntimeError(f"Cannot register two {function} hooks on the same parameter {name}")
+
+
+def remove_hook(kind: type, module: Module, name: str, function: str) -> None:
+    """Remove the hook of this kind, which ``function`` added, and what it made of the parameter.
+
+    Raises:
+        ValueError: there is none.
+    """
+    key = hook_key(module._forward_pre_hooks, kind, name)
+    if key is None:
+        raise ValueError(f"{function} of '{name}' not found in {module}")
+    hook: Any = module._forward_pre_hooks[key]
+    hook.remove(module)
+    del module._forward_pre_hooks[key]
 
 
 class WeightNorm:
@@ -43,8 +73,7 @@ class WeightNorm:
             FutureWarning,
             stacklevel=3,
         )
-        if any(_is_of(hook, name) for hook in module._forward_pre_hooks.values()):
-            raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
+        refuse_second(WeightNorm, module, name, "weight_norm")
         hook = WeightNorm(name, dim)
         weight = getattr(module, name)
         if is_lazy(weight):
@@ -68,10 +97,6 @@ class WeightNorm:
 
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module))
-
-
-def _is_of(hook: Any, name: str) -> bool:
-    return isinstance(hook, WeightNorm) and hook.name == name
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
@@ -100,9 +125,5 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     Raises:
         ValueError: it replaced none of that name.
     """
-    for key, hook in module._forward_pre_hooks.items():
-        if _is_of(hook, name):
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    remove_hook(WeightNorm, module, name, "weight_norm")
+    return module
