@@ -254,6 +254,16 @@ BAD = {
     ),
     "no momentum": lambda m, x: m.optim.lr_scheduler.OneCycleLR(m.optim.Adagrad([x]), 1.0, total_steps=3),
     "max_lr": lambda m, x: m.optim.lr_scheduler.OneCycleLR(m.optim.SGD([x]), [1.0, 2.0], total_steps=3),
+    "no function": lambda m, x: m.optim.lr_scheduler.MultiplicativeLR(m.optim.SGD([x]), 3),
+    "T_0": lambda m, x: m.optim.lr_scheduler.CosineAnnealingWarmRestarts(m.optim.SGD([x]), 0),
+    "T_mult": lambda m, x: m.optim.lr_scheduler.CosineAnnealingWarmRestarts(m.optim.SGD([x]), 2, 1.5),
+    "eta_min": lambda m, x: m.optim.lr_scheduler.CosineAnnealingWarmRestarts(m.optim.SGD([x]), 2, eta_min="0"),
+    "epoch": lambda m, x: m.optim.lr_scheduler.CosineAnnealingWarmRestarts(m.optim.SGD([x]), 2).step(-1),
+    "cycle mode": lambda m, x: m.optim.lr_scheduler.CyclicLR(m.optim.SGD([x]), 1.0, 2.0, mode="square"),
+    "cycle rates": lambda m, x: m.optim.lr_scheduler.CyclicLR(m.optim.SGD([x]), [1.0, 1.0], 2.0),
+    "cycle momentum": lambda m, x: m.optim.lr_scheduler.CyclicLR(m.optim.Adagrad([x]), 1.0, 2.0),
+    "cycle, no optimizer": lambda m, x: m.optim.lr_scheduler.CyclicLR(x, 1.0, 2.0),
+    "nothing chained": lambda m, x: m.optim.lr_scheduler.ChainedScheduler([]),
     "no schedulers": lambda m, x: m.optim.lr_scheduler.SequentialLR(m.optim.SGD([x]), [], []),
 }
 

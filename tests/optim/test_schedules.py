@@ -44,6 +44,21 @@ FORMULAS = {
     "CosineAnnealingLR": (
         lambda o: schedules.CosineAnnealingLR(o, 5, eta_min=0.1), lambda e: 0.2 + (1 - 0.2) * wave(e)
     ),
+    "MultiplicativeLR": (
+        lambda o: schedules.MultiplicativeLR(o, lambda e: e / (e + 1)), lambda e: 1 / (1 + e)
+    ),
+    "PolynomialLR": (lambda o: schedules.PolynomialLR(o, 6, 2), lambda e: (1 - min(e, 6) / 6) ** 2),
+    "CosineAnnealingWarmRestarts": (
+        lambda o: schedules.CosineAnnealingWarmRestarts(o, 5, eta_min=0.1), lambda e: 0.2 + (1 - 0.2) * wave(e % 5)
+    ),
+    "CyclicLR": (
+        lambda o: schedules.CyclicLR(o, 0.5, 2.5, 2, 3, "triangular2", cycle_momentum=False),
+        lambda e: 1 + [0, 2, 4, 8 / 3, 4 / 3][e % 5] * 0.5 ** (e // 5),
+    ),
+    "ChainedScheduler": (
+        lambda o: schedules.ChainedScheduler([schedules.ExponentialLR(o, 0.9), schedules.StepLR(o, 3, 0.5)]),
+        lambda e: 0.9**e * 0.5 ** (e // 3),
+    ),
     "SequentialLR": (
         lambda o: schedules.SequentialLR(
             o, [schedules.ConstantLR(o, 0.1, 3), schedules.ExponentialLR(o, 0.5)], milestones=[4]
@@ -60,7 +75,11 @@ def test_formulas(name):
     np.testing.assert_allclose(found, [0.5 * formula(epoch) for epoch in range(13)], rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in FORMULAS if name not in ("LambdaLR", "SequentialLR")])
+#: Those that know no epoch but the next.
+CHAINED = ["LambdaLR", "MultiplicativeLR", "SequentialLR", "ChainedScheduler", "CosineAnnealingWarmRestarts"]
+
+
+@pytest.mark.parametrize("name", [name for name in FORMULAS if name not in CHAINED])
 def test_an_epoch_may_be_named(name):
     make, formula = FORMULAS[name]
     schedule = make(optimizer(0.5))
@@ -127,6 +146,54 @@ def test_one_cycle_needs_a_momentum():
         schedules.OneCycleLR(optimizer(kind=optim.Adagrad), 1.0, total_steps=5)
     schedule = schedules.OneCycleLR(optimizer(kind=optim.Adagrad), 1.0, total_steps=5, cycle_momentum=False)
     assert schedule.get_last_lr() == [pytest.approx(1.0 / 25)]
+
+
+def test_restarts_become_rarer():
+    schedule = schedules.CosineAnnealingWarmRestarts(optimizer(1.0), T_0=2, T_mult=3)
+    rates = trace(schedule, 26)
+    assert [epoch for epoch, rate in enumerate(rates) if rate == 1.0] == [0, 2, 8, 26]
+    assert np.all(np.diff(rates[8:26]) < 0)
+    schedule.step(5)  # half of the second wave, of six epochs
+    assert schedule.get_last_lr() == pytest.approx([0.5])
+    schedule.step(1.5)
+    assert schedule.get_last_lr() == pytest.approx([(1 + math.cos(0.75 * math.pi)) / 2])
+    schedule.step()
+    assert schedule.get_last_lr() == pytest.approx([(1 + math.cos(0.5 / 6 * math.pi)) / 2])  # of the second wave
+
+
+@pytest.mark.parametrize("kind", [optim.SGD, optim.AdamW])
+def test_the_momentum_goes_against_the_cycle(kind):
+    target = optimizer(0.3, kind=kind, **({"momentum": 0.5} if kind is optim.SGD else {}))
+    schedule = schedules.CyclicLR(target, 1.0, 2.0, step_size_up=4, base_momentum=0.6, max_momentum=0.8)
+    group = target.param_groups[0]
+    for step in range(12):
+        momentum = group["betas"][0] if kind is optim.AdamW else group["momentum"]
+        rise = [0, 0.25, 0.5, 0.75, 1, 0.75, 0.5, 0.25][step % 8]
+        assert group["lr"] == pytest.approx(1 + rise)
+        assert momentum == pytest.approx(0.8 - 0.2 * rise)
+        target.step()
+        schedule.step()
+
+
+@pytest.mark.parametrize(
+    ("options", "heights"),
+    [
+        ({"mode": "exp_range", "gamma": 0.5}, [0.5, 0, 0.125, 0]),
+        ({"scale_fn": lambda x: x, "scale_mode": "cycle"}, [1, 0, 2, 0]),
+        ({"scale_fn": lambda x: x, "scale_mode": "iterations", "mode": "mine"}, [1, 0, 3, 0]),
+        ({"scale_fn": None, "mode": "triangular", "scale_mode": "iterations"}, [1, 0, 1, 0]),
+    ],
+)
+def test_heights_of_cycles(options, heights):
+    schedule = schedules.CyclicLR(optimizer(7.0), 1.0, 2.0, step_size_up=1, cycle_momentum=False, **options)
+    np.testing.assert_allclose(trace(schedule, 4), np.add([0, *heights], 1.0))
+
+
+def test_cycles_need_a_momentum():
+    target = optimizer(0.5, kind=optim.Adagrad)
+    with pytest.raises(ValueError, match="must support momentum or beta1"):
+        schedules.CyclicLR(target, 1.0, 2.0)
+    assert target.param_groups[0]["lr"] == 0.5
 
 
 # -- plateaus -------------------------------------------------------------------------------------------------------
@@ -207,7 +274,7 @@ def test_the_steps_arguments_go_through():
     assert pickle.loads(pickle.dumps(target)).param_groups[0]["initial_lr"] == 0.5
 
 
-class Halving:
+class Power:
     """A function with a state of its own."""
 
     def __init__(self, factor):
@@ -217,10 +284,17 @@ class Halving:
         return self.factor**epoch
 
 
+def function_of(schedule):
+    return schedule._scale_fn_custom if isinstance(schedule, schedules.CyclicLR) else schedule.lr_lambdas[0]
+
+
 SAVED = {
     **{name: make for name, (make, _) in FORMULAS.items()},
     "OneCycleLR": lambda o: schedules.OneCycleLR(o, 1.0, total_steps=20, cycle_momentum=False),
-    "Halving": lambda o: schedules.LambdaLR(o, Halving(0.5)),
+    "LambdaLR, object": lambda o: schedules.LambdaLR(o, Power(0.5)),
+    "CyclicLR, object": lambda o: schedules.CyclicLR(
+        o, 1.0, 2.0, 3, scale_fn=Power(0.5), scale_mode="iterations", cycle_momentum=False
+    ),
 }
 
 
@@ -230,8 +304,8 @@ def test_a_loaded_schedule_goes_on(name):
     trace(schedule, 4)
     saved = pickle.loads(pickle.dumps((schedule.optimizer.state_dict(), schedule.state_dict())))
     fresh = SAVED[name](optimizer(0.25))
-    if name == "Halving":
-        fresh.lr_lambdas[0].factor = 0.1
+    if "object" in name:
+        function_of(fresh).factor = 0.1
     fresh.optimizer.load_state_dict(saved[0])
     fresh.load_state_dict(saved[1])
     assert "optimizer" not in saved[1]
@@ -285,6 +359,19 @@ def test_what_cannot_come_one_after_the_other():
         schedules.SequentialLR(target, [schedules.ReduceLROnPlateau(target)], [])
     with pytest.raises(TypeError, match="at index 0 should have `optimizer`"):
         schedules.SequentialLR(target, [3], [])
+
+
+def test_what_cannot_be_chained():
+    target = optimizer()
+    step = schedules.StepLR(target, 2)
+    with pytest.raises(ValueError, match="at least one scheduler to be chained"):
+        schedules.ChainedScheduler([])
+    with pytest.raises(ValueError, match=r"(?s)at index 0 .*which is different from Adam"):
+        schedules.ChainedScheduler([step], optimizer(kind=optim.Adam))
+    with pytest.raises(ValueError, match="ChainedScheduler does not support `ReduceLROnPlateau`"):
+        schedules.ChainedScheduler([step, schedules.ReduceLROnPlateau(target)])
+    with pytest.raises(TypeError, match="at index 0 should have `optimizer`"):
+        schedules.ChainedScheduler([3])
 
 
 @pytest.mark.parametrize("make", [lambda x: schedules.StepLR(x, 2), schedules.ReduceLROnPlateau])

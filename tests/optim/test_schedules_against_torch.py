@@ -32,6 +32,24 @@ def nested(library, optimizer):
         return schedule.SequentialLR(optimizer, [inner, schedule.LinearLR(optimizer)], milestones=[8])
 
 
+def chained(library, optimizer):
+    schedule = library.lr_scheduler
+    return schedule.ChainedScheduler([schedule.ExponentialLR(optimizer, 0.9), schedule.StepLR(optimizer, 4)], optimizer)
+
+
+def chained_first(library, optimizer):
+    schedule = library.lr_scheduler
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as above
+        return schedule.SequentialLR(
+            optimizer, [chained(library, optimizer), schedule.PolynomialLR(optimizer, 9)], milestones=[6]
+        )
+
+
+def cyclic(**options):
+    return lambda m, o: m.lr_scheduler.CyclicLR(o, **{"base_lr": 0.01, "max_lr": [0.1, 0.3], **options})
+
+
 SCHEDULES = {
     "StepLR": lambda m, o: m.lr_scheduler.StepLR(o, 3, gamma=0.5),
     "MultiStepLR": lambda m, o: m.lr_scheduler.MultiStepLR(o, [8, 3, 8], gamma=0.3),
@@ -45,6 +63,17 @@ SCHEDULES = {
     "OneCycleLR, three": lambda m, o: m.lr_scheduler.OneCycleLR(
         o, 1.0, epochs=5, steps_per_epoch=6, three_phase=True, anneal_strategy="linear"
     ),
+    "MultiplicativeLR": lambda m, o: m.lr_scheduler.MultiplicativeLR(o, [lambda e: 0.9, lambda e: 1 - 1 / (e + 1)]),
+    "PolynomialLR": lambda m, o: m.lr_scheduler.PolynomialLR(o, 9, power=0.7),
+    "CosineAnnealingWarmRestarts": lambda m, o: m.lr_scheduler.CosineAnnealingWarmRestarts(o, 4, eta_min=0.001),
+    "CosineAnnealingWarmRestarts, longer": lambda m, o: m.lr_scheduler.CosineAnnealingWarmRestarts(o, 3, T_mult=2),
+    "CyclicLR": cyclic(step_size_up=4),
+    "CyclicLR, triangular2": cyclic(step_size_up=3, step_size_down=5, mode="triangular2", max_momentum=[0.7, 0.95]),
+    "CyclicLR, exp_range": cyclic(base_lr=[0.1, 0.05], step_size_up=5, mode="exp_range", gamma=0.9),
+    "CyclicLR, function": cyclic(step_size_up=3, scale_fn=lambda x: 1 / (1 + x), scale_mode="iterations"),
+    "CyclicLR, momentum kept": cyclic(step_size_up=3, cycle_momentum=False, mode="triangular2"),
+    "ChainedScheduler": chained,
+    "ChainedScheduler, first": chained_first,
     "SequentialLR": sequence,
     "nested": nested,
 }
@@ -80,7 +109,7 @@ def test_schedules(name, kind):
             schedule.step()
         (own, mine), (other, theirs) = pairs
         assert mine.get_last_lr() == theirs.get_last_lr()
-        assert mine.last_epoch == theirs.last_epoch
+        assert getattr(mine, "last_epoch", None) == getattr(theirs, "last_epoch", None)
         for group, twin in zip(own.param_groups, other.param_groups, strict=True):
             assert {k: v for k, v in group.items() if k not in hidden} == {
                 k: v for k, v in twin.items() if k not in hidden
@@ -88,7 +117,10 @@ def test_schedules(name, kind):
         assert mine.state_dict().keys() == theirs.state_dict().keys()
 
 
-@pytest.mark.parametrize("name", ["StepLR", "MultiStepLR", "ExponentialLR", "CosineAnnealingLR", "LinearLR"])
+CLOSED = ["StepLR", "MultiStepLR", "ExponentialLR", "CosineAnnealingLR", "LinearLR", "PolynomialLR", "CyclicLR"]
+
+
+@pytest.mark.parametrize("name", CLOSED)
 def test_closed_forms(name):
     rates = []
     for module, library in libraries():
@@ -98,6 +130,23 @@ def test_closed_forms(name):
             schedule.step(11)
         rates.append(schedule.get_last_lr())
     assert rates[0] == rates[1]
+
+
+@pytest.mark.parametrize("longer", [1, 2, 3])
+def test_restarts_at_any_time(longer):
+    """Told where in an epoch it is, and gone on from there."""
+    traces = []
+    for module, library in libraries():
+        optimizer, schedule = scheduled(
+            module, library, lambda m, o: m.lr_scheduler.CosineAnnealingWarmRestarts(o, 3, longer)
+        )
+        trace = []
+        for epoch in [0, 0.5, 2.9, 3, None, 7.25, None, 30, None, 1, None, None]:
+            optimizer.step()
+            schedule.step(epoch)
+            trace.append((schedule.get_last_lr(), schedule.T_cur, schedule.T_i, schedule.last_epoch))
+        traces.append(trace)
+    assert traces[0] == traces[1]
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,18 @@ from typing import TYPE_CHECKING
 
 from ...core.missing import found_later as _found_later
 from .base import LRScheduler
-from .chained import ConstantLR, CosineAnnealingLR, ExponentialLR, LambdaLR, LinearLR, MultiStepLR, StepLR
+from .chained import ConstantLR, ExponentialLR, LinearLR, MultiStepLR, PolynomialLR, StepLR
+from .composed import ChainedScheduler, SequentialLR
+from .cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
+from .cyclic import CyclicLR
+from .functions import LambdaLR, MultiplicativeLR
 from .one_cycle import OneCycleLR
 from .plateau import ReduceLROnPlateau
-from .sequential import SequentialLR
 
 __all__ = [
-    "ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
-    "OneCycleLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+    "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]
 
 if not TYPE_CHECKING:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
 from ...core.tensor import Tensor
 from ..optimizer import Optimizer
 
-__all__ = ["LRScheduler", "check_optimizer", "current", "for_each_group", "set_value"]
+__all__ = ["LRScheduler", "MomentumScheduler", "check_optimizer", "current", "for_each_group", "set_value"]
 
 _HOW_TO = "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
@@ -104,9 +104,13 @@ class LRScheduler:
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         closed = getattr(self, "_get_closed_form_lr", None)
+        self._set_rates(self.get_lr if epoch is None or closed is None else closed)
+
+    def _set_rates(self, rule: Callable[[], list[Any]]) -> None:
+        """Set the groups' learning rates to what ``get_lr``, or what stands for it, computes."""
         self._get_lr_called_within_step = True
         try:
-            rates = self.get_lr() if epoch is None or closed is None else closed()
+            rates = rule()
         finally:
             self._get_lr_called_within_step = False
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
@@ -129,6 +133,37 @@ class LRScheduler:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what :meth:`state_dict` gave; the optimizer's own state must be loaded, too."""
         self.__dict__.update(state_dict)
+
+
+class MomentumScheduler(LRScheduler):
+    """The base of the schedulers that may move the momentum, too, or the beta1 of optimizers like Adam."""
+
+    use_beta1: bool
+
+    def _begin_momenta(self, base_momentum: Any, max_momentum: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
+        """The smallest and the largest momentum of each group, which begins with the largest unless it is resumed.
+
+        Raises:
+            ValueError: the optimizer has no momentum, or there are more or fewer values than groups.
+        """
+        optimizer = self.optimizer
+        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        self.use_beta1 = "betas" in optimizer.defaults
+        smallest = for_each_group("base_momentum", optimizer, base_momentum)
+        largest = for_each_group("max_momentum", optimizer, max_momentum)
+        if last_epoch == -1:
+            for group, low, high in zip(optimizer.param_groups, smallest, largest, strict=True):
+                self._set_momentum(group, high)
+                group["max_momentum"] = high
+                group["base_momentum"] = low
+        return smallest, largest
+
+    def _set_momentum(self, group: dict[str, Any], value: Any) -> None:
+        if self.use_beta1:
+            group["betas"] = (value, *group["betas"][1:])
+        else:
+            group["momentum"] = value
 
 
 def check_optimizer(optimizer: Any) -> None:

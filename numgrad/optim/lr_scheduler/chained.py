@@ -2,63 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import types
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, current
+from .base import LRScheduler
 
-__all__ = [
-    "ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LambdaLR", "LinearLR", "MultiStepLR", "StepLR",
-]
-
-
-class LambdaLR(LRScheduler):
-    """The initial learning rate times a function of the epoch.
-
-    Args:
-        lr_lambda: the function, or one for each parameter group.
-    """
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
-        last_epoch: int = -1,
-    ):
-        count = len(optimizer.param_groups)
-        if isinstance(lr_lambda, list | tuple):
-            if len(lr_lambda) != count:
-                raise ValueError(f"Expected {count} lr_lambdas, but got {len(lr_lambda)}")
-            self.lr_lambdas = list(lr_lambda)
-        else:
-            self.lr_lambdas = [lr_lambda] * count
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[Any]:
-        self._warn_unless_in_step()
-        return [
-            base * function(self.last_epoch) for function, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
-        ]
-
-    def state_dict(self) -> dict[str, Any]:
-        """As of every scheduler; of the functions only the attributes of those that are objects."""
-        state = super().state_dict()
-        state["lr_lambdas"] = [
-            None if isinstance(function, types.FunctionType) else function.__dict__.copy()
-            for function in self.lr_lambdas
-        ]
-        return state
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.__dict__.update({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
-        for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
-            if saved is not None:
-                function.__dict__.update(saved)
+__all__ = ["ConstantLR", "ExponentialLR", "LinearLR", "MultiStepLR", "PolynomialLR", "StepLR"]
 
 
 class _Multiplied(LRScheduler):
@@ -180,33 +132,19 @@ class ExponentialLR(_Multiplied):
         return self.gamma**self.last_epoch
 
 
-class CosineAnnealingLR(LRScheduler):
-    """Half a wave of the cosine, from the initial learning rate to ``eta_min`` in ``T_max`` epochs, and back.
+class PolynomialLR(_Multiplied):
+    """The learning rate times ``(1 - epoch / total_iters) ** power`` until epoch ``total_iters``, then 0."""
 
-    (Loshchilov and Hutter, 2017, without restarts.)
-    """
-
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
-        self.T_max = T_max
-        self.eta_min = eta_min
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1):
+        self.total_iters = total_iters
+        self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def _height(self, epoch: int) -> float:
-        """One plus the cosine at an epoch."""
-        return 1 + math.cos(math.pi * epoch / self.T_max)
+    def _factor(self) -> float:
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return 1
+        left, before = (1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
+        return (left / before) ** self.power
 
-    def get_lr(self) -> list[Any]:
-        self._warn_unless_in_step()
-        if self._is_initial:
-            return current(self.optimizer, "lr")
-        groups = self.optimizer.param_groups
-        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the last height was 0: nothing to multiply
-            rise = (1 - math.cos(math.pi / self.T_max)) / 2
-            return [
-                group["lr"] + (base - self.eta_min) * rise for base, group in zip(self.base_lrs, groups, strict=True)
-            ]
-        factor = self._height(self.last_epoch) / self._height(self.last_epoch - 1)
-        return [factor * (group["lr"] - self.eta_min) + self.eta_min for group in groups]
-
-    def _get_closed_form_lr(self) -> list[Any]:
-        return [self.eta_min + (base - self.eta_min) * self._height(self.last_epoch) / 2 for base in self.base_lrs]
+    def _factor_since_start(self) -> float:
+        return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power

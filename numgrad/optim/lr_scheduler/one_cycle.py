@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, check_optimizer, for_each_group
+from .base import MomentumScheduler, check_optimizer, for_each_group
 
 __all__ = ["OneCycleLR"]
 
 
-class OneCycleLR(LRScheduler):
+class OneCycleLR(MomentumScheduler):
     """One cycle over the whole training; call ``step`` after every batch (Smith and Topin, 2019).
 
     The learning rate goes from ``max_lr / div_factor`` to ``max_lr`` and on to the first one over
@@ -49,6 +49,7 @@ class OneCycleLR(LRScheduler):
         last_epoch: int = -1,
     ):
         check_optimizer(optimizer)
+        self.optimizer = optimizer
         self.total_steps = _total(total_steps, epochs, steps_per_epoch)
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
@@ -58,31 +59,14 @@ class OneCycleLR(LRScheduler):
         self._anneal_func_type = anneal_strategy
         self.cycle_momentum = cycle_momentum
         rates = for_each_group("max_lr", optimizer, max_lr)
+        if cycle_momentum:
+            self._begin_momenta(base_momentum, max_momentum, last_epoch)
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, rates, strict=True):
                 group["initial_lr"] = rate / div_factor
                 group["max_lr"] = rate
                 group["min_lr"] = group["initial_lr"] / final_div_factor
-        if cycle_momentum:
-            if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-                raise ValueError(
-                    "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-                )
-            self.use_beta1 = "betas" in optimizer.defaults
-            largest = for_each_group("max_momentum", optimizer, max_momentum)
-            smallest = for_each_group("base_momentum", optimizer, base_momentum)
-            if last_epoch == -1:
-                for group, high, low in zip(optimizer.param_groups, largest, smallest, strict=True):
-                    self._set_momentum(group, high)
-                    group["max_momentum"] = high
-                    group["base_momentum"] = low
         super().__init__(optimizer, last_epoch)
-
-    def _set_momentum(self, group: dict[str, Any], value: Any) -> None:
-        if self.use_beta1:
-            group["betas"] = (value, *group["betas"][1:])
-        else:
-            group["momentum"] = value
 
     def _between(self, start: Any, end: Any, part: float) -> Any:
         """The value at a part of the way from ``start`` to ``end``."""

@@ -1,0 +1,94 @@
+"""Schedulers that call functions of the user's."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from ..optimizer import Optimizer
+from .base import LRScheduler, current
+
+__all__ = ["LambdaLR", "MultiplicativeLR", "load_function", "saved_function"]
+
+
+def saved_function(function: Any) -> dict[str, Any] | None:
+    """What a scheduler's state has of a user's function: the attributes of one that is an object, else nothing."""
+    return None if function is None or isinstance(function, types.FunctionType) else function.__dict__.copy()
+
+
+def load_function(function: Any, saved: dict[str, Any] | None) -> None:
+    """Give a function the attributes that :func:`saved_function` found."""
+    if saved is not None:
+        function.__dict__.update(saved)
+
+
+class _OfFunctions(LRScheduler):
+    """A scheduler with a function for each parameter group."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ):
+        count = len(optimizer.param_groups)
+        if isinstance(lr_lambda, list | tuple):
+            if len(lr_lambda) != count:
+                raise ValueError(f"Expected {count} lr_lambdas, but got {len(lr_lambda)}")
+            self.lr_lambdas = list(lr_lambda)
+        else:
+            self.lr_lambdas = [lr_lambda] * count
+        super().__init__(optimizer, last_epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """As of every scheduler; of the functions only the attributes of those that are objects."""
+        return {**super().state_dict(), "lr_lambdas": [saved_function(function) for function in self.lr_lambdas]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
+        for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
+            load_function(function, saved)
+
+
+class LambdaLR(_OfFunctions):
+    """The initial learning rate times a function of the epoch.
+
+    Args:
+        lr_lambda: the function, or one for each parameter group.
+    """
+
+    def get_lr(self) -> list[Any]:
+        self._warn_unless_in_step()
+        return [
+            base * function(self.last_epoch) for function, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
+        ]
+
+
+class MultiplicativeLR(_OfFunctions):
+    """The present learning rate times a function of the epoch, at every step.
+
+    Args:
+        lr_lambda: the function, or one for each parameter group.
+
+    Raises:
+        TypeError: one of them cannot be called.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ):
+        for function in lr_lambda if isinstance(lr_lambda, list | tuple) else [lr_lambda]:
+            if not callable(function):
+                raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
+        super().__init__(optimizer, lr_lambda, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._warn_unless_in_step()
+        rates = current(self.optimizer, "lr")
+        if self._is_initial:
+            return rates
+        return [rate * function(self.last_epoch) for function, rate in zip(self.lr_lambdas, rates, strict=True)]
