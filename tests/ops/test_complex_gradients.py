@@ -19,7 +19,8 @@ _REAL = """
     mse_loss_op smooth_l1_loss_op huber_loss_op soft_margin_loss_op bce_op bce_with_logits_op max_all min_all
     max_dim min_dim amax_op amin_op aminmax_op cummax_op cummin_op logcumsumexp_op logsumexp_op nansum_op sort_op
     stable_sort_op topk_op kthvalue_op median_all median_dim nanmedian_all nanmedian_dim mode_op
-    max_pool_op batch_norm_op batch_norm_backward adaptive_max_pool_op fractional_max_pool_op grid_sampler_op
+    max_pool_op batch_norm_op batch_norm_backward group_norm_op group_norm_backward adaptive_max_pool_op
+    fractional_max_pool_op grid_sampler_op
     weight_norm_op weighted_gather weighted_scatter weighted_products embedding_bag_op embedding_bag_max_op ctc_loss_op
     ctc_loss_backward
 """

@@ -106,7 +106,7 @@ ON_VOLUMES = {
 #: Whose gradients lie otherwise than PyTorch's: where row-major gradients meet images with channels last (of the first
 #: list), or wherever these are (of the second).
 OF_OTHER_GRADIENTS = {"relu", "leaky_relu", "clamp", "lrn"}
-OF_OTHER_STRIDES = {"group_norm", "average", "clamp"}
+OF_OTHER_STRIDES = {"average", "clamp"}
 
 
 def _facts(m, operation, x, name):

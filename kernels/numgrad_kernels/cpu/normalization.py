@@ -88,3 +88,64 @@ def layer_norm_gradients(grad, x, means, scales, length, weight, rows, out: Out,
                 out[offset] = scale * (grad[offset] * weight[j] - shift - normal * slope)
                 parts[factors + j] += grad[offset] * normal
                 parts[terms + j] += grad[offset]
+
+
+# -- sets of planes: a channel over all examples, or the channels of a group in one -------------------------------
+#
+# Plane number p of an array, of ``inner`` elements, belongs to channel ``p % channels``.  Set r has ``planes`` of them,
+# the first of which is number ``r * first``; the others follow by ``step``.  There may be as many planes in a set as
+# there are examples: their sums are added up in float64.
+
+
+def normalized_planes(
+    x, weight, bias, inner, channels, planes, first, step, eps, out: Out, means: Out, scales: Out, variances: Out
+):
+    """``(x - mean) * scale * weight + bias``, with the mean and the scale of each set."""
+    for r in prange(means.size):
+        elements = 1.0 * planes * inner
+        added = squares = 0.0
+        for s in range(planes):
+            added += total(x, (r * first + s * step) * inner, inner)
+        mean = T(added / elements)
+        for s in range(planes):
+            start = (r * first + s * step) * inner
+            squares += products(x, mean, x, mean, start, inner)
+        variance = T(squares / elements)
+        scale = T(1) / sqrt(variance + T(eps))
+        means[r] = mean
+        scales[r] = scale
+        variances[r] = variance
+        for s in range(planes):
+            plane = r * first + s * step
+            factor = scale * weight[plane % channels]
+            term = bias[plane % channels]
+            for j in range(plane * inner, (plane + 1) * inner):
+                out[j] = (x[j] - mean) * factor + term
+
+
+def normalized_planes_gradients(
+    grad, x, means, scales, weight, inner, channels, planes, first, step, out: Out, parts: Out
+):
+    """``out = scale * (g - mean(g) - y * mean(g * y))`` with ``g = grad * weight`` and ``y`` the normalized set.
+
+    ``parts[0, p]`` becomes the sum of ``grad * y`` over plane ``p``, ``parts[1, p]`` that of ``grad``.
+    """
+    for r in prange(means.size):
+        mean = means[r]
+        scale = scales[r]
+        shifts = slopes = 0.0
+        for s in range(planes):
+            plane = r * first + s * step
+            of_scale = products(grad, T(0), x, mean, plane * inner, inner) * scale
+            of_shift = total(grad, plane * inner, inner)
+            parts[plane] = of_scale
+            parts[parts.size // 2 + plane] = of_shift
+            slopes += of_scale * weight[plane % channels]
+            shifts += of_shift * weight[plane % channels]
+        shift = scale * T(shifts / (1.0 * planes * inner))
+        slope = scale * scale * T(slopes / (1.0 * planes * inner))
+        for s in range(planes):
+            plane = r * first + s * step
+            factor = scale * weight[plane % channels]
+            for j in range(plane * inner, (plane + 1) * inner):
+                out[j] = grad[j] * factor - shift - (x[j] - mean) * slope

@@ -1,4 +1,4 @@
-"""Layer normalization of rows, and its gradients."""
+"""Normalization of rows, and of sets of planes, and its gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from ..memory import LARGE, empty_row
 from .launching import kernel_for
 from .reductions import fold_axis
 
-__all__ = ["layer_norm_gradients_launcher", "layer_norm_launcher"]
+__all__ = [
+    "layer_norm_gradients_launcher", "layer_norm_launcher", "plane_norm_gradients_launcher", "plane_norm_launcher",
+]
 
 #: How much work an element is, in additions: see Note [When threads pay].
 WEIGHT = 4
@@ -22,6 +24,9 @@ WEIGHT = 4
 #: Rows over which the gradient of the weight is summed in one piece: so few that the rounding error stays small, so
 #: many that their sums are little beside them.
 ROWS, LEAST = 64, 4
+
+#: Elements of a plane from which on it is worth a loop.
+SHORTEST = 16
 
 #: Pieces enough for all threads, and elements of a piece that are worth a thread's while.
 PIECES, PIECE = 32, 16384
@@ -77,3 +82,61 @@ def layer_norm_gradients_launcher(
         return out, sums[:length], sums[length:]
 
     return launch
+
+
+def plane_norm_launcher(
+    type: Any, channels: int, inner: int, count: int, sets: int, across: bool, eps: float
+) -> Callable[..., tuple[np.ndarray, ...]] | None:
+    """What makes sets of planes ones of mean 0 and variance 1, times their channels' ``weight``, plus ``bias``.
+
+    Of ``count`` planes, each of ``inner`` elements and with its channel, those of a channel are a set if ``across``,
+    else neighbours are.  ``launch(flat, weight, bias)`` returns them, and for each set its mean, 1 by the square root
+    of its variance and ``eps``, and the variance.  There is none where planes are too short.
+    """
+    if inner < SHORTEST:
+        return None
+    dtype, ones, nothing = type.numpy, _repeated(1, channels, type.numpy), _repeated(0, channels, type.numpy)
+    geometry = inner, channels, *_steps(channels, count, sets, across)
+    signature = (*[dtype] * 3, *[int] * 5, float, *[dtype] * 4)
+    kernel = kernel_for(normalization.normalized_planes, dtype, signature, WEIGHT * count * inner)
+
+    def launch(flat: Any, weight: Any, bias: Any) -> tuple[np.ndarray, ...]:
+        out = empty_row(count * inner, dtype)
+        statistics = [np.empty(sets, dtype) for _ in range(3)]
+        factors, terms = ones if weight is None else weight, nothing if bias is None else bias
+        kernel().entry(flat, factors, terms, *geometry, eps, out, *statistics)
+        return out, *statistics
+
+    return launch
+
+
+def plane_norm_gradients_launcher(
+    type: Any, channels: int, inner: int, count: int, sets: int, across: bool
+) -> Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]] | None:
+    """What computes the gradients for what is normalized so, for the weight and for the bias.
+
+    It is called as ``launch(grad, flat, means, scales, weight)``.
+    """
+    if inner < SHORTEST:
+        return None
+    dtype, ones = type.numpy, _repeated(1, channels, type.numpy)
+    geometry = inner, channels, *_steps(channels, count, sets, across)
+    signature = (*[dtype] * 5, *[int] * 5, dtype, dtype)
+    kernel = kernel_for(normalization.normalized_planes_gradients, dtype, signature, WEIGHT * count * inner)
+    summed = fold_axis(None, dtype, 2, count // channels, channels, "sum", dtype)
+
+    def launch(
+        grad: Any, flat: Any, means: Any, scales: Any, weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        out, parts = empty_row(count * inner, dtype), np.empty(2 * count, dtype)
+        kernel().entry(grad, flat, means, scales, ones if weight is None else weight, *geometry, out, parts)
+        sums = summed(parts)
+        return out, sums[:channels], sums[channels:]
+
+    return launch
+
+
+def _steps(channels: int, count: int, sets: int, across: bool) -> tuple[int, int, int]:
+    """How many planes a set has, how far apart the first ones of two sets are, and how far those of one."""
+    planes = count // max(sets, 1)
+    return (planes, 1, channels) if across else (planes, planes, 1)

@@ -13,7 +13,10 @@ from .lines import arranged, packed, power_of_two
 from .memory import empty_row, optional
 from .reductions import fold_axis
 
-__all__ = ["layer_norm_backward_launcher", "layer_norm_gradients_launcher", "layer_norm_launcher"]
+__all__ = [
+    "layer_norm_backward_launcher", "layer_norm_gradients_launcher", "layer_norm_launcher",
+    "plane_norm_gradients_launcher", "plane_norm_launcher",
+]
 
 #: Pieces whose sums for weight and bias are added up at the end, at most, and the rows of one at least.
 PIECES, LEAST = max(MOST_BLOCKS // 4, 2), 8
@@ -106,3 +109,11 @@ def layer_norm_gradients_launcher(
         return out, sums[:length], sums[length:]
 
     return launched
+
+
+def plane_norm_launcher(*geometry: Any) -> None:
+    """None, like the next: what it computes are other launches here; see the CPU's."""
+
+
+def plane_norm_gradients_launcher(*geometry: Any) -> None:
+    """None."""

@@ -12,7 +12,7 @@ from ...autograd.grad_mode import no_grad
 from ...core.layout import Layout, layout_of, numel
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import float32
-from ..memory.copying import clone, copier
+from ..memory.copying import clone, copier, row_reader
 from ..memory.images import following
 from ..pointwise.arithmetic import mul, sub
 from ..reductions.axes import Prepared, axis_launcher
@@ -43,6 +43,13 @@ def batch_norm_op(
     """
     _check(input, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     each, out = layout_of(input.type, input.shape[1:2]), layout_of(input.type, input.shape)
+    if training and input.contiguous and input.size:
+        direct = input.type.backend.plane_norm_launcher(input.type, *_planes(input), eps)
+        if direct is not None:
+            readers = [row_reader(one) for one in (input, weight, bias)]
+            return (out, each, each, each), lambda *tensors: direct(
+                *[read(one) for read, one in zip(readers, tensors, strict=False)]  # not the running ones
+            )
     invert = fused_launcher("batch_norm", _inverse, [each, float], each)
     normalize = _launcher(_normalized, out, input, each, each, weight or 1.0, bias or 0.0)
     moments = axis_launcher("variance_axis", input, _dims(input), 0, False) if training else None
@@ -79,6 +86,13 @@ def batch_norm_backward(
     """The gradients for the input, the weight and the bias, where mean and scale depend on it in training."""
     each, out = layout_of(input.type, mean.shape), layout_of(input.type, input.shape)
     given = grad_output, input, mean, scale
+    if training and input.contiguous and input.size:
+        direct = input.type.backend.plane_norm_gradients_launcher(input.type, *_planes(input))
+        if direct is not None:
+            readers = [row_reader(one) for one in (*given, weight)]
+            return (out, each, each), lambda grad, input, weight, *statistics: direct(
+                *[read(one) for read, one in zip(readers, (grad, input, *statistics, weight), strict=True)]
+            )
     product = _launcher(_product, out, *given)
     summed = [axis_launcher("fold_axis", one, _dims(input), "sum", input.type.numpy) for one in (out, grad_output)]
     share = each.size / input.size if training and input.size else 0.0
@@ -108,6 +122,12 @@ def _(grad_output, input, weight, mean, scale, training, eps):
         centre, scales = reshape(mean, shape), reshape(scale, shape)
         normal, of_input = mul(sub(input, centre), scales), mul(weighted, scales)
     return of_input, *[sum_dims(one, dims, False) for one in (mul(grad_output, normal), grad_output)]
+
+
+def _planes(input: Layout) -> tuple[int, int, int, int, bool]:
+    """For launchers: the channels, the elements of a plane, the planes, the sets of them, and that these go across."""
+    channels = input.shape[1]
+    return channels, numel(input.shape[2:]), input.shape[0] * channels, channels, True
 
 
 def _dims(input: Layout) -> tuple[int, ...]:

@@ -1,12 +1,13 @@
-"""Samples of batch normalization and of its gradients."""
+"""Samples of normalization of batches and of groups of channels, and of its gradients."""
 
 import numpy as np
 from ops.sampling import ANY, FLOATS, POSITIVE, sample, without
 
 import numgrad
 from numgrad.ops.network.batch_normalization import batch_norm_backward, batch_norm_op
+from numgrad.ops.network.group_normalization import group_norm_backward, group_norm_op
 
-without("batch_norm_op batch_norm_backward", "0-d")
+without("batch_norm_op batch_norm_backward group_norm_op group_norm_backward", "0-d")
 
 _EPS = 0.1
 _DOMAINS = (ANY, ANY, ANY, ANY, POSITIVE)
@@ -52,10 +53,56 @@ def _call_backward(grad, x, weight, mean, scale, training, eps):
 
 
 for _given, _parameters, _training in (
-    ((2, 3, 2), (3,), True), ((4, 3), None, False), ((0, 3, 2), (3,), False),
+    ((2, 3, 2), (3,), True), ((2, 2, 4, 5), (2,), True), ((4, 3), None, False), ((0, 3, 2), (3,), False),
 ):
     _statistics = (None, None) if _training else (_given[1:2],) * 2
     _args = {"args": (_training, _EPS), "domain": _DOMAINS, "dtypes": FLOATS}
     sample("batch_norm_op", _batch_norm, _given, _parameters, _parameters, *_statistics, call=_call, **_args)
     _args["call"] = _call_backward if _training else None
     sample("batch_norm_backward", _batch_norm_backward, _given, _given, _parameters, *_statistics, **_args)
+
+
+# -- groups ---------------------------------------------------------------------------------------------------------
+
+
+def _of_groups(x, groups, eps):
+    """The input with mean 0 and variance 1 in each group, their scales, and a function that gives means over groups."""
+    def mean(own):
+        divided = own.reshape(x.shape[0], groups, -1).mean(2, keepdims=True)
+        return np.repeat(divided, x[0].size // groups, 2).reshape(x.shape)
+
+    centred = x - mean(x)
+    scale = 1 / np.sqrt(mean(centred**2) + eps)
+    return centred * scale, scale, mean
+
+
+def _group_norm(x, weight, bias, groups, eps):
+    y, _, _ = _of_groups(x, groups, eps)
+    ones = np.ones(x.shape[1])
+    w, b = _wide(x, ones if weight is None else weight, 0 * ones if bias is None else bias)
+    return y * w + b
+
+
+def _group_norm_backward(grad, x, weight, groups, eps):
+    y, scale, mean = _of_groups(x, groups, eps)
+    dims = (0, *range(2, x.ndim))
+    g = grad if weight is None else grad * _wide(x, weight)[0]
+    return scale * (g - mean(g) - y * mean(g * y)), (grad * y).sum(dims), grad.sum(dims)
+
+
+def _call_groups(*arguments):
+    return group_norm_op(*arguments)[0]
+
+
+def _call_groups_backward(grad, x, weight, groups, eps):
+    """The gradients, given the mean and the scale that belong to the input."""
+    _, *statistics = group_norm_op(x.detach(), None, None, groups, eps)
+    return group_norm_backward(grad, x, weight, *statistics, groups, eps)
+
+
+for _given, _parameters, _groups in (((2, 4, 3), (4,), 2), ((3, 2, 4, 5), None, 1), ((2, 4, 4, 4), (4,), 2)):
+    _args = {"args": (_groups, _EPS), "dtypes": FLOATS}
+    sample("group_norm_op", _group_norm, _given, _parameters, _parameters, call=_call_groups, **_args)
+    sample(
+        "group_norm_backward", _group_norm_backward, _given, _given, _parameters, call=_call_groups_backward, **_args
+    )
