@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .facts import Facts
-from .scalar import maximum, sqrt
+from .scalar import abs, maximum, minimum, sqrt
 
 #: Placeholder: the dtype that a kernel computes in.
 T = np.float32
@@ -176,3 +176,63 @@ def adagrad(param, grad, total, sign, decay, rate, epsilon):
     slope = descent(param, grad, sign, decay)
     total = total + slope * slope
     return param - rate * slope / (sqrt(total) + epsilon), total
+
+
+@update("square", "change")
+def adadelta(param, grad, square, change, sign, decay, kept, taken, epsilon, rate):
+    """Adadelta; ``square`` and ``change`` are the means of the squares of the gradients and of the changes."""
+    slope = descent(param, grad, sign, decay)
+    square = kept * square + taken * slope * slope
+    step = sqrt(change + epsilon) / sqrt(square + epsilon) * slope
+    return param - rate * step, square, kept * change + taken * step * step
+
+
+@update("first", "largest")
+def adamax(param, grad, first, largest, sign, decay, weight, kept, epsilon, rate):
+    """Adamax; ``weight`` is 1 - beta1, ``kept`` is beta2 and ``rate`` the step size."""
+    slope = descent(param, grad, sign, decay)
+    first = approach(first, weight, slope)
+    largest = maximum(kept * largest, abs(slope) + epsilon)
+    return param - rate * first / largest, first, largest
+
+
+@update("first", "second")
+def nadam(
+    param, grad, first, second, sign, decay, keep, weight, kept, taken, rate, ahead, correction, epsilon
+):
+    """NAdam; ``rate`` is the step size of the gradient and ``ahead`` that of its mean, the others are Adam's."""
+    slope = descent(param, grad, sign, decay)
+    first = approach(first, weight, slope)
+    second = kept * second + taken * slope * slope
+    scale = sqrt(second) * correction + epsilon
+    return keep * param - (rate * slope + ahead * first) / scale, first, second
+
+
+@update("first", "second")
+def radam(param, grad, first, second, sign, decay, keep, weight, kept, taken, rate, adaptive, epsilon):
+    """RAdam; ``adaptive`` is whether the second moment is known well enough, the others are Adam's."""
+    slope = descent(param, grad, sign, decay)
+    first = approach(first, weight, slope)
+    second = kept * second + taken * slope * slope
+    scale = sqrt(second) + epsilon if adaptive != T(0) else T(1)
+    return keep * param - rate * first / scale, first, second
+
+
+@update("average")
+def asgd(param, grad, average, sign, decay, keep, rate, share):
+    """Averaged stochastic gradient descent; ``share`` is that of the parameter in its average."""
+    slope = descent(param, grad, sign, decay)
+    param = keep * param - rate * slope
+    return param, average + share * (param - average) if share != T(1) else param
+
+
+@update("before", "size")
+def rprop(param, grad, before, size, sign, shrink, grow, least, most):
+    """Rprop; ``before`` is the gradient of the step before, 0 if that step turned, and ``size`` that of the steps."""
+    slope = grad if sign > T(0) else -grad
+    turn = slope * before
+    factor = grow if turn > T(0) else (shrink if turn < T(0) else T(1))
+    size = minimum(maximum(size * factor, least), most)
+    slope = T(0) if turn < T(0) else slope
+    step = size if slope > T(0) else (-size if slope < T(0) else T(0))
+    return param - step, slope, size

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..ops.creation.factories import full_like
-from .fused import FusedOptimizer, check_not_negative, check_rate, new_step
+from .fused import FusedOptimizer, check_not_negative, check_rate, new_number
 
 __all__ = ["Adagrad"]
 
@@ -69,7 +69,7 @@ class Adagrad(FusedOptimizer):
         state = self.state[param]
         if not state:
             start = self.defaults["initial_accumulator_value"]
-            state["step"] = new_step()
+            state["step"] = new_number()
             state["sum"] = full_like(param, complex(start, start) if param.is_complex() else start)
         return (state["sum"],)
 

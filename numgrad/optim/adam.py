@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..core.tensor import Tensor
-from .fused import FusedOptimizer, buffer, check_not_negative, check_rate, new_step
+from .fused import FusedOptimizer, buffer, check_betas, check_not_negative, check_rate, new_number
 
 __all__ = ["Adam"]
 
@@ -61,9 +61,7 @@ class Adam(FusedOptimizer):
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         check_rate(lr)
         check_not_negative(epsilon=eps)
-        for index, beta in enumerate(betas):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
+        check_betas(betas)
         check_not_negative(weight_decay=weight_decay)
         if not (all(isinstance(beta, float) for beta in betas) or all(isinstance(beta, Tensor) for beta in betas)):
             raise ValueError("betas must be either both floats or both Tensors")
@@ -76,7 +74,7 @@ class Adam(FusedOptimizer):
     def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
         state = self.state[param]
         if not state:
-            state["step"] = new_step()
+            state["step"] = new_number()
         first, second = buffer(state, "exp_avg", param), buffer(state, "exp_avg_sq", param)
         return first, second, buffer(state, "max_exp_avg_sq", param) if group["amsgrad"] else None
 

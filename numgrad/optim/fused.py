@@ -14,7 +14,7 @@ from ..autograd.locations import note_change
 from ..core.formats import kept_layout
 from ..core.layout import contiguous_strides
 from ..core.tensor import Tensor, check_in_place, strided
-from ..core.types import TensorType, float32
+from ..core.types import TensorType, float32, float64, get_default_dtype
 from ..ops.creation.factories import zeros_like
 from ..ops.creation.from_data import tensor
 from ..ops.memory.copying import write
@@ -37,6 +37,9 @@ class FusedOptimizer(Optimizer):
     #: The update: see ``numgrad_kernels.updates``.
     _kernel: ClassVar[str]
 
+    #: What is kept for a parameter as one number, a 0-d tensor on the CPU.
+    _scalars: ClassVar[tuple[str, ...]] = ("step",)
+
     def __init__(self, params: Any, defaults: dict[str, Any]):
         self._plans: dict[TensorType, _Plan] = {}
         self._refuse_differentiable(defaults)
@@ -57,8 +60,10 @@ class FusedOptimizer(Optimizer):
             for name, default in self.defaults.items():  # an older program may not have known them all
                 group.setdefault(name, default)
         for kept in self.state.values():
-            if isinstance(kept, dict) and "step" in kept and not _counts_here(kept["step"]):
-                kept["step"] = new_step(float(kept["step"]))
+            if isinstance(kept, dict):
+                for name in self._scalars:
+                    if name in kept:
+                        kept[name] = _kept_here(kept[name])
 
     # -- what a subclass defines --------------------------------------------------------------------------
 
@@ -66,13 +71,10 @@ class FusedOptimizer(Optimizer):
         """The tensors kept for a parameter, in the kernel's order; made where there are none yet."""
         raise NotImplementedError
 
-    def _advanced(self, param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
+    def _advanced(self, group: dict[str, Any], param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
         """Count a step of the parameter; what comes out is all its numbers depend on besides its group."""
         step = self.state[param]["step"]
-        count = step._storage.item(step._offset) + 1
-        step._storage[step._offset] = count
-        step._counter[0] += 1
-        return count
+        return set_number(step, number_in(step) + 1)
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         """The numbers that the kernel takes for a parameter of the group."""
@@ -125,7 +127,7 @@ class FusedOptimizer(Optimizer):
         first = 0
         before: tuple[Any, Any] = (None, None)
         for index, (param, _, group, kept) in enumerate(entries):
-            now = group, self._advanced(param, kept)
+            now = group, self._advanced(group, param, kept)
             if now[0] is not before[0] or now[1] != before[1]:
                 if index:
                     lines[first:index] = self._numbers(*before)
@@ -226,14 +228,41 @@ def check_not_negative(**options: Any) -> None:
             raise ValueError(f"Invalid {name} value: {value}")
 
 
-def _counts_here(step: Any) -> bool:
-    """Whether what a state has for the number of steps is a tensor on the CPU."""
-    return isinstance(step, Tensor) and not step.is_cuda
+def check_betas(betas: Any) -> None:
+    """Raise unless each can be the part of a running mean that is kept.
+
+    Raises:
+        ValueError: one is not in [0, 1).
+    """
+    for index, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
 
 
-def new_step(count: float = 0.0) -> Tensor:
-    """The number of steps as optimizers keep it: a 0-d float32 tensor on the CPU."""
-    return tensor(float(count), dtype=float32, device="cpu")
+def _kept_here(value: Any) -> Tensor:
+    """A number that a state has, as a tensor on the CPU."""
+    return value.cpu() if isinstance(value, Tensor) else new_number(float(value))
+
+
+def new_number(value: float = 0.0) -> Tensor:
+    """A number as optimizers keep it, such as that of the steps: a 0-d tensor on the CPU.
+
+    It is float32 unless the default dtype is float64.
+    """
+    dtype = float64 if get_default_dtype() is float64 else float32
+    return tensor(float(value), dtype=dtype, device="cpu")
+
+
+def number_in(one: Tensor) -> float:
+    """The number that such a tensor holds."""
+    return one._storage.item(one._offset)
+
+
+def set_number(one: Tensor, value: float) -> float:
+    """Have such a tensor hold a number; returns it as the tensor's dtype rounds it."""
+    one._storage[one._offset] = value
+    one._counter[0] += 1
+    return number_in(one)
 
 
 def buffer(state: dict[str, Any], name: str, param: Tensor) -> Tensor:

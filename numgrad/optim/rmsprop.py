@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
-from .fused import FusedOptimizer, buffer, check_not_negative, check_rate, new_step
+from .fused import FusedOptimizer, buffer, check_not_negative, check_rate, new_number
 
 __all__ = ["RMSprop"]
 
@@ -65,7 +65,7 @@ class RMSprop(FusedOptimizer):
     def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
         state = self.state[param]
         if not state:
-            state["step"] = new_step()
+            state["step"] = new_number()
         square = buffer(state, "square_avg", param)
         velocity = buffer(state, "momentum_buffer", param) if group["momentum"] > 0 else None
         mean = buffer(state, "grad_avg", param) if group["centered"] else None

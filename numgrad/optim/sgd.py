@@ -70,7 +70,7 @@ class SGD(FusedOptimizer):
         velocity = self.state[param].get("momentum_buffer")
         return (zeros_like(param) if velocity is None else velocity,)
 
-    def _advanced(self, param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
+    def _advanced(self, group: dict[str, Any], param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
         """Whether it is the first step that fills the velocity."""
         if kept[0] is None:
             return False

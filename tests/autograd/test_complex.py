@@ -34,7 +34,9 @@ def test_a_step_against_the_gradient_goes_downhill():
     np.testing.assert_allclose(z.detach().numpy(), target.numpy(), atol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "Adagrad", "AdamW"])
+@pytest.mark.parametrize("name", [
+    "SGD", "Adam", "RMSprop", "Adagrad", "AdamW", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop",
+])
 def test_optimizers_take_complex_parameters(name):
     z = leaf(2 - 1j, -3j)
     optimizer = getattr(numgrad.optim, name)([z], lr=0.05)

@@ -21,7 +21,16 @@ KERNELS = {
     "adam": (4, 1, [-1.0, 0.1, 0.99, 0.1, 0.9, 0.1, 0.05, 1.7, 1e-3]),
     "rmsprop": (3, 2, [1.0, 0.1, 0.9, 0.1, 1e-3, 0.05, 0.5]),
     "adagrad": (3, 0, [-1.0, 0.0, 0.05, 1e-3]),
+    "adadelta": (4, 0, [-1.0, 0.1, 0.9, 0.1, 1e-3, 0.5]),
+    "adamax": (4, 0, [-1.0, 0.1, 0.1, 0.9, 1e-3, 0.05]),
+    "nadam": (4, 0, [-1.0, 0.1, 0.99, 0.1, 0.9, 0.1, 0.05, 0.04, 1.7, 1e-3]),
+    "radam": (4, 0, [-1.0, 0.1, 0.99, 0.1, 0.9, 0.1, 0.05, 1.0, 1e-3]),
+    "asgd": (3, 0, [-1.0, 0.1, 0.99, 0.05, 0.3]),
+    "rprop": (4, 0, [1.0, 0.5, 1.2, 1e-3, 50.0]),
 }
+
+#: Those that take roots, which shows whether they vectorise.
+WITH_ROOTS = ["adam", "rmsprop", "adagrad", "adadelta", "nadam", "radam"]
 
 
 def compiled(name, dtype):
@@ -49,7 +58,7 @@ def test_float32_is_computed_in_float32(name, tmp_path, monkeypatch):
     monkeypatch.setattr(store, "_kernels", {})  # only who compiles a kernel has its code
     code = compiled(name, "float32").llvm()
     assert not re.search(r"fpext (<\d+ x )?float", code)
-    assert re.search(r"<\d+ x float>" if name == "sgd" else r"@llvm.sqrt.v\d+f32", code)  # it vectorises
+    assert re.search(r"@llvm.sqrt.v\d+f32" if name in WITH_ROOTS else r"<\d+ x float>", code)  # it vectorises
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -22,7 +22,16 @@ CASES = [
     ("RMSprop", {"alpha": 0.6, "weight_decay": 0.2, "momentum": 0.5, "centered": True, "maximize": True}),
     ("Adagrad", {}),
     ("Adagrad", {"lr_decay": 0.3, "weight_decay": 0.2, "initial_accumulator_value": 0.5, "maximize": True}),
+    ("Adadelta", {"rho": 0.7, "weight_decay": 0.2, "maximize": True}),
+    ("Adamax", {"betas": (0.4, 0.6), "weight_decay": 0.2, "maximize": True}),
+    ("NAdam", {"betas": (0.4, 0.6), "weight_decay": 0.2, "maximize": True}),
+    ("RAdam", {"betas": (0.4, 0.99), "weight_decay": 0.2, "decoupled_weight_decay": True}),
+    ("ASGD", {"lambd": 0.1, "t0": 0.5, "weight_decay": 0.2, "maximize": True}),
+    ("Rprop", {"step_sizes": (0.005, 0.3), "maximize": True}),
 ]
+
+#: What is kept as one number, on the CPU.
+SCALARS = ("step", "mu_product", "eta", "mu")
 
 
 def on_host(param):
@@ -58,10 +67,10 @@ def test_steps_are_the_cpus(data, name, options):
         np.testing.assert_allclose(on_host(param), on_host(like), rtol=1e-5, atol=1e-6)
     states, others = optimizer.state_dict()["state"], other.state_dict()["state"]
     assert states.keys() == others.keys()
-    for key, kept in states.items():
-        assert kept.keys() == others[key].keys()
-        assert all(value.is_cuda for name, value in kept.items() if name != "step")
-        assert not kept["step"].is_cuda if "step" in kept else name == "SGD"
+    for number, kept in states.items():
+        assert kept.keys() == others[number].keys()
+        assert all(value.is_cuda != (key in SCALARS) for key, value in kept.items())
+        assert "step" in kept or name == "SGD"
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.complex64])

@@ -11,7 +11,9 @@ import numgrad
 from numgrad import optim
 from numgrad.optim import optimizer as base
 
-NAMES = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"]
+NAMES = [
+    "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop",
+]
 
 
 def leaf(*values):
@@ -153,12 +155,16 @@ def test_the_closure_is_recorded_and_its_loss_returned():
 
 
 @pytest.mark.parametrize(
-    ("name", "lr"), [("SGD", 0.1), ("Adam", 0.3), ("AdamW", 0.3), ("RMSprop", 0.05), ("Adagrad", 1)]
+    ("name", "lr"),
+    [
+        ("SGD", 0.1), ("Adam", 0.3), ("AdamW", 0.3), ("RMSprop", 0.05), ("Adagrad", 1), ("Adadelta", 10),
+        ("Adamax", 0.3), ("NAdam", 0.3), ("RAdam", 0.3), ("ASGD", 0.1), ("Rprop", 0.1),
+    ],
 )
 def test_a_bowl_is_descended(name, lr):
     x = leaf(3.0, -2.0)
     centre = numgrad.tensor([1.0, 0.5])
-    optimizer = getattr(optim, name)([x], lr=lr, weight_decay=0)
+    optimizer = getattr(optim, name)([x], lr=lr, **({"weight_decay": 0} if name == "AdamW" else {}))
     for _ in range(200):
         optimizer.zero_grad()
         ((x - centre) ** 2).sum().backward()
@@ -201,10 +207,10 @@ def test_copies_go_on_alike_and_apart(name):
     optimizer = getattr(optim, name)([x], lr=0.3, **({"momentum": 0.5} if name in ("SGD", "RMSprop") else {}))
     stepped(optimizer, x, value=2.0)
     others = list(copies(optimizer, x))
-    stepped(optimizer, x, value=-3.0)
+    stepped(optimizer, x, value=3.0)
     for other, twin in others:
         assert twin.tolist() != x.tolist()
-        stepped(other, twin, value=-3.0)
+        stepped(other, twin, value=3.0)
         assert twin.tolist() == x.tolist()
         assert repr(other) == repr(optimizer)
         (kept,), (expected,) = other.state.values(), optimizer.state.values()

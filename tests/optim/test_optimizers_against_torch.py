@@ -27,7 +27,23 @@ OPTIMIZERS = [
     ("Adagrad", {}),
     ("Adagrad", {"lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.5, "eps": 1e-3}),
     ("Adagrad", {"maximize": True}),
+    ("Adadelta", {}),
+    ("Adadelta", {"rho": 0.7, "eps": 1e-3, "weight_decay": 0.1, "maximize": True}),
+    ("Adamax", {}),
+    ("Adamax", {"betas": (0.3, 0.8), "eps": 1e-3, "weight_decay": 0.1, "maximize": True}),
+    ("NAdam", {}),
+    ("NAdam", {"betas": (0.3, 0.8), "eps": 1e-3, "weight_decay": 0.1, "momentum_decay": 0.1}),
+    ("NAdam", {"weight_decay": 0.3, "decoupled_weight_decay": True, "maximize": True}),
+    ("RAdam", {}),
+    ("RAdam", {"betas": (0.3, 0.8), "eps": 1e-3, "weight_decay": 0.1}),
+    ("RAdam", {"weight_decay": 0.3, "decoupled_weight_decay": True, "maximize": True}),
+    ("ASGD", {}),
+    ("ASGD", {"lambd": 0.1, "alpha": 0.5, "t0": 5, "weight_decay": 0.1, "maximize": True}),
+    ("Rprop", {}),
+    ("Rprop", {"etas": (0.3, 1.9), "step_sizes": (0.01, 0.1), "maximize": True}),
 ]
+
+NAMES = sorted({name for name, _ in OPTIMIZERS})
 
 
 def name_of(case):
@@ -115,7 +131,7 @@ def test_special_numbers(case):
     np.testing.assert_allclose(*results, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
+@pytest.mark.parametrize("name", NAMES)
 def test_layouts(name):
     """Transposed, stepped and reversed parameters, gradients of another layout."""
     options = {"momentum": 0.9} if name in ("SGD", "RMSprop") else {}
@@ -141,7 +157,8 @@ def test_layouts(name):
         kept = [value for param in params for value in optimizer.state[param].values()]
         trajectories.append([*params, *kept])
     for own, other in zip(*trajectories, strict=True):
-        assert own.stride() == other.stride() or name == "SGD"  # whose velocity PyTorch lays out as the first gradient
+        # PyTorch lays out the velocity and Rprop's step sizes as the first gradient
+        assert own.stride() == other.stride() or name in ("SGD", "Rprop")
         assert_close(own, other, 1e-12)
 
 
@@ -163,13 +180,13 @@ def test_layout_of_the_velocity_is_free():
         assert_close(own, other, 1e-12)
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
+@pytest.mark.parametrize("name", NAMES)
 def test_groups_and_state_dict(name):
     ours, theirs = twins(dtype=np.float64)
     optimizers = []
     for (_, library), params in zip(libraries(), (ours, theirs), strict=True):
         named = [(f"p{place}", param) for place, param in enumerate(params)]
-        groups = [{"params": named[:2], "lr": 0.3}, {"params": named[2:], "weight_decay": 0.2}]
+        groups = [{"params": named[:2], "lr": 0.3}, {"params": named[2:], "maximize": True}]
         optimizers.append(getattr(library, name)(groups, lr=0.1))
     random = np.random.default_rng(2)
     for _ in range(3):
@@ -230,6 +247,17 @@ BAD = {
     "lr_decay": lambda m, x: m.optim.Adagrad([x], lr_decay=-1),
     "initial": lambda m, x: m.optim.Adagrad([x], initial_accumulator_value=-1),
     "adagrad eps": lambda m, x: m.optim.Adagrad([x], eps=-1),
+    "rho": lambda m, x: m.optim.Adadelta([x], rho=1.1),
+    "adadelta eps": lambda m, x: m.optim.Adadelta([x], eps=-1),
+    "adadelta decay": lambda m, x: m.optim.Adadelta([x], weight_decay=-1),
+    "adamax betas": lambda m, x: m.optim.Adamax([x], betas=(0.9, 1.0)),
+    "adamax eps": lambda m, x: m.optim.Adamax([x], eps=-1),
+    "nadam decay": lambda m, x: m.optim.NAdam([x], momentum_decay=-1),
+    "nadam betas": lambda m, x: m.optim.NAdam([x], betas=(-0.1, 0.9)),
+    "radam lr": lambda m, x: m.optim.RAdam([x], lr=-1),
+    "radam decay": lambda m, x: m.optim.RAdam([x], weight_decay=-1),
+    "asgd decay": lambda m, x: m.optim.ASGD([x], weight_decay=-1),
+    "etas": lambda m, x: m.optim.Rprop([x], etas=(0.5, 0.9)),
     "groups": lambda m, x: m.optim.SGD([x]).load_state_dict({"state": {}, "param_groups": []}),
     "group size": lambda m, x: m.optim.SGD([x]).load_state_dict({"state": {}, "param_groups": [{"params": [0, 1]}]}),
     "no step": lambda m, x: m.optim.Optimizer([x], {}).step(),

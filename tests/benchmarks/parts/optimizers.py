@@ -15,6 +15,12 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {
     "AdamW": {},
     "RMSprop": {},
     "Adagrad": {},
+    "Adadelta": {},
+    "Adamax": {},
+    "NAdam": {},
+    "RAdam": {},
+    "ASGD": {},
+    "Rprop": {},
 }
 
 

@@ -1,0 +1,77 @@
+"""Adadelta."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.tensor import Tensor
+from .fused import FusedOptimizer, buffer, check_not_negative, check_rate, new_number
+
+__all__ = ["Adadelta"]
+
+
+class Adadelta(FusedOptimizer):
+    r"""Adadelta (Zeiler, 2012): steps as long as the changes so far, by running means of both squares.
+
+    With gradient ``g``, parameter ``p`` and running means ``s`` and ``c``, a step is::
+
+        g = g + weight_decay * p
+        s = rho * s + (1 - rho) * g**2
+        d = sqrt(c + eps) / sqrt(s + eps) * g
+        c = rho * c + (1 - rho) * d**2
+        p = p - lr * d
+
+    Args:
+        params: tensors, named tensors or parameter groups.
+        lr: a factor of the steps.
+        rho: how much of the running means is kept from step to step.
+        eps: added under the roots.
+        weight_decay: factor of the L2 penalty.
+        foreach, capturable: accepted for PyTorch's sake; steps are always fused.
+        maximize: go up the gradient instead of down.
+        differentiable: must be False.
+
+    Raises:
+        ValueError: an option is out of range.
+    """
+
+    _kernel = "adadelta"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ):
+        check_rate(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check_not_negative(epsilon=eps, weight_decay=weight_decay)
+        super().__init__(params, {
+            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+            "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
+        })
+
+    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
+        state = self.state[param]
+        if not state:
+            state["step"] = new_number()
+        return buffer(state, "square_avg", param), buffer(state, "acc_delta", param)
+
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
+        rho = float(group["rho"])
+        return (
+            -1.0 if group["maximize"] else 1.0,
+            float(group["weight_decay"]),
+            rho,
+            1.0 - rho,
+            float(group["eps"]),
+            float(group["lr"]),
+        )

@@ -1,0 +1,76 @@
+"""Adamax."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.tensor import Tensor
+from .fused import FusedOptimizer, buffer, check_betas, check_not_negative, check_rate, new_number
+
+__all__ = ["Adamax"]
+
+
+class Adamax(FusedOptimizer):
+    r"""Adamax (Kingma and Ba, 2015): Adam by the largest gradient, which is slowly forgotten, instead of the squares.
+
+    With gradient ``g``, parameter ``p``, running mean ``m`` and largest gradient ``u``, a step number ``t`` is::
+
+        g = g + weight_decay * p
+        m = beta1 * m + (1 - beta1) * g
+        u = max(beta2 * u, abs(g) + eps)
+        p = p - lr / (1 - beta1**t) * m / u
+
+    Args:
+        params: tensors, named tensors or parameter groups.
+        lr: learning rate.
+        betas: how much of the running mean and of the largest gradient is kept from step to step.
+        eps: added to the gradient's magnitude.
+        weight_decay: factor of the L2 penalty.
+        foreach, capturable: accepted for PyTorch's sake; steps are always fused.
+        maximize: go up the gradient instead of down.
+        differentiable: must be False.
+
+    Raises:
+        ValueError: an option is out of range.
+    """
+
+    _kernel = "adamax"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ):
+        check_rate(lr)
+        check_not_negative(epsilon=eps)
+        check_betas(betas)
+        check_not_negative(weight_decay=weight_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+        })
+
+    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
+        state = self.state[param]
+        if not state:
+            state["step"] = new_number()
+        return buffer(state, "exp_avg", param), buffer(state, "exp_inf", param)
+
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
+        beta1, beta2 = map(float, group["betas"])
+        return (
+            -1.0 if group["maximize"] else 1.0,
+            float(group["weight_decay"]),
+            1.0 - beta1,
+            beta2,
+            float(group["eps"]),
+            float(group["lr"]) / (1.0 - beta1**step),
+        )

@@ -1,0 +1,90 @@
+"""ASGD."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.tensor import Tensor
+from .fused import FusedOptimizer, buffer, check_not_negative, check_rate, new_number, number_in, set_number
+
+__all__ = ["ASGD"]
+
+
+class ASGD(FusedOptimizer):
+    r"""Averaged stochastic gradient descent (Polyak and Juditsky, 1992).
+
+    With gradient ``g``, parameter ``p`` and average ``a``, a step number ``t`` is::
+
+        g = g + weight_decay * p
+        p = (1 - lambd * eta) * p - eta * g
+        a = a + mu * (p - a)
+        eta = lr / (1 + lambd * lr * t)**alpha      (lr before the first step)
+        mu = 1 / max(1, t - t0)                     (1 before the first step)
+
+    The average is ``optimizer.state[p]["ax"]``.
+
+    Args:
+        params: tensors, named tensors or parameter groups.
+        lr: learning rate.
+        lambd: how fast the parameters shrink and the learning rate falls.
+        alpha: the power by which it falls.
+        t0: the step after which averaging begins.
+        weight_decay: factor of the L2 penalty.
+        foreach, capturable: accepted for PyTorch's sake; steps are always fused.
+        maximize: go up the gradient instead of down.
+        differentiable: must be False.
+
+    Raises:
+        ValueError: an option is out of range.
+    """
+
+    _kernel = "asgd"
+    _scalars = "step", "eta", "mu"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ):
+        check_rate(lr)
+        check_not_negative(weight_decay=weight_decay)
+        super().__init__(params, {
+            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+        })
+
+    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
+        state = self.state[param]
+        if not state:
+            state["step"] = new_number()
+            state["eta"] = new_number(group["lr"])
+            state["mu"] = new_number(1.0)
+        return (buffer(state, "ax", param),)
+
+    def _advanced(self, group: dict[str, Any], param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
+        """The learning rate and the share of this step; those of the next one are kept."""
+        step = super()._advanced(group, param, kept)
+        state = self.state[param]
+        now = number_in(state["eta"]), number_in(state["mu"])
+        rate = float(group["lr"])
+        set_number(state["eta"], rate / (1.0 + float(group["lambd"]) * rate * step) ** float(group["alpha"]))
+        set_number(state["mu"], 1.0 / max(1.0, step - float(group["t0"])))
+        return now
+
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
+        eta, mu = step
+        return (
+            -1.0 if group["maximize"] else 1.0,
+            float(group["weight_decay"]),
+            1.0 - float(group["lambd"]) * eta,
+            eta,
+            mu,
+        )

@@ -1,0 +1,114 @@
+"""NAdam."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..core.tensor import Tensor
+from .fused import (
+    FusedOptimizer,
+    buffer,
+    check_betas,
+    check_not_negative,
+    check_rate,
+    new_number,
+    number_in,
+    set_number,
+)
+
+__all__ = ["NAdam"]
+
+
+class NAdam(FusedOptimizer):
+    r"""NAdam (Dozat, 2016): Adam that looks ahead by one step, as Nesterov's momentum does.
+
+    With gradient ``g``, parameter ``p``, moments ``m`` and ``v``, a step number ``t`` is::
+
+        g = g + weight_decay * p                    (decoupled: p = p - lr * weight_decay * p)
+        mu(t) = beta1 * (1 - 0.96**(t * momentum_decay) / 2)
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g**2
+        d = (1 - mu(t)) / (1 - mu(1)...mu(t)) * g + mu(t + 1) / (1 - mu(1)...mu(t + 1)) * m
+        p = p - lr * d / (sqrt(v / (1 - beta2**t)) + eps)
+
+    Args:
+        params: tensors, named tensors or parameter groups.
+        lr: learning rate.
+        betas: how much of each running mean is kept from step to step.
+        eps: added to the denominator.
+        weight_decay: factor of the L2 penalty, or of the decoupled decay.
+        momentum_decay: how fast the momentum rises to its last value.
+        decoupled_weight_decay: shrink the parameters themselves, as :class:`AdamW` does.
+        foreach, capturable: accepted for PyTorch's sake; steps are always fused.
+        maximize: go up the gradient instead of down.
+        differentiable: must be False.
+
+    Raises:
+        ValueError: an option is out of range.
+    """
+
+    _kernel = "nadam"
+    _scalars = "step", "mu_product"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ):
+        check_rate(lr)
+        check_not_negative(epsilon=eps)
+        check_betas(betas)
+        check_not_negative(weight_decay=weight_decay, momentum_decay=momentum_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
+            "capturable": capturable, "differentiable": differentiable,
+        })
+
+    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
+        state = self.state[param]
+        if not state:
+            state["step"] = new_number()
+            state["mu_product"] = new_number(1.0)
+        return buffer(state, "exp_avg", param), buffer(state, "exp_avg_sq", param)
+
+    def _advanced(self, group: dict[str, Any], param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
+        step = super()._advanced(group, param, kept)
+        product = self.state[param]["mu_product"]
+        momentum = product._layout.type.numpy.type(_momentum(group, step))  # rounded as the product is
+        return step, set_number(product, number_in(product) * momentum)
+
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
+        step, product = step
+        beta1, beta2 = map(float, group["betas"])
+        rate, decay = float(group["lr"]), float(group["weight_decay"])
+        decoupled = group["decoupled_weight_decay"]
+        following = _momentum(group, step + 1)
+        return (
+            -1.0 if group["maximize"] else 1.0,
+            0.0 if decoupled else decay,
+            1.0 - rate * decay if decoupled else 1.0,
+            1.0 - beta1,
+            beta2,
+            1.0 - beta2,
+            rate * (1.0 - _momentum(group, step)) / (1.0 - product),
+            rate * following / (1.0 - product * following),
+            1.0 / math.sqrt(1.0 - beta2**step),
+            float(group["eps"]),
+        )
+
+
+def _momentum(group: dict[str, Any], step: float) -> float:
+    """``mu(step)``."""
+    return float(group["betas"][0]) * (1.0 - 0.5 * 0.96 ** (step * float(group["momentum_decay"])))

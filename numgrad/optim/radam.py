@@ -1,0 +1,99 @@
+"""RAdam."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..core.tensor import Tensor
+from .fused import FusedOptimizer, buffer, check_betas, check_not_negative, check_rate, new_number
+
+__all__ = ["RAdam"]
+
+
+class RAdam(FusedOptimizer):
+    r"""RAdam (Liu et al., 2020): Adam that does without the second moment until it is known well enough.
+
+    With gradient ``g``, parameter ``p``, moments ``m`` and ``v``, a step number ``t`` is::
+
+        g = g + weight_decay * p                    (decoupled: p = p - lr * weight_decay * p)
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g**2
+        rho(t) = R - 2 * t * beta2**t / (1 - beta2**t)             with R = 2 / (1 - beta2) - 1
+        r = sqrt((rho(t) - 4) * (rho(t) - 2) * R / ((R - 4) * (R - 2) * rho(t)))
+        d = r * sqrt(1 - beta2**t) / (sqrt(v) + eps) if rho(t) > 5 else 1
+        p = p - lr * m / (1 - beta1**t) * d
+
+    Args:
+        params: tensors, named tensors or parameter groups.
+        lr: learning rate.
+        betas: how much of each running mean is kept from step to step.
+        eps: added to the denominator.
+        weight_decay: factor of the L2 penalty, or of the decoupled decay.
+        decoupled_weight_decay: shrink the parameters themselves, as :class:`AdamW` does.
+        foreach, capturable: accepted for PyTorch's sake; steps are always fused.
+        maximize: go up the gradient instead of down.
+        differentiable: must be False.
+
+    Raises:
+        ValueError: an option is out of range.
+    """
+
+    _kernel = "radam"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ):
+        check_rate(lr)
+        check_not_negative(epsilon=eps)
+        check_betas(betas)
+        check_not_negative(weight_decay=weight_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+            "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        })
+
+    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
+        state = self.state[param]
+        if not state:
+            state["step"] = new_number()
+        return buffer(state, "exp_avg", param), buffer(state, "exp_avg_sq", param)
+
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
+        beta1, beta2 = map(float, group["betas"])
+        rate, decay = float(group["lr"]), float(group["weight_decay"])
+        decoupled = group["decoupled_weight_decay"]
+        rectified = _rectification(beta2, step)
+        scale = 1.0 if rectified is None else rectified * math.sqrt(1.0 - beta2**step)
+        return (
+            -1.0 if group["maximize"] else 1.0,
+            0.0 if decoupled else decay,
+            1.0 - rate * decay if decoupled else 1.0,
+            1.0 - beta1,
+            beta2,
+            1.0 - beta2,
+            rate / (1.0 - beta1**step) * scale,
+            0.0 if rectified is None else 1.0,
+            float(group["eps"]),
+        )
+
+
+def _rectification(beta2: float, step: float) -> float | None:
+    """The factor ``r`` of a step that uses the second moment; None if it is not to be used."""
+    last = 2.0 / (1.0 - beta2) - 1.0
+    length = last - 2.0 * step * beta2**step / (1.0 - beta2**step)
+    if length <= 5.0:
+        return None
+    return math.sqrt((length - 4.0) * (length - 2.0) * last / ((last - 4.0) * (last - 2.0) * length))

@@ -1,0 +1,69 @@
+"""Rprop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.tensor import Tensor
+from ..ops.creation.factories import full_like
+from .fused import FusedOptimizer, buffer, check_rate, new_number
+
+__all__ = ["Rprop"]
+
+
+class Rprop(FusedOptimizer):
+    r"""Resilient backpropagation (Riedmiller and Braun, 1993): by the signs of the gradient alone, for whole batches.
+
+    With gradient ``g``, that of the step before ``h``, parameter ``p`` and step size ``s``, a step is::
+
+        s = s * (etas[1] where g * h > 0, etas[0] where g * h < 0, else 1)
+        s = min(max(s, step_sizes[0]), step_sizes[1])
+        g = 0 where g * h < 0, else g
+        p = p - sign(g) * s
+
+    Args:
+        params: tensors, named tensors or parameter groups.
+        lr: the step size to begin with.
+        etas: what a step size is multiplied by where the gradient has changed its sign, and where it has not.
+        step_sizes: the least and the largest step size.
+        foreach, capturable: accepted for PyTorch's sake; steps are always fused.
+        maximize: go up the gradient instead of down.
+        differentiable: must be False.
+
+    Raises:
+        ValueError: an option is out of range.
+    """
+
+    _kernel = "rprop"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ):
+        check_rate(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(params, {
+            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "capturable": capturable,
+        })
+
+    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
+        state = self.state[param]
+        if not state:
+            rate = float(group["lr"])
+            state["step"] = new_number()
+            buffer(state, "prev", param)
+            state["step_size"] = full_like(param, complex(rate, rate) if param.is_complex() else rate)
+        return state["prev"], state["step_size"]
+
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
+        return (-1.0 if group["maximize"] else 1.0, *map(float, group["etas"]), *map(float, group["step_sizes"]))
