@@ -79,9 +79,10 @@ cfloat, cdouble = complex64, complex128
 #: What ``nn.functional`` has with other signatures.
 _NATIVE = [
     "affine_grid_generator", "batch_norm", "binary_cross_entropy_with_logits", "constant_pad_nd", "conv_tbc",
-    "convolution", "cosine_embedding_loss", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d",
-    "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss", "native_batch_norm",
-    "native_layer_norm", "poisson_nll_loss", "triplet_margin_loss",
+    "convolution", "cosine_embedding_loss", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "gru", "gru_cell",
+    "hinge_embedding_loss", "instance_norm", "kl_div", "lstm", "lstm_cell", "margin_ranking_loss",
+    "native_batch_norm", "native_layer_norm", "poisson_nll_loss", "rnn_relu", "rnn_relu_cell", "rnn_tanh",
+    "rnn_tanh_cell", "triplet_margin_loss",
 ]
 
 __all__ = [

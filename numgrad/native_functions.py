@@ -7,20 +7,24 @@ their sum.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .core.tensor import Tensor
 from .nn import functional
 from .ops.network.batch_normalization import channels_normalized
 from .ops.network.normalization import layer_norm_op
-from .ops.table.arguments import checked
+from .ops.network.recurrent import cell, recurrent
+from .ops.table.arguments import bind, checked
+from .ops.table.op import named
 
 __all__ = [
     "affine_grid_generator", "batch_norm", "binary_cross_entropy_with_logits", "constant_pad_nd", "conv_tbc",
-    "convolution", "cosine_embedding_loss", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d",
-    "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss", "native_batch_norm",
-    "native_layer_norm", "poisson_nll_loss", "triplet_margin_loss",
+    "convolution", "cosine_embedding_loss", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "gru", "gru_cell",
+    "hinge_embedding_loss", "instance_norm", "kl_div", "lstm", "lstm_cell", "margin_ranking_loss",
+    "native_batch_norm", "native_layer_norm", "poisson_nll_loss", "rnn_relu", "rnn_relu_cell", "rnn_tanh",
+    "rnn_tanh_cell", "triplet_margin_loss",
 ]
 
 # -- normalization ------------------------------------------------------------------------------------------------
@@ -145,6 +149,88 @@ grid_sampler_2d = grid_sampler_3d = grid_sampler
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """:func:`numgrad.nn.functional.affine_grid`."""
     return functional.affine_grid(theta, size, align_corners)
+
+
+# -- recurrent networks -------------------------------------------------------------------------------------------
+
+
+def _network(kind: str, states: str) -> Callable[..., tuple[Tensor, ...]]:
+    """The function of this name, which PyTorch has in two forms."""
+
+    def padded(
+        input: Tensor, hx: Any, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float,
+        train: bool, bidirectional: bool, batch_first: bool,
+    ) -> tuple[Tensor, ...]:
+        hx = hx if kind == "lstm" else (hx,)
+        return recurrent(
+            kind, input, None, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+        )
+
+    def packed(
+        data: Tensor, batch_sizes: Tensor, hx: Any, params: Sequence[Tensor], has_biases: bool, num_layers: int,
+        dropout: float, train: bool, bidirectional: bool,
+    ) -> tuple[Tensor, ...]:
+        hx = hx if kind == "lstm" else (hx,)
+        return recurrent(
+            kind, data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+        )
+
+    forms = [named(form, kind, "") for form in (padded, packed)]
+
+    @functools.wraps(padded)  # whose signature it shows
+    def call(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        is_packed = "batch_sizes" in kwargs or "data" in kwargs or (len(args) > 3 and not isinstance(args[3], bool))
+        form = forms[is_packed]
+        return checked(form)(*bind(form, args, kwargs).args)
+
+    return named(call, kind, f"""The {states} that a recurrent network of this kind comes to.
+
+    ``{kind}(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)``, or, of a packed
+    sequence, ``{kind}(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)``.  See
+    the module in ``nn`` for shapes; ``params`` are its weights, in the order of its parameters.
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit, or there are not as many weights as that.
+    """)
+
+
+lstm = _network("lstm", "hidden states in all steps, and the last ones of hidden units and of cells,")
+gru, rnn_tanh, rnn_relu = [
+    _network(kind, "hidden states in all steps, and the last ones,") for kind in ("gru", "rnn_tanh", "rnn_relu")
+]
+
+
+@checked
+def lstm_cell(
+    input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The hidden state and that of the cells after one step of an LSTM; see ``nn.LSTMCell``.
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit, or there are not two states.
+    """
+    if len(hx) != 2:
+        raise RuntimeError(f"lstm_cell expects two hidden states, but got {len(hx)}")
+    hidden, state = cell("lstm", input, hx, w_ih, w_hh, b_ih, b_hh)
+    return hidden, state
+
+
+def _cell(kind: str, module: str) -> Callable[..., Tensor]:
+    def call(
+        input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+    ) -> Tensor:
+        return cell(kind, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+    return checked(named(call, f"{kind}_cell", f"""The hidden state after one step; see ``nn.{module}``.
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit.
+    """))
+
+
+gru_cell = _cell("gru", "GRUCell")
+rnn_tanh_cell, rnn_relu_cell = _cell("rnn_tanh", "RNNCell"), _cell("rnn_relu", "RNNCell")
 
 
 # -- losses -------------------------------------------------------------------------------------------------------

@@ -66,6 +66,32 @@ PROGRAMS = {
         (lambda m, x, y: [m.poisson_nll_loss(x, y.detach().exp(), True, True, 1e-8, n) for n in (0, 1, 2)],
          [(2, 3), (2, 3)]),
     ],
+    **{
+        name: [
+            (lambda m, x, h, *w, name=name: getattr(m, name)(x, h, w, True, 1, 0.0, False, False, False),
+             [(3, 2, 3), (1, 2, 2), (2 * n, 3), (2 * n, 2), (2 * n,), (2 * n,)]),
+            (lambda m, x, h, *w, name=name: getattr(m, name)(x, m.tensor([2, 1, 1]), h, w, False, 1, 0.0, False, True),
+             [(4, 3), (2, 2, 2), *[(2 * n, 3), (2 * n, 2)] * 2]),
+        ]
+        for name, n in (("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1))
+    },
+    "lstm": [
+        (lambda m, x, h, c, *w: m.lstm(x, (h, c), w, True, 1, 0.0, True, False, True),
+         [(2, 3, 3), (1, 2, 2), (1, 2, 2), (8, 3), (8, 2), (8,), (8,)]),
+        (lambda m, x, h, c, *w: m.lstm(x, m.tensor([2, 1, 1]), [h, c], w, False, 1, 0.0, False, True),
+         [(4, 3), (2, 2, 2), (2, 2, 3), *[(12, 3), (12, 2), (2, 3)] * 2]),
+    ],
+    **{
+        name: [
+            (lambda m, *given, name=name: getattr(m, name)(*given),
+             [(2, 3), (2, 2), (2 * n, 3), (2 * n, 2), (2 * n,), (2 * n,)]),
+            (lambda m, *given, name=name: getattr(m, name)(*given), [(2, 3), (2, 2), (2 * n, 3), (2 * n, 2)]),
+        ]
+        for name, n in (("gru_cell", 3), ("rnn_tanh_cell", 1), ("rnn_relu_cell", 1))
+    },
+    "lstm_cell": [
+        (lambda m, x, h, c, *w: m.lstm_cell(x, (h, c), *w), [(2, 3), (2, 2), (2, 2), (8, 3), (8, 2), (8,), (8,)]),
+    ],
     "triplet_margin_loss": [
         (lambda m, x, y, z: [m.triplet_margin_loss(x, y, z, 0.5, 2.0, 1e-6, True, n) for n in (0, 1, 2)],
          [(2, 3), (2, 3), (2, 3)]),

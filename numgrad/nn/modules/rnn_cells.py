@@ -1,0 +1,126 @@
+"""Single steps of recurrent networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...ops.creation.factories import empty, zeros
+from ...ops.network.recurrent import cell
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
+
+
+class RNNCellBase(Module):
+    """What single steps have in common.
+
+    Args:
+        input_size: how many features an input has.
+        hidden_size: how many a hidden state has.
+        bias: whether there are biases.
+        num_chunks: how many gates there are.
+        device, dtype: of the weights, which are drawn uniformly between ``-1 / sqrt(hidden_size)`` and
+            ``1 / sqrt(hidden_size)``.
+    """
+
+    bias_ih: Any
+    bias_hh: Any
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        gates = num_chunks * hidden_size
+        self.weight_ih = Parameter(empty((gates, input_size), device=device, dtype=dtype))
+        self.weight_hh = Parameter(empty((gates, hidden_size), device=device, dtype=dtype))
+        for name in ("bias_ih", "bias_hh"):
+            self.register_parameter(name, Parameter(empty(gates, device=device, dtype=dtype)) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all weights afresh."""
+        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def extra_repr(self) -> str:
+        nonlinearity = getattr(self, "nonlinearity", "tanh")
+        return (
+            f"{self.input_size}, {self.hidden_size}{'' if self.bias is True else f', bias={self.bias}'}"
+            f"{'' if nonlinearity == 'tanh' else f', nonlinearity={nonlinearity}'}"
+        )
+
+    def _step(self, kind: str, input: Tensor, hx: Sequence[Tensor] | None, count: int = 1) -> tuple[Tensor, ...]:
+        """The states after a step, of an input of shape (batch, input_size) or (input_size)."""
+        name = type(self).__name__
+        if input.dim() not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        for number, one in enumerate(hx or ()):
+            if one.dim() not in (1, 2):
+                what = f"hx[{number}]" if count > 1 else "hidden"
+                raise ValueError(f"{name}: Expected {what} to be 1D or 2D, got {one.dim()}D instead")
+        is_batched = input.dim() == 2
+        batch = input if is_batched else input.unsqueeze(0)
+        if hx is None:
+            states = [zeros((batch.size(0), self.hidden_size), dtype=input.dtype, device=input.device)] * count
+        else:
+            states = list(hx) if is_batched else [one.unsqueeze(0) for one in hx]
+        after = cell(kind, batch, states, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        return after if is_batched else tuple([one.squeeze(0) for one in after])
+
+
+class RNNCell(RNNCellBase):
+    """``tanh(w_ih @ x + b_ih + w_hh @ h + b_hh)``, or ``relu`` of that with ``nonlinearity="relu"``.
+
+    ``cell(input, hx=None)`` is given an input of shape (batch, input_size) and a hidden state of shape (batch,
+    hidden_size), 0 unless given, or both without ``batch``, and returns the next hidden state.
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        return self._step(f"rnn_{self.nonlinearity}", input, None if hx is None else (hx,))[0]
+
+
+class LSTMCell(RNNCellBase):
+    """A step of an LSTM; see :class:`LSTM`.
+
+    ``cell(input, hx=None)`` is given an input of shape (batch, input_size) and a pair of the hidden state and that of
+    the cells, of shape (batch, hidden_size), 0 unless given, or all without ``batch``, and returns the next pair.
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        hidden, cells = self._step("lstm", input, hx, 2)
+        return hidden, cells
+
+
+class GRUCell(RNNCellBase):
+    """A step of a GRU; see :class:`GRU`.  Arguments are those of :class:`RNNCell`."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        return self._step("gru", input, None if hx is None else (hx,))[0]

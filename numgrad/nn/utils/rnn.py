@@ -1,0 +1,304 @@
+"""Sequences of different lengths: padded to one length, or packed, that is all first elements, all second ones, ...
+
+A packed sequence has no padding: step ``t`` has as many elements as there are sequences longer than ``t``, and these
+are the first ones, since the sequences are sorted by length, the longest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from ...core.tensor import Tensor
+from ...core.types import contiguous_format, float32, float64, int8, int16, int32, int64, uint8
+from ...ops.creation.factories import arange, empty_like, full
+from ...ops.creation.from_data import as_tensor
+from ...ops.indexing.selecting import index_select_op
+from ...ops.table.arguments import tensors_checked
+
+__all__ = [
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+    "pad_sequence", "unpack_sequence", "unpad_sequence",
+]
+
+_packed_op = index_select_op.recorded_by("PackPaddedSequenceBackward0")
+
+
+class _Fields(NamedTuple):
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
+
+
+class PackedSequence(_Fields):
+    """A packed sequence, as :func:`pack_padded_sequence` makes it.
+
+    Attributes:
+        data: the elements, of shape (elements, ...).
+        batch_sizes: how many of them each step has: int64, on the CPU.
+        sorted_indices: of the sequences sorted by length the numbers that they had before, None if they were sorted.
+        unsorted_indices: of the sequences as they were before the numbers among those sorted, or None.
+
+    Raises:
+        ValueError: ``batch_sizes`` does not lie on the CPU.
+    """
+
+    def __new__(
+        cls, data: Any, batch_sizes: Tensor | None = None, sorted_indices: Tensor | None = None,
+        unsorted_indices: Tensor | None = None,
+    ) -> Self:
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        if batch_sizes is None:
+            if not (isinstance(data, list | tuple) and len(data) == 2):
+                raise AssertionError("Expected data to be a list or tuple of length 2")
+            data, batch_sizes = data
+        elif batch_sizes.device.type != "cpu":
+            raise ValueError(
+                f"batch_sizes should always be on CPU, but is on {batch_sizes.device}. Instances of PackedSequence are "
+                "made by functions like pack_sequence and pack_padded_sequence in nn.utils.rnn"
+            )
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """The data converted as ``Tensor.to`` does it, and indices on the same device; itself if nothing changes."""
+        data = self.data.to(*args, **kwargs)
+        return self if data is self.data else self._with(data, lambda indices: indices.to(data.device))
+
+    def pin_memory(self) -> Self:
+        """Data and indices in page-locked memory."""
+        return self._with(self.data.pin_memory(), lambda indices: indices.pin_memory())
+
+    def _with(self, data: Tensor, convert: Any) -> Self:
+        order = [None if indices is None else convert(indices) for indices in self[2:]]
+        return type(self)(data, self.batch_sizes, *order)
+
+    def cuda(self, *args: Any, **kwargs: Any) -> Self:
+        """The sequence on a GPU; arguments are those of ``Tensor.cuda``."""
+        data = self.data.cuda(*args, **kwargs)
+        return self if data is self.data else self._with(data, lambda indices: indices.to(data.device))
+
+    def cpu(self) -> Self:
+        """The sequence on the CPU."""
+        return self.to("cpu")
+
+    def double(self) -> Self:
+        """The data as float64."""
+        return self.to(dtype=float64)
+
+    def float(self) -> Self:
+        """The data as float32."""
+        return self.to(dtype=float32)
+
+    def long(self) -> Self:
+        """The data as int64."""
+        return self.to(dtype=int64)
+
+    def int(self) -> Self:
+        """The data as int32."""
+        return self.to(dtype=int32)
+
+    def short(self) -> Self:
+        """The data as int16."""
+        return self.to(dtype=int16)
+
+    def char(self) -> Self:
+        """The data as int8."""
+        return self.to(dtype=int8)
+
+    def byte(self) -> Self:
+        """The data as uint8."""
+        return self.to(dtype=uint8)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data lies on a GPU."""
+        return self.data.is_cuda
+
+    def is_pinned(self) -> bool:
+        """Whether the data lies in page-locked memory."""
+        return self.data.is_pinned()
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that undoes one, of shape (n); None of None."""
+    if permutation is None:
+        return None
+    return empty_like(permutation).scatter_(0, permutation, arange(permutation.numel(), device=permutation.device))
+
+
+@tensors_checked
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """The elements of padded sequences without the padding.
+
+    Args:
+        input: of shape (steps, sequences, ...), or with ``batch_first`` (sequences, steps, ...).
+        lengths: the number of elements of each sequence, a list or a tensor on the CPU.
+        batch_first: whether the input has the sequences first.
+        enforce_sorted: whether the sequences are sorted by length, the longest first; if not, they are sorted.
+
+    Raises:
+        RuntimeError: the lengths are not sorted, not one for each sequence, or not between 1 and the number of steps;
+            or the input is empty.
+    """
+    lengths = lengths.to(int64) if isinstance(lengths, Tensor) else as_tensor(lengths, dtype=int64, device="cpu")
+    if lengths.dim() != 1 or lengths.device.type != "cpu":
+        raise RuntimeError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device} "
+            f"{lengths.dtype.legacy} tensor"
+        )
+    if not input.numel():
+        raise RuntimeError(f"Cannot pack empty tensors. (shape {list(input.shape)})")
+    sequences, steps = input.size(0 if batch_first else 1), input.size(1 if batch_first else 0)
+    sorted_indices = None
+    numbers = lengths.numpy()
+    if not enforce_sorted:
+        order = lengths.sort(descending=True)[1]
+        sorted_indices, numbers = order.to(input.device), numbers[order.numpy()]
+    if len(numbers) != sequences:
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(numbers)} (batch_size={sequences})"
+        )
+    if numbers.min() <= 0:
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0 "
+            f"({numbers.min()})"
+        )
+    if numbers.max() > steps:
+        raise RuntimeError(f"an element of 'lengths' is {numbers.max()}, but there are {steps} steps")
+    if (np.diff(numbers) > 0).any():
+        raise RuntimeError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement"
+        )
+    sizes = (numbers > np.arange(numbers[0])[:, None]).sum(1)
+    places = _places(sizes, sequences, steps, batch_first, sorted_indices)
+    rows = input.reshape(sequences * steps, *input.shape[2:])
+    return PackedSequence(_packed_op(rows, places.to(input.device), 0), as_tensor(sizes), sorted_indices)
+
+
+def _places(
+    sizes: np.ndarray, sequences: int, steps: int, batch_first: bool, order: Tensor | None = None
+) -> Tensor:
+    """Of each packed element the number of its row in a padded tensor, of sequences in this order."""
+    step, number = np.nonzero(np.arange(sequences) < sizes[:, None])
+    sequence = number if order is None else order.numpy()[number]
+    return as_tensor(sequence * steps + step if batch_first else step * sequences + sequence)
+
+
+@tensors_checked
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """The padded sequences, and their lengths: what :func:`pack_padded_sequence` was given.
+
+    Args:
+        sequence: the packed sequence.
+        batch_first: whether the result has the sequences first.
+        padding_value: what stands behind the end of a sequence.
+        total_length: how many steps the result has; that of the longest sequence unless given.
+
+    Returns:
+        A tensor of shape (steps, sequences, ...), or (sequences, steps, ...), and one of lengths, on the CPU.
+
+    Raises:
+        ValueError: a sequence is longer than ``total_length``.
+    """
+    sizes = sequence.batch_sizes.numpy()
+    steps, sequences = len(sizes), int(sizes[0])
+    if total_length is not None:
+        if total_length < steps:
+            raise ValueError(
+                "Expected total_length to be at least the length of the longest sequence in input, but got "
+                f"total_length={total_length} and max sequence length being {steps}"
+            )
+        steps = total_length
+    data, order = sequence.data, sequence.sorted_indices
+    if order is None and sequence.unsorted_indices is not None:
+        order = invert_permutation(sequence.unsorted_indices)
+    in_lines = batch_first and order is not None  # as PyTorch lays them out
+    places = _places(sizes, sequences, steps, in_lines, None if order is None else order.cpu())
+    shape = (sequences, steps) if in_lines else (steps, sequences)
+    padded = full((*shape, *data.shape[1:]), padding_value, dtype=data.dtype, device=data.device)
+    padded.view(steps * sequences, *data.shape[1:]).index_copy_(0, places.to(data.device), data)
+    lengths = as_tensor((sizes[:, None] > np.arange(sequences)).sum(0))
+    if sequence.unsorted_indices is not None:
+        lengths = lengths[sequence.unsorted_indices.cpu()]
+    return padded.transpose(0, 1) if batch_first and not in_lines else padded, lengths
+
+
+@tensors_checked
+def pad_sequence(
+    sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
+    """Sequences of shapes (length, ...) in one tensor, of the longest one's length.
+
+    Args:
+        sequences: tensors that differ in no other dimension; the first one's dtype and device are the result's.
+        batch_first: whether the result has the shape (sequences, steps, ...), not (steps, sequences, ...).
+        padding_value: what stands in the place of elements that a sequence lacks.
+        padding_side: on which side they are lacking, "right" or "left".
+
+    Raises:
+        RuntimeError: the shapes do not fit, there is no sequence, or no such side.
+    """
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
+    given = tuple(sequences)
+    if not given:
+        raise RuntimeError("received an empty list of sequences")
+    if padding_side not in ("right", "left"):
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    if any(one.dim() == 0 for one in given):
+        raise RuntimeError("pad_sequence: expected sequences of at least one dimension, but got one without")
+    steps, rest = max([one.size(0) for one in given]), given[0].shape[1:]
+    shape = (len(given), steps) if batch_first else (steps, len(given))
+    padded = full((*shape, *rest), padding_value, dtype=given[0].dtype, device=given[0].device)
+    for number, one in enumerate(given):
+        start = steps - one.size(0) if padding_side == "left" else 0
+        padded.select(0 if batch_first else 1, number).narrow(0, start, one.size(0)).copy_(one)
+    return padded
+
+
+@tensors_checked
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
+    """The sequences without padding: what :func:`pad_sequence` was given.
+
+    Args:
+        padded_sequences: of shape (steps, sequences, ...), or with ``batch_first`` (sequences, steps, ...).
+        lengths: how many elements each sequence has.
+        batch_first: whether the sequences come first.
+
+    Raises:
+        ValueError: there are not as many lengths as sequences.
+    """
+    sequences = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    counts = zip(sequences.unbind(0), lengths.tolist(), strict=True)
+    parts = [one.narrow(0, 0, min(max(count, 0), one.size(0))) for one, count in counts]
+    return [part.clone(memory_format=contiguous_format) for part in parts]
+
+
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Sequences of shapes (length, ...), packed.
+
+    Args:
+        sequences: tensors that differ in no other dimension.
+        enforce_sorted: whether they are sorted by length, the longest first; if not, they are sorted.
+
+    Raises:
+        RuntimeError: they are not sorted, one is empty, or the shapes do not fit.
+    """
+    lengths = [one.size(0) for one in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The sequences of a packed one: what :func:`pack_sequence` was given."""
+    return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)

@@ -1,0 +1,95 @@
+"""Steps of recurrent networks, of operations: cells, and sequences of them.
+
+Gates stand in PyTorch's order: of an LSTM the input, the forget, the cell's and the output gate, of a GRU the reset,
+the update and the new gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...core.tensor import Tensor
+from ..matrices.matmul import linear
+from ..pointwise.arithmetic import add, mul, sub
+from ..pointwise.comparison import relu
+from ..pointwise.exponential import sigmoid, tanh
+from ..shapes.joining import cat, stack
+from ..shapes.parts import narrow
+from ..shapes.splitting import chunk
+
+#: How many gates there are, or candidates for a state, by the kind of network.
+GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+
+#: What makes of the gates' share of the inputs, the state before and the weights of the states the state after.
+Step = Callable[..., tuple[Tensor, ...]]
+
+
+def lstm_step(
+    gates: Tensor, state: Sequence[Tensor], weight: Tensor, bias: Tensor | None, projection: Tensor | None = None
+) -> tuple[Tensor, ...]:
+    """``c = f * c + i * g; h = o * tanh(c)``, or that times the projection's transpose."""
+    hidden, cell = state
+    i, f, g, o = chunk(add(gates, linear(hidden, weight, bias)), 4, 1)
+    cell = add(mul(sigmoid(f), cell), mul(sigmoid(i), tanh(g)))
+    hidden = mul(sigmoid(o), tanh(cell))
+    return hidden if projection is None else linear(hidden, projection), cell
+
+
+def gru_step(
+    gates: Tensor, state: Sequence[Tensor], weight: Tensor, bias: Tensor | None, projection: None = None
+) -> tuple[Tensor, ...]:
+    """``h = n + z * (h - n)`` with ``n = tanh(input's share + r * hidden's share)``."""
+    (hidden,) = state
+    own = chunk(gates, 3, 1)
+    others = chunk(linear(hidden, weight, bias), 3, 1)
+    r, z = [sigmoid(add(one, other)) for one, other in zip(own[:2], others[:2], strict=True)]
+    n = tanh(add(own[2], mul(others[2], r)))
+    return (add(mul(sub(hidden, n), z), n),)
+
+
+def tanh_step(
+    gates: Tensor, state: Sequence[Tensor], weight: Tensor, bias: Tensor | None, projection: None = None
+) -> tuple[Tensor, ...]:
+    """``h = tanh(input's share + hidden's share)``."""
+    return (tanh(add(linear(state[0], weight, bias), gates)),)
+
+
+def relu_step(
+    gates: Tensor, state: Sequence[Tensor], weight: Tensor, bias: Tensor | None, projection: None = None
+) -> tuple[Tensor, ...]:
+    """``h = relu(input's share + hidden's share)``."""
+    return (relu(add(linear(state[0], weight, bias), gates)),)
+
+
+#: The step by the kind of network.
+STEPS: dict[str, Step] = {"lstm": lstm_step, "gru": gru_step, "rnn_tanh": tanh_step, "rnn_relu": relu_step}
+
+
+def steps_composed(
+    kind: str, gates: Sequence[Tensor], state: Sequence[Tensor], weights: Sequence[Tensor | None], backwards: bool,
+    in_rows: bool,
+) -> tuple[Tensor, ...]:
+    """All steps, one after the other: their hidden states, and the state at the end.
+
+    Args:
+        kind: the kind of network, a key of ``STEPS``.
+        gates: for each step, the gates' share of its inputs, of shape (examples, gates * size): the first examples,
+            never more in a later step than in one before.
+        state: the hidden state, and for an LSTM the cell's, at the beginning, of shape (examples, size).
+        weights: those of the hidden state, their bias, and the projection.
+        backwards: whether the last step is the first to be done.
+        in_rows: whether the hidden states are joined along the examples, not stacked.
+    """
+    outputs = []
+    for own in reversed(gates) if backwards else gates:
+        size, whole = own._layout.shape[0], state[0]._layout.shape[0]
+        after = STEPS[kind](own, [narrow(one, 0, 0, size) for one in state] if size < whole else state, *weights)
+        outputs.append(after[0])
+        if size < whole:
+            after = tuple([
+                cat((new, narrow(old, 0, size, whole - size))) for new, old in zip(after, state, strict=True)
+            ])  # fmt: skip
+        state = after
+    if backwards:
+        outputs.reverse()
+    return (cat if in_rows else stack)(outputs), *state

@@ -1,0 +1,175 @@
+"""Recurrent networks of several layers and directions, over sequences of one length or packed ones."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.tensor import Tensor, check_one_device
+from ..matrices.matmul import linear
+from ..pointwise.arithmetic import add
+from ..shapes.dimensions import transpose_op
+from ..shapes.joining import cat, stack, unbind_op
+from ..shapes.splitting import split_sizes_op
+from .dropout import dropout
+from .recurrence import GATES, STEPS, steps_composed
+
+
+def recurrent(
+    kind: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor], params: Sequence[Tensor],
+    has_biases: bool, num_layers: int, dropout_p: float, train: bool, bidirectional: bool, batch_first: bool = False,
+) -> tuple[Tensor, ...]:
+    """The last layer's hidden states in all steps, and all layers' states at the end.
+
+    Args:
+        kind: "lstm", "gru", "rnn_tanh" or "rnn_relu".
+        input: of shape (steps, examples, features), or packed, of shape (elements, features).
+        batch_sizes: None, or how many examples each step of a packed input has: int64, on the CPU.
+        hx: the hidden state, and for an LSTM that of the cells, each of shape (layers * directions, examples, size).
+        params: of each layer and direction the weights of the input and of the hidden state, with biases theirs, and
+            for an LSTM with projections those.
+        has_biases: whether there are biases.
+        num_layers: how many layers there are.
+        dropout_p: the probability with which, in training, an output of a layer before the last is dropped.
+        train: whether this is training.
+        bidirectional: whether each layer goes through the steps backwards, too, with weights of its own.
+        batch_first: whether input and output have the examples first.
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit, there is no step, or not the right number of states or weights.
+    """
+    directions = 2 if bidirectional else 1
+    per_layer = _grouped(kind, hx, params, has_biases, num_layers * directions)
+    states = [unbind_op(one, 0) for one in hx]
+    if min(map(len, states)) < len(per_layer):
+        raise RuntimeError(
+            f"Expected more hidden states in stacked_rnn: {len(per_layer)} for {num_layers} layers of {directions} "
+            f"directions, but got shape {list(hx[0].shape)}"
+        )
+    given = transpose_op(input, 0, 1) if batch_first else input
+    if batch_sizes is None and not given._layout.shape[0]:
+        raise RuntimeError(f"Expected sequence length to be larger than 0 in RNN, but got shape {list(input.shape)}")
+    if batch_sizes is not None:
+        _check_sizes(batch_sizes, given, hx[0])
+    ends: list[Sequence[Tensor]] = []
+    for layer in range(num_layers):
+        outputs = []
+        for direction in range(directions):
+            number = layer * directions + direction
+            state = [one[number] for one in states]
+            out, *end = _layer(kind, given, batch_sizes, state, per_layer[number], bool(direction))
+            outputs.append(out)
+            ends.append(end)
+        given = outputs[0] if directions == 1 else cat(outputs, len(outputs[0]._layout.shape) - 1)
+        if dropout_p and train and layer < num_layers - 1:
+            given = dropout(given, dropout_p, True)
+    if batch_first:
+        given = transpose_op(given, 0, 1)
+    return given, *[stack(one) for one in zip(*ends, strict=True)]
+
+
+def _layer(
+    kind: str, input: Tensor, batch_sizes: Tensor | None, state: Sequence[Tensor], params: Sequence[Tensor | None],
+    backwards: bool,
+) -> tuple[Tensor, ...]:
+    """One direction of a layer: its hidden states in all steps, and its state at the end."""
+    weight, recurrent_weight, bias, recurrent_bias, projection = params
+    if kind != "gru" and bias is not None and recurrent_bias is not None:
+        bias, recurrent_bias = add(bias, recurrent_bias), None
+    gates = linear(input, weight, bias)
+    weights = recurrent_weight, recurrent_bias, projection
+    pieces = unbind_op(gates, 0) if batch_sizes is None else split_sizes_op(gates, tuple(batch_sizes.tolist()), 0)
+    return steps_composed(kind, pieces, state, weights, backwards, batch_sizes is not None)
+
+
+def _grouped(
+    kind: str, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, count: int
+) -> list[list[Tensor | None]]:
+    """The weights by layers and directions: of the input, of the hidden state, their biases, and the projection."""
+    if kind == "lstm" and len(hx) != 2:
+        raise RuntimeError(f"lstm expects two hidden states, but got {len(hx)}")
+    projected = kind == "lstm" and hx[0].shape[-1] != hx[1].shape[-1]
+    each = (4 if has_biases else 2) + projected
+    if len(params) != each * count:
+        raise RuntimeError(
+            f"got an incorrect number of RNN parameters: {len(params)} instead of {each} for each of {count} layers "
+            "and directions"
+        )
+    groups: list[list[Tensor | None]] = []
+    for start in range(0, len(params), each):
+        group: list[Tensor | None] = [*params[start : start + 2], None, None, None]
+        if has_biases:
+            group[2:4] = params[start + 2 : start + 4]
+        if projected:
+            group[4] = params[start + each - 1]
+        groups.append(group)
+    return groups
+
+
+def _check_sizes(batch_sizes: Tensor, rows: Tensor, hidden: Tensor) -> None:
+    """Raise unless each step has some of the examples of the one before it, and all together as many as rows.
+
+    Raises:
+        RuntimeError: they do not.
+    """
+    sizes: list[int] = batch_sizes.tolist()
+    examples = hidden._layout.shape[1]
+    shapes = f"batch_sizes {sizes}, input {list(rows.shape)}, hidden state {list(hidden.shape)}"
+    if not sizes:
+        raise RuntimeError(f"Expected sequence length to be larger than 0 in RNN ({shapes})")
+    if sizes[0] != examples or sizes[-1] < 1 or any(a < b for a, b in itertools.pairwise(sizes)):
+        raise RuntimeError(f"batch_sizes must descend from the number of examples to at least 1 ({shapes})")
+    if sum(sizes) != rows._layout.shape[0]:
+        raise RuntimeError(f"batch_sizes must add up to the number of rows of the packed input ({shapes})")
+
+
+# -- single steps -------------------------------------------------------------------------------------------------
+
+
+def cell(
+    kind: str, input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None,
+    b_hh: Tensor | None,
+) -> tuple[Tensor, ...]:
+    """The state after one step.
+
+    Args:
+        kind: "lstm", "gru", "rnn_tanh" or "rnn_relu".
+        input: of shape (examples, features).
+        hx: the hidden state, and for an LSTM that of the cells, of shape (examples, size).
+        w_ih, w_hh: the weights of the input and of the hidden state.
+        b_ih, b_hh: their biases.
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit.
+    """
+    check_one_device(input, *hx, w_ih, w_hh)
+    (batch, features), size = _matrix_shape("input", input), w_hh._layout.shape[1]
+    if features != w_ih._layout.shape[1]:
+        raise RuntimeError(
+            f"input has inconsistent input_size: got {features} expected {w_ih._layout.shape[1]} "
+            f"({_shapes(input, w_ih)})"
+        )
+    for number, one in enumerate(hx):
+        examples, width = _matrix_shape(f"hidden{number}", one)
+        if examples != batch:
+            raise RuntimeError(
+                f"Input batch size {batch} doesn't match hidden{number} batch size {examples} ({_shapes(input, one)})"
+            )
+        if width != size:
+            raise RuntimeError(
+                f"hidden{number} has inconsistent hidden_size: got {width}, expected {size} ({_shapes(one, w_hh)})"
+            )
+    if w_ih._layout.shape[0] != GATES[kind] * size:
+        raise RuntimeError(f"expected {GATES[kind]} gates of size {size} ({_shapes(w_ih, w_hh)})")
+    return STEPS[kind](linear(input, w_ih, b_ih), hx, w_hh, b_hh)
+
+
+def _matrix_shape(name: str, tensor: Tensor) -> Any:
+    if len(tensor._layout.shape) != 2:
+        raise RuntimeError(f"{name} must have 2 dimensions, but got shape {list(tensor.shape)}")
+    return tensor._layout.shape
+
+
+def _shapes(*tensors: Tensor) -> str:
+    return "shapes " + ", ".join([str(list(one.shape)) for one in tensors])
