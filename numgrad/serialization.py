@@ -1,33 +1,27 @@
-"""Saving and loading: tensors and nested state in a safetensors file, whose header says how they belong together.
+"""Saving and loading: PyTorch's files of tensors and nested state, read as data only.
 
-It is an ordinary safetensors file: any reader of that format finds each tensor under its path in the nesting, a flat
-dict of tensors under its keys.  The metadata hold, as JSON, the nesting itself and what safetensors has no words for:
-strides, ``requires_grad``, which tensors share memory, checksums.  Reading interprets data only; nothing in a file is
-ever executed.
+Nothing in a file is ever executed: what is not a tensor, a container, a number or a string is refused.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
+import zipfile
 from collections.abc import Callable
 from typing import IO, Any
 
-import numpy as np
-import safetensors.numpy
-
 from .core.device import to_device
 from .core.tensor import Tensor
-from .core.types import device
-from .interop.nested_state import read_header, write_header
+from .core.types import device, dtype
+from .interop.archives import ArchiveReader, write_archive
+from .interop.pickling import pickled
+from .interop.safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from .interop.unpickling import unpickled
+from .ops.creation.factories import empty
 from .ops.creation.from_data import from_array
 
-__all__ = ["load", "save"]
-
-#: The key of the metadata under which our header is, and another entry that says so, for if that is damaged.
-_KEY = "numgrad"
-_FORMAT = ("format", "numgrad")
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
 File = str | os.PathLike[str] | IO[bytes]
 
@@ -35,47 +29,57 @@ File = str | os.PathLike[str] | IO[bytes]
 # -- saving -----------------------------------------------------------------------------------------------------
 
 
-def save(obj: Any, f: File) -> None:
-    """Write ``obj`` to a file, a safetensors file that :func:`load` reads.
+def save(
+    obj: Any,
+    f: File,
+    pickle_module: Any = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
+    """Write ``obj`` to a file that :func:`load` reads, and PyTorch's ``torch.load``.
 
-    ``obj`` is a tensor, or dicts, OrderedDicts, Counters, lists and tuples, however nested, of tensors, Parameters,
-    numbers (infinite, NaN, complex and NumPy's, too), strings, bytes, None, Sizes, dtypes and devices; a ``state_dict``
-    for one.  Tensors keep their dtype, strides, attributes and ``requires_grad``, and those that overlapped in memory
-    do so again; ``grad`` and the graph are not stored.
+    ``obj`` is a tensor, or dicts, OrderedDicts, Counters, lists, tuples and sets, however nested, of tensors,
+    Parameters, numbers, strings, bytes, None, Sizes, dtypes, devices, and NumPy's numbers and arrays (which PyTorch
+    reads only if it is told that they are safe); a ``state_dict`` for one.  Tensors keep their strides, attributes and
+    ``requires_grad``, and those that overlapped in memory do so again; ``grad`` and the graph are not stored.
 
     A file given by name is replaced in one step, once all is written; if that fails, the old file stays.
 
     Args:
         obj: what to save.
         f: the file's name, or a file opened for writing bytes.
+        pickle_module, pickle_protocol: of no consequence: the pickle is always such that PyTorch reads it with
+            ``weights_only=True``.
 
     Raises:
-        TypeError, ValueError: something in ``obj`` cannot be stored; the message says where in the nesting it is.
+        TypeError, ValueError: something in ``obj`` cannot be stored; the message says where in the nesting it is. Or
+            PyTorch's format before 1.6 is asked for.
         RuntimeError: the directory does not exist.
     """
     if not isinstance(f, str | os.PathLike) and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
-    header, arrays = write_header(obj)
-    data = safetensors.numpy.save(arrays, dict([_FORMAT, (_KEY, header)]))
+    if not _use_new_zipfile_serialization:
+        raise ValueError("save() writes PyTorch's zip format, not the one before version 1.6")
+    data, storages = pickled(obj)
     if isinstance(f, str | os.PathLike):
-        _replace(os.path.realpath(f), data)
+        _replace(os.path.realpath(f), lambda file: write_archive(file, data, storages))
     else:
-        f.write(data)
+        write_archive(f, data, storages)
 
 
-def _replace(path: str, data: bytes) -> None:
-    """Make ``data`` the content of the file, all of it or, if that fails, nothing."""
+def _replace(path: str, write: Callable[[IO[bytes]], None]) -> None:
+    """Make what ``write`` writes the content of the file, all of it or, if that fails, nothing."""
     directory = os.path.dirname(path)
     if not os.path.isdir(directory):
         raise RuntimeError(f"Parent directory {directory} does not exist.")
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe, say
         with open(path, "wb") as file:
-            file.write(data)
+            write(file)
         return
     temporary = os.path.join(directory, f".{os.urandom(8).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
-            file.write(data)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         if os.path.exists(path):
@@ -95,123 +99,119 @@ def _replace(path: str, data: bytes) -> None:
 
 # -- loading ----------------------------------------------------------------------------------------------------
 
-#: NumPy's dtypes by safetensors' names.
-_DTYPES = {
-    "BOOL": "?", "U8": "u1", "I8": "i1", "I16": "i2", "I32": "i4", "I64": "i8", "F32": "f4", "F64": "f8", "C64": "c8",
-}
 
-
-def load(f: File, map_location: Any = None, *, weights_only: bool = True, mmap: bool | None = None) -> Any:
-    """What :func:`save` wrote to a file; of any other safetensors file, its tensors as a dict.
+def load(
+    f: File, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
+    mmap: bool | None = None, **pickle_load_args: Any,
+) -> Any:  # fmt: skip
+    """What :func:`save`, or PyTorch's ``torch.save``, wrote to a file; of a safetensors file its tensors as a dict.
 
     Args:
         f: the file's name, or a file opened for reading bytes.
-        map_location: the device to put the tensors on, or a dict from names of devices to such; otherwise each goes
-            where it was.
-        weights_only: of no consequence: nothing but data is ever read from a file.
+        map_location: the device to put the tensors on; a dict from names of devices to such; or a function that is
+            given each storage, as a tensor of one dimension on the CPU, and the name of the device that it was on, and
+            returns it, on any device, or None. Otherwise each goes where it was.
+        weights_only, pickle_load_args: of no consequence: whatever they say, tensors, containers, numbers and strings
+            are built, and what was named to :func:`serialization.add_safe_globals`.
         mmap: True to leave the elements in the file until they are used; changes to them are not written back. The
             checksums of the elements are not tested then.
 
     Raises:
-        RuntimeError: the file is damaged, or of another format, or a tensor lay on a GPU and there is none.
+        pickle.UnpicklingError: the file names something that is not built, as a module or an optimizer itself.
+        RuntimeError: the file is damaged, or of another format; it holds tensors of a dtype that numgrad has not; or
+            a tensor lay on a GPU and there is none.
         ValueError: ``mmap`` with a file that is not given by name.
     """
-    device_for = _device_map(map_location)
+    if pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    placed = _placement(map_location)
     if isinstance(f, str | os.PathLike):
-        name = f"file {os.fspath(f)!r}"
         with open(f, "rb") as file:
-            data = file.read(_HEAD) if mmap else file.read()
-    elif mmap:
+            return _read(file, f"file {os.fspath(f)!r}", f if mmap else None, placed)
+    if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
-    elif not hasattr(f, "read"):
+    if not hasattr(f, "read"):
         raise AttributeError(f"'{type(f).__name__}' object has no attribute 'read': load() takes a name or a file")
-    else:
-        name = f"file {f.name!r}" if isinstance(getattr(f, "name", None), str) else "file"
-        data = f.read()
-    _check_format(name, data[:_HEAD])
-    try:
-        if mmap:
-            with safetensors.safe_open(f, framework="np"):  # which tests that nothing is missing
-                rows, header = _mapped(f)
-        else:
-            rows = {key: np.frombuffer(entry["data"], np.uint8) for key, entry in safetensors.deserialize(data)}
-            header, _ = _header(data)
-    except safetensors.SafetensorError as error:
-        raise RuntimeError(f"{name} is damaged or truncated: {error}") from None
-    metadata = header.get("__metadata__") or {}
-    if _KEY not in metadata and _FORMAT not in metadata.items():
-        return {key: _tensor(key, row, header[key], name).to(device_for("cpu")) for key, row in rows.items()}
-    try:
-        return read_header(metadata.get(_KEY, ""), rows, test=not mmap, device_for=device_for)
-    except ValueError as error:
-        raise RuntimeError(f"{name} is damaged: {error}") from error
+    name = f"file {f.name!r}" if isinstance(getattr(f, "name", None), str) else "file"
+    return _read(f, name, None, placed)
 
 
-def _device_map(location: Any) -> Callable[[str], device]:
-    """The device for tensors that were stored from the one that a string names."""
+def _read(file: IO[bytes], name: str, path: Any, placed: Callable[[Tensor, str], Tensor]) -> Any:
+    """What is in a file, the elements of which stay there where its ``path`` is given."""
+    start = file.tell()
+    head = file.read(_HEAD)
+    file.seek(start)
+    _check_format(name, head)
+    try:
+        if head.startswith(_ZIP):
+            return _read_archive(ArchiveReader(file, path), placed)
+        from .interop.safetensors_files import read_safetensors  # for few files need it
+
+        return read_safetensors(file, path, lambda location: placed(empty(0, device="cpu"), location).device)
+    except (EOFError, NotImplementedError, ValueError, zipfile.BadZipFile) as error:
+        raise RuntimeError(f"{name} is damaged or truncated: {error}") from error
+
+
+def _read_archive(archive: ArchiveReader, placed: Callable[[Tensor, str], Tensor]) -> Any:
+    def storage_of(key: str, dtype: dtype, location: str, numel: int) -> Tensor:
+        row = placed(from_array(archive.storage(key, dtype.numpy, numel)), location)
+        if not isinstance(row, Tensor) or row.dtype is not dtype or row.shape != (numel,):
+            raise TypeError(f"map_location made {row!r} of a storage of {numel} elements of type {dtype}")
+        return row.contiguous()
+
+    return unpickled(archive.pickle, storage_of)
+
+
+def _placement(location: Any) -> Callable[[Tensor, str], Tensor]:
+    """The function that puts a row where ``map_location`` says, given the name of the device that it was on."""
+    if callable(location):
+        return lambda row, name: _given(location(row, name), row, name)
     for target in location.values() if isinstance(location, dict) else [location]:
         if not isinstance(target, str | device | None):
-            raise TypeError(f"load(): argument 'map_location' must be a device, its name or a dict, not {target!r}")
+            raise TypeError(
+                f"load(): argument 'map_location' must be a device, its name, a dict or a function, not {target!r}"
+            )
     if location is not None and not isinstance(location, dict):
         everywhere = to_device(location)
-        return lambda name: everywhere
+        return lambda row, name: row.to(everywhere)
     chosen = {str(name): to_device(target) for name, target in (location or {}).items()}
-    return lambda name: chosen[name] if name in chosen else _own_device(device(name))
+    return lambda row, name: row.to(chosen[name] if name in chosen else _own_device(name))
 
 
-def _own_device(device: device) -> device:
+def _given(result: Any, row: Tensor, name: str) -> Any:
+    return row.to(_own_device(name)) if result is None else result
+
+
+def _own_device(name: str) -> device:
     """The device that a tensor lay on, if it is there."""
-    from . import cuda  # which a program without GPUs need not import
+    own = device(name)
+    if own.type == "cuda":
+        from . import cuda  # which a program without GPUs need not import
 
-    if device.type == "cuda" and not cuda.is_available():
-        raise RuntimeError(
-            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
-            "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
-            "storages to the CPU."
-        )
-    return device
+        if not cuda.is_available():
+            raise RuntimeError(
+                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
+                "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
+                "your storages to the CPU."
+            )
+    return own
 
 
-#: Bytes that tell what a file is: the length of the header, and the first character of the header.
-_HEAD = 9
+#: What PyTorch's files begin with; bytes that tell what a file is; where a tar archive says that it is one.
+_ZIP, _HEAD, _TAR = b"PK\x03\x04", 265, slice(257, 262)
 
 
 def _check_format(name: str, head: bytes) -> None:
-    """Raise RuntimeError unless a file that begins so may be a safetensors file."""
-    if head[8:] == b"{":
+    """Raise RuntimeError unless a file that begins so may be one of PyTorch's or a safetensors file."""
+    if head.startswith(_ZIP) or head[8:9] == b"{":
         return
     if not head:
         raise RuntimeError(f"{name} is empty")
-    for start, other in (b"PK", "a zip archive"), (b"\x80", "a pickle"):
-        if head.startswith(start):
-            raise RuntimeError(
-                f"{name} is {other}, no safetensors file. PyTorch's own format is made with pickle, which numgrad does "
-                "not execute. In PyTorch, save the tensors with safetensors.torch.save_file"
-            )
-    raise RuntimeError(f"{name} is no safetensors file, or is damaged at its beginning ({head!r})")
+    if head[_TAR] == b"ustar":
+        raise RuntimeError(f"{name} is a tar archive, PyTorch's oldest format: {_AGAIN}")
+    if head.startswith(b"\x80"):
+        raise RuntimeError(f"{name} is a pickle, as PyTorch's format before version 1.6 was: {_AGAIN}")
+    raise RuntimeError(f"{name} is no file of PyTorch's, or is damaged at its beginning ({head[:9]!r})")
 
 
-def _header(data: Any) -> tuple[dict[str, Any], int]:
-    """The header of a file, and where it ends."""
-    end = 8 + int.from_bytes(bytes(data[:8]), "little")
-    return json.loads(bytes(data[8:end])), end
-
-
-def _mapped(path: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The bytes of each tensor, on the memory of the file, and the header."""
-    memory = np.memmap(path, np.uint8, "c").view(np.ndarray)
-    header, start = _header(memory)
-    rows = {}
-    for name in [name for name in header if name != "__metadata__"]:
-        begin, end = header[name]["data_offsets"]
-        row = memory[start + begin : start + end]
-        rows[name] = row.copy() if row.ctypes.data % 8 else row  # others need not have aligned it
-    return rows, header
-
-
-def _tensor(key: str, row: np.ndarray, entry: dict[str, Any], name: str) -> Tensor:
-    """A tensor from a file that numgrad did not write: its bytes, and what the header says of it."""
-    element = _DTYPES.get(entry["dtype"])
-    if element is None:
-        raise RuntimeError(f"{name}: tensor {key!r} has dtype {entry['dtype']}, which numgrad does not have")
-    return from_array(row.view(element).reshape(entry["shape"]))
+_AGAIN = "load it in PyTorch and save it again, in today's zip format"

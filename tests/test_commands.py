@@ -38,7 +38,7 @@ def accuracy(output: str) -> float:
 
 
 def test_train_digits_reaches_its_accuracy_shows_progress_and_saves(tmp_path):
-    file = tmp_path / "model.safetensors"
+    file = tmp_path / "model.pt"
     command = [python_with("core"), "-m", "numgrad", "train", "digits", "--save", str(file)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
@@ -59,7 +59,7 @@ def test_the_options_of_train_matter_and_the_seed_decides(run):
 
 
 def test_a_saved_model_scores_as_it_did(run, tmp_path):
-    file = tmp_path / "model.safetensors"
+    file = tmp_path / "model.pt"
     trained = run("train", "digits", "--epochs", "2", "--seeds", "2", "--hidden", "16", "--save", str(file))
     assert trained.returncode == 0, trained.stderr
     first, second = trained.stdout.strip().splitlines()
@@ -79,7 +79,7 @@ def test_a_saved_model_scores_as_it_did(run, tmp_path):
 
 
 def test_a_convnet_reads_more_of_them(run, tmp_path):
-    file = tmp_path / "model.safetensors"
+    file = tmp_path / "model.pt"
     trained = run("train", "digits", "--model", "cnn", "--epochs", "4", "--save", str(file))
     assert trained.returncode == 0, trained.stderr
     told = trained.stdout.strip().splitlines()[0]

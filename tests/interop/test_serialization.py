@@ -1,17 +1,12 @@
-"""save and load: what comes back, who else can read it, what happens to files that are no good."""
+"""save and load: what comes back, and what happens to files that are no good."""
 
-import builtins
 import io
-import json
 import math
 import os
-import pickle
-import zlib
 from collections import Counter, OrderedDict
 
 import numpy as np
 import pytest
-import safetensors.numpy as safetensors
 
 import numgrad
 from numgrad import Tensor, arange, tensor
@@ -41,9 +36,9 @@ def test_a_training_state(tmp_path, mmap):
         "optimizer": {"state": {0: {"step": tensor(7.0), "momentum": None}}, "param_groups": [{"betas": (0.9, 0.99)}]},
         "best": math.inf,
     }
-    path = tmp_path / "checkpoint.safetensors"
+    path = tmp_path / "checkpoint.pt"
     save(state, path)
-    assert os.listdir(tmp_path) == ["checkpoint.safetensors"]
+    assert os.listdir(tmp_path) == ["checkpoint.pt"]
     result = load(str(path), mmap=mmap)
     assert list(result) == ["epoch", "model", "optimizer", "best"]
     assert result["epoch"] == 3
@@ -62,7 +57,7 @@ VALUES = [
     "text \u00e9 \U0001f600 \"\\", b"", b"\x00\xff", numgrad.float32, numgrad.bool, numgrad.device("cpu"),
     numgrad.Size([2, 3]), (), [], {}, (1, (2, [3])), {1: "a", "1": "b", None: 2.5, (1, "x"): 3, 0.5: 4},
     np.float64(2.5), np.float32(0.1), np.int8(-3), np.bool_(True), OrderedDict([("b", 1), ("a", 2)]),
-    Counter({2: 1, 4: 3}),
+    Counter({2: 1, 4: 3}), {1, (2, "x")}, frozenset({3}), bytearray(b"\x00\xff"), numgrad.strided,
 ]  # fmt: skip
 
 
@@ -111,8 +106,28 @@ def test_layouts(name):
 
 
 def test_no_more_is_stored_than_needed():
-    assert len(saved(arange(10_000)[5:7])) < 1000
-    assert len(saved(numgrad.ones(1).expand(10_000))) < 1000
+    assert len(saved(arange(10_000)[5:7])) < 1500
+    assert len(saved(numgrad.ones(1).expand(10_000))) < 1500
+
+
+def test_arrays():
+    big_endian = np.asfortranarray(np.ones((2, 3), ">f4"))
+    arrays = [np.arange(6.0).reshape(2, 3), big_endian, np.zeros((0, 2), "?"), np.array(1j)]
+    result = roundtrip(arrays)
+    for array, wanted in zip(result, arrays, strict=True):
+        assert array.dtype == wanted.dtype.newbyteorder("=")
+        assert (array.shape, array.tolist()) == (wanted.shape, wanted.tolist())
+        assert array.flags.writeable
+
+
+def test_the_same_list_stays_the_same():
+    part = [1]
+    looped = {"part": part, "again": part}
+    looped["self"] = looped
+    result = roundtrip(looped)
+    result["part"].append(2)
+    assert result["again"] == [1, 2]
+    assert result["self"] is result
 
 
 def test_the_graph_is_left_out():
@@ -189,54 +204,10 @@ def test_what_was_loaded_is_stored_once_again():
 
 
 def test_a_row_with_a_stride_of_its_own_shares_with_its_part():
-    x = arange(12).reshape(3, 4)[:1]  # one row: the stride of its first dimension means nothing
-    x = x.as_strided((1, 4), (9, 1)) if hasattr(Tensor, "as_strided") else x
+    x = arange(12).reshape(3, 4)[:1].as_strided((1, 4), (9, 1))  # one row: the stride of its dimension means nothing
     row, part = roundtrip((x, x[0, 1:3]))
     part.fill_(0)
     assert row.tolist() == [[0, 0, 0, 3]]
-
-
-# -- other programs --------------------------------------------------------------------------------------
-
-
-def test_others_read_a_dict_of_tensors():
-    x = arange(6.0).reshape(2, 3)
-    state = {"x": x, "transposed": arange(6.0).reshape(2, 3).t(), "": tensor(2), "a.b": tensor([True])}
-    arrays = safetensors.load(saved(state))
-    assert arrays["x"].tolist() == x.tolist()
-    assert arrays["transposed"].tolist() == x.t().tolist()
-    assert arrays[""].shape == ()
-    assert arrays["a.b"].dtype == np.bool_
-
-
-def test_names_in_the_file():
-    y = tensor([1.0])
-    names = safetensors.load(saved({"a": {"b": y, 0: y + 1}, "a.b": y + 2, "__metadata__": y + 3, "l": [y + 4]}))
-    assert set(names) == {"a.b", "a.0", "a.b#2", "__metadata__#2", "l.0"}
-    assert names["a.b#2"].tolist() == [3]
-    assert list(safetensors.load(saved(tensor([1.0])))) == ["tensor"]
-
-
-@pytest.mark.parametrize("mmap", [None, True])
-def test_files_of_others(tmp_path, mmap):
-    path = tmp_path / "others.safetensors"
-    safetensors.save_file(
-        {"w": np.arange(6, dtype=np.float32).reshape(2, 3), "n": np.array(3), "e": np.zeros((0, 2))}, path, {"by": "me"}
-    )
-    result = load(path, mmap=mmap)
-    assert set(result) == {"w", "n", "e"}
-    assert result["w"].tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert result["n"].item() == 3
-    assert result["e"].shape == (0, 2)
-    result["w"].fill_(1)
-    assert safetensors.load_file(path)["w"][0, 1] == 1.0  # a copy, or the file's pages copied when written to
-    assert safetensors.load_file(path)["w"][0, 2] == 2.0
-
-
-def test_dtypes_of_others():
-    data = safetensors.save({"half": np.ones(2, np.float16)})
-    with pytest.raises(RuntimeError, match="file: tensor 'half' has dtype F16, which numgrad does not have"):
-        load(io.BytesIO(data))
 
 
 # -- damage ----------------------------------------------------------------------------------------------
@@ -259,114 +230,7 @@ def test_any_damaged_byte_is_noticed():
                 assert result["w"].tolist() == [1, 2]
                 assert result["v"][0].tolist() == [[0, 3], [1, 4], [2, 5]]
                 assert result["v"][1] == 1.5
-    assert noticed > 2 * len(data)
-
-
-def test_a_truncated_file(tmp_path):
-    data = saved({"w": numgrad.ones(5)})
-    path = tmp_path / "short"
-    for length in (1, 8, 9, 50, len(data) - 1):
-        path.write_bytes(data[:length])
-        for mmap in (None, True):
-            with pytest.raises(RuntimeError, match=r"short' .*damaged"):
-                load(path, mmap=mmap)
-    path.write_bytes(data + b"x")
-    with pytest.raises(RuntimeError, match=r"short' is damaged or truncated"):
-        load(path)
-    path.write_bytes(b"")
-    with pytest.raises(RuntimeError, match=r"short' is empty"):
-        load(path)
-
-
-class Evil:
-    def __reduce__(self):
-        return builtins.exec, ("raise SystemExit('executed')",)
-
-
-def test_pickles_are_not_executed(tmp_path):
-    path = tmp_path / "model.pt"
-    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-        path.write_bytes(pickle.dumps(Evil(), protocol))
-        with pytest.raises(RuntimeError, match=r"model.pt' is (a pickle, )?no safetensors file"):
-            load(path, weights_only=False)
-    path.write_bytes(b"PK\x03\x04" + bytes(100))
-    with pytest.raises(RuntimeError, match=r"a zip archive, no safetensors file.*safetensors.torch.save_file"):
-        load(path)
-
-
-def test_a_header_that_reaches_out_of_its_tensors():
-    from numgrad.interop.nested_state import read_header, write_header
-
-    header, _ = write_header({"w": arange(4)[::2]})
-    rows = {"w": np.zeros(16, np.uint8)}
-    assert read_header(header, rows, test=False)["w"].shape == (2,)
-    for shape, stride, offset in ([2], [2], 1), ([2], [-1], 1), ([-2], [1], 0), ([2], [1], -1), ([2, 2], [1], 0):
-        forged = _with_record(header, {"dtype": "int64", "shape": shape, "stride": stride, "offset": offset})
-        with pytest.raises(ValueError, match=r"makes no sense|reaches beyond what is stored"):
-            read_header(forged, rows, test=False)
-
-
-#: A JSON value of each kind, with what means something else.
-KINDS = [None, True, -1, 1.5, "x", [[]], {"a": 1}]
-
-
-def _replaced(value):
-    """The value with each part of it in turn replaced by each of ``KINDS``."""
-    yield from KINDS
-    for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        for other in _replaced(part):
-            yield {**value, key: other} if isinstance(value, dict) else [*value[:key], other, *value[key + 1 :]]
-
-
-def test_a_header_with_a_value_of_another_kind(tmp_path):
-    """Each value in the headers, safetensors' and ours, replaced by each other kind: it is damaged, or can be read."""
-    path = tmp_path / "file.safetensors"
-    weight = Parameter(tensor([[1.0, 2.0, 3.0]]))
-    weight.note = "x"
-    save({"w": weight, "part": arange(6)[1::2]}, path)
-    data = path.read_bytes()
-    end = 8 + int.from_bytes(data[:8], "little")
-    outer = json.loads(data[8:end])
-    version, _, text = outer["__metadata__"]["numgrad"].split(" ", 2)
-    inner = json.loads(text)
-    for record in inner["tensors"]:
-        record["device"] = "cpu"
-
-    def damaged(header, mmap):
-        text = json.dumps(header).encode()
-        path.write_bytes(len(text).to_bytes(8, "little") + text + data[end:])
-        try:
-            load(path, mmap=mmap)
-        except RuntimeError as error:
-            if "damaged" not in str(error):
-                raise
-            return True
-        return False
-
-    assert sum(damaged(header, mmap=True) for header in _replaced(outer)) > 50
-    assert not damaged({**outer, "__metadata__": None}, mmap=None)
-    changed = 0
-    for content in _replaced(inner):
-        text = json.dumps(content)
-        metadata = {"numgrad": f"{version} {zlib.crc32(text.encode())} {text}"}
-        changed += damaged({**outer, "__metadata__": metadata}, mmap=None)
-    assert changed > 100
-
-
-def _with_record(header, changes):
-    version, _, text = header.split(" ", 2)
-    content = json.loads(text)
-    content["tensors"][0].update(changes)
-    text = json.dumps(content)
-    return f"{version} {zlib.crc32(text.encode())} {text}"
-
-
-def test_a_newer_version():
-    from numgrad.interop.nested_state import read_header, write_header
-
-    header, _ = write_header(1)
-    with pytest.raises(ValueError, match="its format has version 2; this numgrad reads version 1"):
-        read_header("2" + header[1:], {}, test=True)
+    assert noticed > len(data)
 
 
 # -- what cannot be saved, and where ---------------------------------------------------------------------
@@ -377,20 +241,20 @@ class Labelled(Tensor):
 
 
 def looped():
-    state = {"k": [1]}
-    state["k"].append(state)
-    return state
+    part = [1]
+    part.append((part,))
+    return {"k": part[1]}
 
 
 @pytest.mark.parametrize(
     ("state", "error", "message"),
     [
         ({"optimizer": [{"f": print}]}, TypeError, r"state\['optimizer'\]\[0\]\['f'\]: a builtin_function_or_method"),
-        ([np.ones(2)], TypeError, r"state\[0\]: a numpy.ndarray cannot be saved: give numgrad.from_numpy\(array\)"),
+        ([np.ones(2, "S2")], TypeError, r"state\[0\]: a numpy.ndarray cannot be saved"),
+        ({"m": numgrad.nn.Linear(1, 1)}, TypeError, r"state\['m'\]: a .*Linear cannot be .*: give its state_dict\(\)"),
         ({(1, print): 2}, TypeError, r"key .* of state\[1\]: a builtin_function_or_method cannot be saved"),
         ((Labelled([1.0]),), TypeError, r"state\[0\]: a .*Labelled cannot be saved.*detach"),
-        ({1, 2}, TypeError, r"state: a set cannot be saved"),
-        (looped(), ValueError, r"state\['k'\]\[1\]: a dict that contains itself cannot be saved"),
+        (looped(), ValueError, r"state\['k'\]\[0\]\[1\]: a tuple that contains itself cannot be saved"),
     ],
 )
 def test_refused(tmp_path, state, error, message):
@@ -410,8 +274,13 @@ def test_refused_attributes():
 
 
 def test_an_object_twice_is_no_loop():
-    part = [1]
-    assert roundtrip([part, part, {"a": part}]) == [[1], [1], {"a": [1]}]
+    part = (1,)
+    assert roundtrip([part, part, {"a": part}]) == [(1,), (1,), {"a": (1,)}]
+
+
+def test_the_format_before_version_1_6_is_not_written():
+    with pytest.raises(ValueError, match=r"not the one before version 1\.6"):
+        save(1, io.BytesIO(), _use_new_zipfile_serialization=False)
 
 
 # -- files -----------------------------------------------------------------------------------------------
@@ -478,16 +347,70 @@ def test_open_files(tmp_path):
     with open(path, "rb") as file:
         assert load(file) == [1, 2]
     path.write_bytes(b"nonsense")
-    with open(path, "rb") as file, pytest.raises(RuntimeError, match=r"file'.*is no safetensors file"):
+    with open(path, "rb") as file, pytest.raises(RuntimeError, match=r"file' is no file of PyTorch's, or is damaged"):
         load(file)
+
+
+class Stream:
+    """A file that can only be written, or only be read, from its start to its end, with nothing but these methods."""
+
+    def __init__(self, data=b""):
+        self.buffer = io.BytesIO(data)
+        self.read, self.seek, self.tell = self.buffer.read, self.buffer.seek, self.buffer.tell
+
+    def write(self, data):
+        return self.buffer.write(data)
+
+    def flush(self):
+        pass
+
+
+def test_files_with_few_methods():
+    class Pipe:
+        data = b""
+
+        def write(self, data):
+            self.data += bytes(data)
+            return len(data)
+
+        def flush(self):
+            pass
+
+    pipe = Pipe()
+    save({"x": arange(3), "y": [1.5]}, pipe)
+    result = load(Stream(pipe.data))
+    assert result["x"].tolist() == [0, 1, 2]
+    assert result["y"] == [1.5]
 
 
 def test_map_location():
     data = saved(tensor([1.0]))
-    for location in (None, "cpu", numgrad.device("cpu"), {"cuda:0": "cpu"}):
+    functions = [lambda row, name: row, lambda row, name: None]
+    for location in (None, "cpu", numgrad.device("cpu"), {"cuda:0": "cpu"}, *functions):
         assert load(io.BytesIO(data), location).tolist() == [1]
         assert load(io.BytesIO(data), map_location=location).device == numgrad.device("cpu")
     with pytest.raises(RuntimeError, match="at start of device string: tpu"):
         load(io.BytesIO(data), map_location="tpu")
-    with pytest.raises(TypeError, match="argument 'map_location' must be a device, its name or a dict"):
-        load(io.BytesIO(data), map_location=len)
+    with pytest.raises(TypeError, match="argument 'map_location' must be a device, its name, a dict or a function"):
+        load(io.BytesIO(data), map_location=1.5)
+
+
+def test_map_location_is_given_each_storage_once():
+    x, given = arange(6.0), []
+
+    def location(row, name):
+        given.append((row.tolist(), name))
+        return row + 1
+
+    result = load(io.BytesIO(saved([x[1:], x.view(2, 3)[:, 1:], tensor(7)])), location)
+    assert given == [([1, 2, 3, 4, 5], "cpu"), ([7], "cpu")]
+    assert [part.tolist() for part in result] == [[2, 3, 4, 5, 6], [[2, 3], [5, 6]], 8]
+    with pytest.raises(TypeError, match=r"map_location made 5 of a storage of 1 elements of type torch\.float32"):
+        load(io.BytesIO(saved(tensor(1.0))), lambda row, name: 5)
+    with pytest.raises(ZeroDivisionError):
+        load(io.BytesIO(saved(tensor(1.0))), lambda row, name: 1 / 0)
+
+
+def test_other_ways_of_unpickling_are_refused():
+    with pytest.raises(RuntimeError, match="explicit pickle_module"):
+        load(io.BytesIO(saved(1)), pickle_module=math)

@@ -46,7 +46,7 @@ def test_training_on_a_gpu_goes_as_on_the_cpu(cuda, run, monkeypatch):
 
 
 def test_a_model_trained_on_a_gpu_scores_the_same_anywhere(cuda, run, tmp_path):
-    file = str(tmp_path / "model.safetensors")
+    file = str(tmp_path / "model.pt")
     trained = run("train", "digits", "--device", "cuda", *OPTIONS, "--save", file)
     shares = {re.match(r"[\d.]+%", trained)[0]}
     shares |= {re.match(r"[\d.]+%", run("score", "digits", file, "--device", device))[0] for device in ("cpu", "cuda")}

@@ -1,0 +1,135 @@
+"""What PyTorch's pickles name, and what is built in its place: tensors on storages, sizes, devices, plain containers.
+
+Everything here takes what a file says, which may be anything: what does not fit raises, and no memory is read that is
+not the storage's.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..core import types
+from ..core.layout import numel, span
+from ..core.tensor import Tensor, strided
+from ..core.types import Size, device, dtype
+from ..nn.parameter import Parameter
+
+__all__ = ["FUNCTIONS", "TYPES", "Storage", "StorageType", "absent_dtype", "of_type"]
+
+#: PyTorch's dtypes that numgrad has not, by their names and by those of their storages.
+_ABSENT = {
+    "float16": "HalfStorage", "half": "HalfStorage", "bfloat16": "BFloat16Storage", "complex32": "ComplexHalfStorage",
+    "chalf": "ComplexHalfStorage", "uint16": "", "uint32": "", "uint64": "", "quint8": "QUInt8Storage",
+    "qint8": "QInt8Storage", "qint32": "QInt32Storage", "quint4x2": "QUInt4x2Storage", "quint2x4": "QUInt2x4Storage",
+}  # fmt: skip
+
+
+class StorageType(NamedTuple):
+    """The type of a storage in a pickle: that of its elements."""
+
+    dtype: dtype
+
+
+class Storage(NamedTuple):
+    """Memory that tensors are made on, as a tensor of one dimension."""
+
+    row: Tensor
+
+
+def absent_dtype(name: str) -> str | None:
+    """The dtype that a name in a pickle stands for, if it is one of PyTorch's that numgrad has not."""
+    own = name.removeprefix("torch.")
+    if own in _ABSENT or own.startswith(("float8", "float4")):
+        return f"torch.{own}"
+    if own == "_utils._rebuild_tensor_v3":
+        return "torch.uint16, torch.uint32, torch.uint64 or torch.float8"
+    return next((f"torch.{dtype}" for dtype, storage in _ABSENT.items() if storage == own), None)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _on_storage(
+    storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, hooks: Any, metadata: Any = None
+) -> Tensor:
+    """A tensor on a storage; ``metadata`` says whether its elements are conjugated or negated.
+
+    Raises:
+        TypeError: the arguments are no such things.
+        ValueError: shape and strides reach out of the storage.
+    """
+    counts = (offset, *shape, *strides)
+    if not isinstance(storage, Storage) or len(shape) != len(strides) or not all(map(_is_count, counts)):
+        raise TypeError(f"a tensor of shape {shape}, strides {strides} and offset {offset} on {type(storage).__name__}")
+    row = storage.row
+    if offset + span(shape, strides) > row.numel() or numel(shape) >= 2**63:
+        raise ValueError(
+            f"a tensor of shape {tuple(shape)}, strides {tuple(strides)} and offset {offset} reaches out of its "
+            f"storage of {row.numel()} elements"
+        )
+    tensor = strided(row._storage, tuple(shape), tuple(strides), row.storage_offset() + offset, row._layout.type)
+    if metadata and metadata.get("conj"):
+        tensor = tensor.conj()
+    if metadata and metadata.get("neg"):
+        tensor = -tensor
+    if requires_grad is True:
+        tensor.requires_grad = True
+    return tensor
+
+
+def _parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> Parameter:
+    """A parameter on the memory of a tensor, with attributes."""
+    made = Parameter(data, requires_grad is True)
+    vars(made).update(state or {})
+    return made
+
+
+def of_type(tensor: Any, cls: Any, attributes: Any) -> Tensor:
+    """A tensor with attributes; of its class there are only these two."""
+    if cls is Parameter and type(tensor) is Tensor:
+        tensor = Parameter(tensor, tensor.requires_grad)
+    if cls not in (Tensor, Parameter) or type(tensor) is not cls:
+        raise TypeError(f"a {type(tensor).__name__} becomes a {cls!r}")
+    vars(tensor).update(attributes)
+    return tensor
+
+
+def _bytes(text: Any = "", encoding: Any = "latin1") -> bytes:
+    if type(text) is not str or encoding not in ("latin1", "latin-1"):
+        raise TypeError(f"bytes of {type(text).__name__} in encoding {encoding!r}")
+    return text.encode("latin1")
+
+
+def _byte_array(data: Any = b"") -> bytearray:
+    if type(data) is not bytes:
+        raise TypeError(f"a bytearray of a {type(data).__name__}")
+    return bytearray(data)
+
+
+def _layout(name: Any) -> Any:
+    if name != "torch.strided":
+        raise pickle.UnpicklingError(f"Weights only load failed. It holds layout {name}, numgrad has torch.strided")
+    return types.strided
+
+
+#: What is called in place of PyTorch's and other functions.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "torch._utils._rebuild_tensor_v2": _on_storage, "torch._utils._rebuild_parameter": _parameter,
+    "torch._utils._rebuild_parameter_with_state": _parameter, "torch._tensor._rebuild_from_type_v2": of_type,
+    "torch.Size": Size, "torch.device": device, "torch.serialization._get_layout": _layout,
+    "collections.OrderedDict": lambda: OrderedDict(), "collections.Counter": lambda counts: Counter(dict(counts)),
+    "builtins.set": lambda members: set(members), "builtins.frozenset": lambda members: frozenset(members),
+    "builtins.complex": lambda real, imag: complex(float(real), float(imag)),
+    "builtins.bytes": _bytes, "builtins.bytearray": _byte_array, "_codecs.encode": _bytes,
+}  # fmt: skip
+
+#: What stands for names that are not called.
+TYPES: dict[str, Any] = {
+    "torch.Tensor": Tensor, "torch.nn.parameter.Parameter": Parameter,
+    **{f"torch.{dtype.name}": dtype for dtype in dtype.named.values()},
+    **{f"torch.{dtype.legacy}Storage": StorageType(dtype) for dtype in dtype.named.values()},
+}  # fmt: skip

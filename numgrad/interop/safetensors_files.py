@@ -1,0 +1,80 @@
+"""Files in the safetensors format: those of other programs, and the state that numgrad once kept in such files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import IO, Any
+
+import numpy as np
+import safetensors.numpy
+
+from ..core.tensor import Tensor
+from ..core.types import device
+from ..ops.creation.from_data import from_array
+from .nested_state import read_header
+
+__all__ = ["read_safetensors"]
+
+#: The key of the metadata under which our header is, and another entry that says so, for if that is damaged.
+_KEY = "numgrad"
+_FORMAT = ("format", "numgrad")
+
+#: NumPy's dtypes by safetensors' names.
+_DTYPES = {
+    "BOOL": "?", "U8": "u1", "I8": "i1", "I16": "i2", "I32": "i4", "I64": "i8", "F32": "f4", "F64": "f8", "C64": "c8",
+}
+
+
+def read_safetensors(file: IO[bytes], path: Any, device_for: Callable[[str], device]) -> Any:
+    """The tensors in a file, as a dict; of a file that numgrad wrote, the state that was saved.
+
+    Args:
+        file: the file, opened.
+        path: its name if elements are to stay in the file until they are used; None to read them.
+        device_for: gives the device for the tensors that were stored from the one that a string names.
+
+    Raises:
+        ValueError: the file is damaged.
+        RuntimeError: it holds tensors of a dtype that numgrad has not.
+    """
+    try:
+        if path is not None:
+            with safetensors.safe_open(path, framework="np"):  # which tests that nothing is missing
+                rows, header = _mapped(path)
+        else:
+            data = file.read()
+            rows = {key: np.frombuffer(entry["data"], np.uint8) for key, entry in safetensors.deserialize(data)}
+            header, _ = _header(data)
+    except safetensors.SafetensorError as error:
+        raise ValueError(str(error)) from None
+    metadata = header.get("__metadata__") or {}
+    if _KEY not in metadata and _FORMAT not in metadata.items():
+        return {key: _tensor(key, row, header[key]).to(device_for("cpu")) for key, row in rows.items()}
+    return read_header(metadata.get(_KEY, ""), rows, test=path is None, device_for=device_for)
+
+
+def _header(data: Any) -> tuple[dict[str, Any], int]:
+    """The header of a file, and where it ends."""
+    end = 8 + int.from_bytes(bytes(data[:8]), "little")
+    return json.loads(bytes(data[8:end])), end
+
+
+def _mapped(path: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The bytes of each tensor, on the memory of the file, and the header."""
+    memory = np.memmap(path, np.uint8, "c").view(np.ndarray)
+    header, start = _header(memory)
+    rows = {}
+    for name in [name for name in header if name != "__metadata__"]:
+        begin, end = header[name]["data_offsets"]
+        row = memory[start + begin : start + end]
+        rows[name] = row.copy() if row.ctypes.data % 8 else row  # others need not have aligned it
+    return rows, header
+
+
+def _tensor(key: str, row: np.ndarray, entry: dict[str, Any]) -> Tensor:
+    """A tensor from a file that numgrad did not write: its bytes, and what the header says of it."""
+    element = _DTYPES.get(entry["dtype"])
+    if element is None:
+        raise RuntimeError(f"tensor {key!r} has dtype {entry['dtype']}, which numgrad does not have")
+    return from_array(row.view(element).reshape(entry["shape"]))

@@ -1,0 +1,337 @@
+"""PyTorch's pickles without ``pickle``: an interpreter that builds tensors, containers, numbers and strings, no more.
+
+A pickle is a program, whose instructions may name any function that is installed and call it.  Here the instructions
+are carried out one by one, and names lead to the few entries of a table; whatever else is named is refused.
+"""
+
+from __future__ import annotations
+
+import pickle
+import pickletools
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.tensor import Tensor
+from ..core.types import dtype
+from .rebuilding import FUNCTIONS, TYPES, Storage, StorageType, absent_dtype, of_type
+from .safe_globals import get_safe_globals, safe_global
+
+__all__ = ["unpickled"]
+
+#: A storage that a pickle names: its name, dtype and device, and how many elements it has.
+Wanted = tuple[str, dtype, str, int]
+
+#: What goes wrong with a pickle that makes no sense.
+_NONSENSE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
+
+
+def unpickled(data: bytes, storage_of: Callable[[str, dtype, str, int], Tensor]) -> Any:
+    """The value that a pickle of PyTorch's describes.
+
+    ``storage_of`` gives a storage, by its name, dtype, device and number of elements, as a tensor of one dimension.
+
+    Raises:
+        ValueError: the pickle makes no sense.
+        pickle.UnpicklingError: it names something that is not built.
+        RuntimeError: it holds tensors of a dtype that numgrad has not.
+    """
+    try:
+        instructions = [(code.name, argument) for code, argument, _ in pickletools.genops(data)]
+    except _NONSENSE as error:
+        raise ValueError(f"its pickle ends early, or is none ({error})") from error
+    machine = _Machine()
+    for name, argument in instructions:
+        try:
+            wanted = machine.step(name, argument)
+        except _NONSENSE as error:
+            raise ValueError(f"its pickle makes no sense ({error!r})") from error
+        if wanted is not None:
+            machine.provide(wanted, storage_of(*wanted))
+    return machine.result
+
+
+def _refused(what: str) -> pickle.UnpicklingError:
+    return pickle.UnpicklingError(
+        f"Weights only load failed. {what}. (numgrad builds tensors, containers, numbers and strings.)"
+    )
+
+
+class _Function(NamedTuple):
+    """A function that pickles name, and what is called in its place."""
+
+    name: str
+    call: Callable[..., Any]
+
+
+class _Unfinished:
+    """A dtype or an array of NumPy's, which pickles make first and then give its value."""
+
+    def __init__(self, value: np.dtype | None):
+        self.value: Any = value
+
+    def build(self, state: Any) -> None:
+        """Give the value: to a dtype its byte order, to an array all that it has."""
+        if self.value is not None:
+            self.value = self.value.newbyteorder(state[1])
+            return
+        _, shape, kind, is_fortran, data = state
+        if not isinstance(kind, np.dtype):
+            raise TypeError(f"{kind!r} stands for a dtype of NumPy's")
+        array = np.frombuffer(data, kind).reshape(shape, order="F" if is_fortran else "C")
+        self.value = array.astype(kind.newbyteorder("="))  # as NumPy does
+
+
+def _numpy_dtype(name: str, align: bool, copy: bool) -> _Unfinished:
+    found = np.dtype(name)
+    if found.kind not in "biufc":
+        raise _refused(f"NumPy's dtype {found}")
+    return _Unfinished(found)
+
+
+def _numpy_scalar(kind: np.dtype, data: bytes) -> Any:
+    if not isinstance(kind, np.dtype):
+        raise TypeError(f"{kind!r} stands for a dtype of NumPy's")
+    return np.frombuffer(data, kind, 1)[0]
+
+
+def _numpy_array(cls: Any, shape: Any, kind: Any) -> _Unfinished:
+    return _Unfinished(None)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {**FUNCTIONS, "numpy.dtype": _numpy_dtype}
+for _core in ("numpy.core", "numpy._core"):  # before NumPy 2, and since
+    _FUNCTIONS |= {f"{_core}.multiarray.scalar": _numpy_scalar, f"{_core}.multiarray._reconstruct": _numpy_array}
+
+
+def _global(name: str) -> Any:
+    """What stands for a name in a pickle."""
+    if name in _FUNCTIONS:
+        return _Function(name, _FUNCTIONS[name])
+    if name == "numpy.ndarray":
+        return np.ndarray
+    found = TYPES.get(name) or safe_global(name)
+    if found is not None:
+        return found
+    missing = absent_dtype(name)
+    if missing is not None:
+        raise RuntimeError(
+            f"numgrad has no dtype {missing}: in PyTorch, convert such tensors, as with float(), and save them again"
+        )
+    raise _refused(
+        f"Unsupported global: GLOBAL {name} was not an allowed global by default. If you trust it, name it with "
+        f"`torch.serialization.add_safe_globals([{name}])`"
+    )
+
+
+def _finished(value: Any) -> Any:
+    """The value, where it may have been unfinished."""
+    if not isinstance(value, _Unfinished):
+        return value
+    if value.value is None:
+        raise TypeError("an array without elements is used")
+    return value.value
+
+
+def _plain(value: Any) -> Any:
+    """A value that may be seen in the end: not what only calls take."""
+    if isinstance(value, Storage):
+        raise _refused("A storage without a tensor")
+    if isinstance(value, _Function | StorageType):
+        raise TypeError(f"{value!r} stands where a value is expected")
+    return _finished(value)
+
+
+class _Machine:
+    """Carries out instructions on a stack of values, as pickle's own machine does."""
+
+    def __init__(self) -> None:
+        self.result: Any = None
+        self._stack: list[Any] = []
+        self._marks: list[list[Any]] = []  # what was on the stack at each mark
+        self._memo: dict[int, Any] = {}
+        self._storages: dict[str, tuple[Wanted, Storage]] = {}
+
+    def step(self, name: str, argument: Any) -> Wanted | None:
+        """Carry out one instruction; returns the storage that it needs."""
+        if name in _LITERALS:
+            self._stack.append(argument)
+        elif name in _MADE:
+            self._stack.append(_MADE[name]())
+        elif name == "BINPERSID":
+            return self._storage(self._stack.pop())
+        elif name in _ACTIONS:
+            _ACTIONS[name](self, argument)
+        else:
+            raise _refused(f"Unsupported instruction {name}")
+        return None
+
+    # -- storages and calls ---------------------------------------------------------------------------------
+
+    def _storage(self, identity: Any) -> Wanted | None:
+        kind, element, key, location, count = identity
+        if kind != "storage" or not isinstance(element, StorageType) or type(count) is not int or count < 0:
+            raise TypeError(f"{identity!r} stands for a storage")
+        wanted = str(key), element.dtype, str(location), count
+        if key not in self._storages:
+            return wanted
+        before, storage = self._storages[key]
+        if before != wanted:
+            raise ValueError(f"storage {key!r} is {before} and {wanted}")
+        self._stack.append(storage)
+        return None
+
+    def provide(self, wanted: Wanted, row: Tensor) -> None:
+        """Go on with the storage that was needed."""
+        storage = Storage(row)
+        self._storages[wanted[0]] = wanted, storage
+        self._stack.append(storage)
+
+    def named(self, argument: str) -> None:
+        """Push what a name stands for: a module, a space, a name in it."""
+        module, _, name = argument.partition(" ")
+        self._stack.append(_global(f"{'builtins' if module == '__builtin__' else module}.{name}"))
+
+    def named_on_stack(self, _: Any) -> None:
+        """The same, of the two strings on the stack."""
+        name, module = self._stack.pop(), self._stack.pop()
+        self.named(f"{module} {name}")
+
+    def call(self, _: Any) -> None:
+        """Call a function with a tuple of arguments."""
+        arguments, function = self._stack.pop(), self._stack.pop()
+        self._stack.append(self._called(function, arguments))
+
+    def _called(self, function: Any, arguments: Any) -> Any:
+        if isinstance(function, _Function):
+            if function.call is of_type:
+                inner, cls, inner_arguments, attributes = arguments
+                return of_type(self._called(inner, inner_arguments), cls, attributes)
+            return function.call(*arguments)
+        if not _is_safe(function):
+            raise TypeError(f"{function!r} is called")
+        return function(*map(_plain, arguments))
+
+    def new_object(self, _: Any) -> None:
+        """Make an object of a class without calling ``__init__``."""
+        arguments, cls = self._stack.pop(), self._stack.pop()
+        if not _is_safe(cls):
+            raise TypeError(f"an object of {cls!r} is made")
+        self._stack.append(cls.__new__(cls, *map(_plain, arguments)))
+
+    def build(self, _: Any) -> None:
+        """Give the value on the stack a state."""
+        state, value = self._stack.pop(), self._stack[-1]
+        if isinstance(value, _Unfinished):
+            value.build(state)
+        elif type(value) is OrderedDict:
+            vars(value).update(state)
+        elif not _is_safe(type(value)):
+            raise TypeError(f"a {type(value).__name__} is given a state")
+        elif hasattr(value, "__setstate__"):
+            value.__setstate__(state)
+        else:
+            fields, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+            if fields:
+                vars(value).update(fields)
+            for name, entry in (slots or {}).items():
+                setattr(value, name, entry)
+
+    # -- the stack ------------------------------------------------------------------------------------------
+
+    def mark(self, _: Any) -> None:
+        """Begin a stack of its own."""
+        self._marks.append(self._stack)
+        self._stack = []
+
+    def _since_mark(self) -> list[Any]:
+        values, self._stack = self._stack, self._marks.pop()
+        return values
+
+    def tuple(self, _: Any) -> None:
+        """Make a tuple of what there is since the mark."""
+        values = self._since_mark()
+        self._stack.append(tuple(map(_finished, values)))
+
+    def short_tuple(self, count: int) -> None:
+        """Make a tuple of the last values."""
+        if len(self._stack) < count:
+            raise IndexError(f"a tuple of {count} values is made of {len(self._stack)}")
+        self._stack[-count:] = [tuple(map(_finished, self._stack[-count:]))]
+
+    def append(self, values: list[Any]) -> None:
+        """Append to the list, or add to the set, that is on the stack."""
+        target = self._stack[-1]
+        if type(target) is list:
+            target.extend(map(_plain, values))
+        elif type(target) is set:
+            target.update(map(_plain, values))
+        else:
+            raise TypeError(f"something is appended to a {type(target).__name__}")
+
+    def set(self, values: list[Any]) -> None:
+        """Set entries of the dict on the stack, keys and values by turns."""
+        target = self._stack[-1]
+        if type(target) not in (dict, OrderedDict, Counter):
+            raise TypeError(f"an entry of a {type(target).__name__} is set")
+        for key, value in zip(values[::2], values[1::2], strict=True):
+            target[_plain(key)] = _plain(value)
+
+    def pop(self, count: int) -> list[Any]:
+        """The last values, taken from the stack."""
+        values = [self._stack.pop() for _ in range(count)]
+        return values[::-1]
+
+    def drop(self, _: Any) -> None:
+        """Take the value from the stack."""
+        self._stack.pop()
+
+    def put(self, number: int) -> None:
+        """Remember the value on the stack."""
+        self._memo[number] = self._stack[-1]
+
+    def get(self, number: int) -> None:
+        """Push a value that was remembered."""
+        self._stack.append(self._memo[number])
+
+    def stop(self, _: Any) -> None:
+        """The value on the stack is the result."""
+        self.result = _plain(self._stack.pop())
+
+
+def _is_safe(function: Any) -> bool:
+    return any(function is one for one in get_safe_globals())
+
+
+#: Instructions whose argument is the value.
+_LITERALS = frozenset({
+    "BINBYTES", "BINBYTES8", "BINFLOAT", "BININT", "BININT1", "BININT2", "BINSTRING", "BINUNICODE", "BINUNICODE8",
+    "BYTEARRAY8", "LONG1", "LONG4", "SHORT_BINBYTES", "SHORT_BINSTRING", "SHORT_BINUNICODE",
+})
+
+#: Instructions that push a value without parts.
+_MADE: dict[str, Callable[[], Any]] = {
+    "NONE": lambda: None, "NEWTRUE": lambda: True, "NEWFALSE": lambda: False, "EMPTY_TUPLE": tuple,
+    "EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_SET": set,
+}  # fmt: skip
+
+#: What the others do.
+_ACTIONS: dict[str, Callable[[_Machine, Any], None]] = {
+    "PROTO": lambda machine, _: None, "FRAME": lambda machine, _: None, "STOP": _Machine.stop,
+    "GLOBAL": _Machine.named, "STACK_GLOBAL": _Machine.named_on_stack,
+    "REDUCE": _Machine.call, "NEWOBJ": _Machine.new_object, "BUILD": _Machine.build,
+    "MARK": _Machine.mark, "TUPLE": _Machine.tuple,
+    "TUPLE1": lambda machine, _: machine.short_tuple(1), "TUPLE2": lambda machine, _: machine.short_tuple(2),
+    "TUPLE3": lambda machine, _: machine.short_tuple(3),
+    "APPEND": lambda machine, _: machine.append(machine.pop(1)),
+    "APPENDS": lambda machine, _: machine.append(machine._since_mark()),
+    "ADDITEMS": lambda machine, _: machine.append(machine._since_mark()),
+    "FROZENSET": lambda machine, _: machine._stack.append(frozenset(map(_plain, machine._since_mark()))),
+    "SETITEM": lambda machine, _: machine.set(machine.pop(2)),
+    "SETITEMS": lambda machine, _: machine.set(machine._since_mark()),
+    "POP": _Machine.drop,
+    "BINPUT": _Machine.put, "LONG_BINPUT": _Machine.put, "BINGET": _Machine.get, "LONG_BINGET": _Machine.get,
+    "MEMOIZE": lambda machine, _: machine.put(len(machine._memo)),
+}  # fmt: skip

@@ -1,0 +1,217 @@
+"""Files that PyTorch wrote, read here, and the other way round; models whose weights go from one to the other."""
+
+import io
+import pickle
+import warnings
+from collections import Counter, OrderedDict
+
+import numpy as np
+import pytest
+
+import numgrad
+
+pytestmark = pytest.mark.torch
+
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", "complex64", "complex128"]
+
+LAYOUTS = {
+    "contiguous": lambda x: x, "transposed": lambda x: x.t(), "stepped": lambda x: x[:, ::2], "part": lambda x: x[1],
+    "0-d": lambda x: x[1, 2], "expanded": lambda x: x[:1].expand(3, 4), "empty": lambda x: x[:0],
+}  # fmt: skip
+
+
+def exchanged(state, writer, reader, path, **options):
+    writer.save(state, path)
+    with warnings.catch_warnings(action="ignore"):  # PyTorch's, of storages
+        return reader.load(path, **options)
+
+
+def both_ways():
+    import torch
+
+    return [(torch, numgrad), (numgrad, torch)]
+
+
+def facts(x):
+    return x.tolist(), tuple(x.shape), x.stride(), str(x.dtype), x.requires_grad, x.is_leaf, type(x).__name__
+
+
+@pytest.mark.parametrize("mmap", [None, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_tensors(tmp_path, layout, dtype, mmap):
+    for writer, reader in both_ways():
+        x = LAYOUTS[layout](writer.arange(12).reshape(3, 4).to(getattr(writer, dtype)))
+        y = exchanged(x, writer, reader, tmp_path / "file.pt", mmap=mmap)
+        assert facts(y) == facts(x)
+
+
+def states(m):
+    """What checkpoints are made of, by name."""
+    metadata = OrderedDict(a=1)
+    metadata._metadata = OrderedDict({"": {"version": 2}})
+    noted, parameter = m.ones(2), m.nn.Parameter(m.ones(2), requires_grad=False)
+    noted.note = parameter.note = {"seen": [1]}
+    return {
+        "numbers": [0, -1, 255, 65536, -(2**31), 2**31, 10**30, True, False, None, 1.5, -0.0, float("inf"), 2 - 1j],
+        "texts": ["", "a", "é" * 300, "\U0001f600", b"", b"\x00\xff", bytearray(b"x")],
+        "containers": [(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), [], [[]], {}, {1: (2, [3])}, {1, 2}, Counter("aab")],
+        "own": [m.float32, m.int64, m.complex128, m.bool, m.device("cpu"), m.device("cuda", 1), m.Size([2]), m.strided],
+        "ordered": metadata,
+        "leaf": m.ones(2, requires_grad=True),
+        "parameter": m.nn.Parameter(m.ones(2)),
+        "attributes": [noted, parameter],
+        "optimizer": {"state": {0: {"step": m.tensor(7.0), "buffer": None}}, "param_groups": [{"betas": (0.9, 0.99)}]},
+    }
+
+
+def plain(value):
+    """A value with its tensors, and what else prints alike, as facts."""
+    if hasattr(value, "untyped_storage") or isinstance(value, numgrad.Tensor):
+        return facts(value), plain(getattr(value, "note", None))
+    if isinstance(value, dict):
+        entries = [(key, plain(x)) for key, x in value.items()]
+        return type(value).__name__, entries, plain(getattr(value, "_metadata", None))
+    if isinstance(value, list | tuple):
+        return type(value).__name__, [plain(x) for x in value]
+    return type(value).__name__, repr(value)
+
+
+@pytest.mark.parametrize("name", states(numgrad))
+def test_states(tmp_path, name):
+    for writer, reader in both_ways():
+        result = exchanged(states(writer)[name], writer, reader, tmp_path / "file.pt")
+        assert plain(result) == plain(states(reader)[name])
+
+
+def test_numbers_and_arrays_of_numpy(tmp_path):
+    arrays = [np.arange(6).reshape(2, 3), np.ones(2, ">f4"), np.zeros((0, 2))]
+    state = [np.float64(2.5), np.int8(-3), np.bool_(True), *arrays]
+    for writer, reader in both_ways():
+        options = {} if reader is numgrad else {"weights_only": False}
+        result = exchanged(state, writer, reader, tmp_path / "file.pt", **options)
+        assert [x.tolist() for x in result] == [x.tolist() for x in state]
+        assert [x.dtype for x in result] == [x.dtype.newbyteorder("=") for x in state]
+
+
+def test_views_share_memory(tmp_path):
+    for writer, reader in both_ways():
+        x = writer.arange(12.0).reshape(3, 4)
+        state = exchanged({"t": x.t(), "row": x[1], "x": x, "same": x}, writer, reader, tmp_path / "file.pt")
+        state["row"].fill_(9)
+        assert state["t"].tolist() == [[0, 9, 8], [1, 9, 9], [2, 9, 10], [3, 9, 11]]
+        assert state["same"] is state["x"]
+
+
+def test_conjugated_and_negated_elements(tmp_path):
+    import torch
+
+    x = torch.tensor([1 + 2j, 3 - 1j])
+    for y in x.conj(), x.conj().imag:
+        assert exchanged(y, torch, numgrad, tmp_path / "file.pt").tolist() == y.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "uint16", "float8_e5m2", "complex32"])
+def test_dtypes_that_there_are_not(dtype):
+    import torch
+
+    for value in torch.empty(2, dtype=getattr(torch, dtype)), getattr(torch, dtype):
+        buffer = io.BytesIO()
+        torch.save([value], buffer)
+        buffer.seek(0)
+        with pytest.raises(RuntimeError, match=r"numgrad has no dtype torch\.\w+.*in PyTorch, convert such tensors"):
+            numgrad.load(buffer)
+
+
+@pytest.mark.filterwarnings("ignore")  # PyTorch's, of storages
+def test_what_is_not_built():
+    import torch
+
+    for state, message in [
+        (torch.nn.Linear(1, 1), "Unsupported global: GLOBAL torch.nn.modules.linear.Linear was not"),
+        (torch.ones(2).to_sparse(), "Unsupported global: GLOBAL torch._utils._rebuild_sparse_tensor was not"),
+        (torch.ones(2).storage(), "A storage without a tensor"),
+    ]:
+        buffer = io.BytesIO()
+        torch.save([state], buffer)
+        buffer.seek(0)
+        with pytest.raises(pickle.UnpicklingError, match=message):
+            numgrad.load(buffer)
+
+
+def test_older_formats_are_refused():
+    import torch
+
+    buffer = io.BytesIO()
+    torch.save({"x": torch.ones(2)}, buffer, _use_new_zipfile_serialization=False)
+    buffer.seek(0)
+    with pytest.raises(RuntimeError, match=r"file is a pickle, as PyTorch's format before version 1\.6 was"):
+        numgrad.load(buffer)
+
+
+# -- models ----------------------------------------------------------------------------------------------
+
+
+def convnet(m):
+    return m.nn.Sequential(
+        m.nn.Conv2d(1, 4, 3, padding=1, bias=False), m.nn.BatchNorm2d(4), m.nn.ReLU(), m.nn.MaxPool2d(2),
+        m.nn.Flatten(), m.nn.Linear(4 * 3 * 3, 5),
+    )  # fmt: skip
+
+
+def images(m):
+    return m.linspace(-1, 1, 2 * 36).sin().reshape(2, 1, 6, 6)
+
+
+def transformer_layer(m):
+    """The modules that such a layer is made of."""
+
+    class Layer(m.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = m.nn.MultiheadAttention(8, 2, batch_first=True)
+            self.first, self.second = m.nn.LayerNorm(8), m.nn.LayerNorm(8)
+            self.network = m.nn.Sequential(m.nn.Linear(8, 16), m.nn.GELU(), m.nn.Linear(16, 8))
+
+        def forward(self, x):
+            y = self.first(x)
+            x = x + self.attention(y, y, y, need_weights=False)[0]
+            return x + self.network(self.second(x))
+
+    return Layer()
+
+
+def sequences(m):
+    return m.linspace(-1, 1, 2 * 5 * 8).sin().reshape(2, 5, 8)
+
+
+@pytest.mark.parametrize(("make", "data"), [(convnet, images), (transformer_layer, sequences)])
+def test_models_and_their_optimizers(tmp_path, make, data):
+    """A model is trained for two steps in one, saved, and goes on in the other as it would have in the first."""
+
+    def steps(m, model, optimizer, count):
+        model.train()
+        for _ in range(count):
+            optimizer.zero_grad()
+            model(data(m)).square().mean().backward()
+            optimizer.step()
+        model.eval()
+        return model(data(m)).tolist()
+
+    for writer, reader in both_ways():
+        writer.manual_seed(3)
+        model = make(writer)
+        optimizer = writer.optim.Adam(model.parameters(), lr=0.01)
+        steps(writer, model, optimizer, 2)
+        state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 2}
+        state = exchanged(state, writer, reader, tmp_path / "checkpoint.pt")
+        assert state["epoch"] == 2
+        again = make(reader)
+        again.load_state_dict(state["model"])
+        wanted = model(data(writer)).tolist()
+        np.testing.assert_allclose(again.eval()(data(reader)).tolist(), wanted, rtol=1e-4, atol=1e-5)
+        other = reader.optim.Adam(again.parameters())
+        other.load_state_dict(state["optimizer"])
+        wanted = steps(writer, model, optimizer, 2)
+        np.testing.assert_allclose(steps(reader, again, other, 2), wanted, rtol=1e-4, atol=1e-5)
