@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from ..autograd.anomaly_mode import is_anomaly_enabled
 from ..autograd.checks import check_updatable
-from ..autograd.grad_mode import enable_grad, is_inference_mode_enabled, no_grad
+from ..autograd.grad_mode import is_inference_mode_enabled, no_grad
 from ..autograd.locations import note_change
 from ..core.formats import kept_layout
-from ..core.layout import contiguous_strides
+from ..core.layout import contiguous_strides, layout_of
 from ..core.tensor import Tensor, check_in_place, strided
 from ..core.types import TensorType, float32, float64, get_default_dtype
 from ..ops.creation.factories import zeros_like
 from ..ops.creation.from_data import tensor
 from ..ops.memory.copying import write
-from .optimizer import Optimizer
+from ..ops.table.ahead import Sample, tell
+from .optimizer import Optimizer, evaluated
 
 #: One parameter in a step: it, its gradient, its group, and the tensors kept for it (None for one not in use).
 Entry = tuple[Tensor, Tensor, dict[str, Any], tuple[Tensor | None, ...]]
@@ -46,6 +48,17 @@ class FusedOptimizer(Optimizer):
         super().__init__(params, defaults)
         if defaults.get("fused") and defaults.get("foreach"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        tell(self._example)
+
+    def _example(self) -> tuple[Any, ...]:
+        """A step of an optimizer like this, with one parameter of each type, for Note [Kernels ahead]."""
+        sizes: Counter[Any] = Counter()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                sizes[parameter._layout.type] += parameter._layout.size
+        samples = [Sample(layout_of(type, (size,)), True) for type, size in sizes.items()]
+        own = next(cls for cls in type(self).__mro__ if cls.__module__.startswith("numgrad."))  # not a user's subclass
+        return "step", (own, samples, self.defaults)
 
     def _refuse_differentiable(self, options: dict[str, Any]) -> None:
         if options["differentiable"]:
@@ -90,10 +103,7 @@ class FusedOptimizer(Optimizer):
                 another shape or dtype; no parameter is changed.
             NotImplementedError: a group asks for differentiable steps.
         """
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
+        loss = evaluated(closure)
         entries: dict[TensorType, list[Entry]] = {}
         for group in self.param_groups:
             self._refuse_differentiable(group)
@@ -117,9 +127,8 @@ class FusedOptimizer(Optimizer):
             plan = _Plan(self._kernel, entries)
             if plan.reusable:
                 self._plans[type] = plan
-        for param, grad, _, _ in entries:
-            if grad._layout.shape != param._layout.shape or grad._layout.type is not type:
-                raise _mismatch("gradient", grad, param)
+        for param, _, _, _ in entries:
+            check_gradient(param)
         return plan
 
     def _update(self, plan: _Plan, entries: Sequence[Entry]) -> None:
@@ -211,10 +220,19 @@ def check_rate(lr: Any) -> None:
     Raises:
         ValueError: it is negative, or a tensor of several elements.
     """
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
+    check_rate_is_one(lr)
     if not lr >= 0.0:
         raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def check_rate_is_one(lr: Any) -> None:
+    """Raise if ``lr`` is a tensor of several elements.
+
+    Raises:
+        ValueError: it is.
+    """
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
 
 
 def check_not_negative(**options: Any) -> None:
@@ -226,6 +244,17 @@ def check_not_negative(**options: Any) -> None:
     for name, value in options.items():
         if not value >= 0.0:
             raise ValueError(f"Invalid {name} value: {value}")
+
+
+def check_gradient(param: Tensor) -> None:
+    """Raise unless the gradient is laid over the parameter element by element.
+
+    Raises:
+        RuntimeError: it has another shape or type.
+    """
+    grad: Any = param._grad
+    if grad._layout.shape != param._layout.shape or grad._layout.type is not param._layout.type:
+        raise _mismatch("gradient", grad, param)
 
 
 def check_betas(betas: Any) -> None:

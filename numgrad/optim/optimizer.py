@@ -5,18 +5,19 @@ from __future__ import annotations
 import copy
 import functools
 import warnings
-from collections import Counter, OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..autograd.accumulation import forget_gradients
+from ..autograd.grad_mode import enable_grad
 from ..autograd.hooks import RemovableHandle, add_hook
 from ..core.display import shown_by
-from ..core.layout import layout_of
 from ..core.tensor import Tensor, type_name
-from ..ops.table.ahead import Sample, tell
 
-__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
+__all__ = [
+    "Optimizer", "evaluated", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required",
+]
 
 
 class _Required:
@@ -86,17 +87,6 @@ class Optimizer:
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(group)
-        tell(self._example)
-
-    def _example(self) -> tuple[Any, ...]:
-        """A step of an optimizer like this, with one parameter of each type, for Note [Kernels ahead]."""
-        sizes: Counter[Any] = Counter()
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                sizes[parameter._layout.type] += parameter._layout.size
-        samples = [Sample(layout_of(type, (size,)), True) for type, size in sizes.items()]
-        own = next(cls for cls in type(self).__mro__ if cls.__module__.startswith("numgrad."))  # not a user's subclass
-        return "step", (own, samples, self.defaults)
 
     def _make_hooks(self) -> None:
         for name in Optimizer.__annotations__:
@@ -308,6 +298,14 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return step
+
+
+def evaluated(closure: Callable[[], Any] | None) -> Any:
+    """The loss that a closure computes, recorded, or None where there is no closure."""
+    if closure is None:
+        return None
+    with enable_grad():
+        return closure()
 
 
 def _fitted(value: Any, param: Tensor, key: Any = None) -> Any:

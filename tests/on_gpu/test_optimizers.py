@@ -73,6 +73,26 @@ def test_steps_are_the_cpus(data, name, options):
         assert "step" in kept or name == "SGD"
 
 
+@pytest.mark.parametrize("name", ["LBFGS", "Adafactor", "Muon"])
+def test_optimizers_of_many_operations(name):
+    found = []
+    for device in ("cuda", "cpu"):
+        start = numgrad.arange(6.0).reshape(2, 3)
+        param = (start / 6 - 0.4).to(device).requires_grad_()
+        optimizer = getattr(optim, name)([param], lr=0.1, **({"max_iter": 3} if name == "LBFGS" else {}))
+
+        def closure(param=param, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = (param**4 - param).sum()
+            loss.backward()
+            return loss
+
+        losses = [optimizer.step(closure).item() for _ in range(2)]
+        assert losses[1] < losses[0]
+        found.append(on_host(param))
+    np.testing.assert_allclose(*found, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.complex64])
 def test_other_dtypes(dtype):
     random = np.random.default_rng(1)

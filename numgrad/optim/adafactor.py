@@ -1,0 +1,133 @@
+"""Adafactor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd.grad_mode import no_grad
+from ..core.tensor import Tensor
+from ..core.types import finfo
+from .fused import check_gradient, check_rate_is_one, new_number, number_in, set_number
+from .optimizer import Optimizer, evaluated
+
+__all__ = ["Adafactor"]
+
+
+class Adafactor(Optimizer):
+    r"""Adafactor (Shazeer and Stern, 2018): steps divided by a second moment of which rows and columns are kept.
+
+    With gradient ``g``, parameter ``p`` of ``n`` elements, norms ``|.|``, and for matrices the means ``r`` and ``c`` of
+    the squared gradient over columns and over rows (otherwise its own mean ``v``), a step number ``t`` is::
+
+        w = t**beta2_decay
+        a = max(eps2, |p| / sqrt(n)) * min(lr, 1 / sqrt(t))
+        p = p - lr * weight_decay * p
+        r = r + w * (mean(g**2, -1) - r)            c = c + w * (mean(g**2, -2) - c)
+        v = r @ c / max(mean(r), eps1)              (otherwise v = v + w * (g**2 - v))
+        u = g / sqrt(max(v, eps1**2))
+        p = p - a / max(1, |u| / sqrt(n) / d) * u
+
+    Args:
+        params: tensors, named tensors or parameter groups.
+        lr: the largest relative step size.
+        beta2_decay: the power by which the moments are kept longer and longer.
+        eps: ``eps1`` (None: the machine epsilon of the parameter's dtype) and ``eps2``.
+        d: the length above which steps are clipped.
+        weight_decay: how much the parameters shrink.
+        foreach: accepted for PyTorch's sake.
+        maximize: go up the gradient instead of down.
+
+    Raises:
+        ValueError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ):
+        check_rate_is_one(lr)
+        if not lr >= 0.0:
+            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
+        if not beta2_decay <= 0.0:
+            raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
+        if eps[0] is not None and not eps[0] >= 0.0:
+            raise ValueError(f"epsilon1 should be >= 0 but is: {eps[0]}")
+        if not eps[1] >= 0.0:
+            raise ValueError(f"epsilon2 should be >= 0 but is: {eps[1]}")
+        if not d >= 1.0:
+            raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
+        if not weight_decay >= 0.0:
+            raise ValueError(f"weight_decay should be >= 0 but is: {weight_decay}")
+        super().__init__(params, {
+            "lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay,
+            "foreach": foreach, "maximize": maximize,
+        })
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("foreach", None)
+
+    @no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change every parameter that has a gradient; the loss, if ``closure`` computes it anew.
+
+        Raises:
+            RuntimeError: a parameter is complex, or its gradient has another shape or dtype; no parameter is changed.
+        """
+        loss = evaluated(closure)
+        work = [(group, param) for group in self.param_groups for param in group["params"] if param.grad is not None]
+        for _, param in work:
+            if param.is_complex():
+                raise RuntimeError("Adafactor does not support complex parameters")
+            check_gradient(param)
+        for group, param in work:
+            if param.numel():
+                self._update(group, param)
+        return loss
+
+    def _kept(self, param: Tensor) -> dict[str, Any]:
+        """The state of a parameter, made where there is none yet."""
+        state = self.state[param]
+        if not state:
+            state["step"] = new_number()
+            shape = list(param.shape)
+            if len(shape) > 1:
+                state["row_var"] = param.new_zeros([*shape[:-1], 1])
+                state["col_var"] = param.new_zeros([*shape[:-2], 1, shape[-1]])
+            else:
+                state["variance"] = param.new_zeros(shape)
+        return state
+
+    def _update(self, group: dict[str, Any], param: Tensor) -> None:
+        state = self._kept(param)
+        grad: Any = param.grad
+        if group["maximize"]:
+            grad = -grad
+        root, lr = math.sqrt(param.numel()), float(group["lr"])
+        eps1, eps2 = group["eps"]
+        eps1 = finfo(param.dtype).eps if eps1 is None else float(eps1)
+        step = set_number(state["step"], number_in(state["step"]) + 1)
+        weight = step ** float(group["beta2_decay"])
+        rate = max(float(eps2), param.norm().item() / root) * min(lr, 1.0 / math.sqrt(step))
+        if group["weight_decay"]:
+            param.mul_(1.0 - lr * float(group["weight_decay"]))
+        square = grad * grad
+        if "row_var" in state:
+            row = state["row_var"].lerp_(square.mean(-1, keepdim=True), weight)
+            column = state["col_var"].lerp_(square.mean(-2, keepdim=True), weight)
+            variance = row / row.mean(-2, keepdim=True).clamp(min=eps1) * column
+        else:
+            variance = state["variance"].lerp_(square, weight)
+        change = variance.clamp(min=eps1 * eps1).rsqrt() * grad
+        param.add_(change, alpha=-rate / max(1.0, change.norm().item() / (root * float(group["d"]))))

@@ -1,0 +1,181 @@
+"""L-BFGS."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..autograd.grad_mode import enable_grad, no_grad
+from ..core.tensor import Tensor
+from ..ops.pointwise.complexes import view_as_real_op as view_as_real
+from ..ops.shapes.joining import cat
+from .fused import check_rate
+from .line_search import strong_wolfe
+from .optimizer import Optimizer
+
+__all__ = ["LBFGS"]
+
+
+class LBFGS(Optimizer):
+    """L-BFGS (Liu and Nocedal, 1989): steps by the curvature that the last gradients show, all parameters at once.
+
+    A call of ``step`` makes up to ``max_iter`` iterations and needs a closure, which clears the gradients, computes
+    the loss, calls ``backward()`` on it and returns it.  Intended for losses without noise.
+
+    Args:
+        params: tensors or named tensors; there may be only one parameter group.
+        lr: how much of a step is made (without a line search), or is tried first.
+        max_iter: how many iterations a call of ``step`` makes at most.
+        max_eval: how often it may call the closure; ``max_iter * 5 // 4`` if None.
+        tolerance_grad: it ends when no element of the gradient is larger,
+        tolerance_change: or when neither a parameter nor the loss changes by as much.
+        history_size: how many of the last steps the curvature is known from.
+        line_search_fn: "strong_wolfe", or None for steps of ``lr``.
+
+    Raises:
+        ValueError: there are several parameter groups, or the learning rate is negative.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ):
+        check_rate(lr)
+        if max_eval is None:
+            max_eval = max_iter * 5 // 4
+        super().__init__(params, {
+            "lr": lr, "max_iter": max_iter, "max_eval": max_eval, "tolerance_grad": tolerance_grad,
+            "tolerance_change": tolerance_change, "history_size": history_size, "line_search_fn": line_search_fn,
+        })
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+
+    @property
+    def _params(self) -> list[Tensor]:
+        return self.param_groups[0]["params"]
+
+    @no_grad()
+    def step(self, closure: Callable[[], Any]) -> Any:
+        """Make up to ``max_iter`` iterations; returns the loss before them.
+
+        Raises:
+            RuntimeError: the line search is not known.
+            AssertionError: a second parameter group was added.
+        """
+        if len(self.param_groups) != 1:
+            raise AssertionError(f"Expected exactly one param_group, but got {len(self.param_groups)}")
+        group = self.param_groups[0]
+        if group["line_search_fn"] not in (None, "strong_wolfe"):
+            raise RuntimeError("only 'strong_wolfe' is supported")
+        tolerance, limit = group["tolerance_change"], group["max_eval"]
+        closure = enable_grad()(closure)
+        state = self.state[self._params[0]]
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+
+        first_loss = closure()
+        loss, gradient = float(first_loss), self._gradient()
+        evaluations = 1
+        state["func_evals"] += 1
+        if _largest(gradient) <= group["tolerance_grad"]:
+            return first_loss
+        for iteration in range(1, group["max_iter"] + 1):
+            state["n_iter"] += 1
+            direction = self._direction(state, gradient, group["history_size"])
+            size = float(group["lr"])
+            if state["n_iter"] == 1:
+                size *= min(1.0, 1.0 / gradient.abs().sum().item())
+            before = loss
+            state.update(d=direction, t=size, prev_flat_grad=gradient, prev_loss=before)
+            slope = gradient.dot(direction).item()
+            if slope > -tolerance:
+                break
+            calls = 0
+            if group["line_search_fn"] is not None:
+                at = functools.partial(self._tried, closure, direction, [param.clone() for param in self._params])
+                loss, gradient, size, calls = strong_wolfe(
+                    at, size, direction, loss, gradient, slope, limit - evaluations
+                )
+                state["t"] = size
+                self._move(size, direction)
+            else:
+                self._move(size, direction)
+                if iteration != group["max_iter"]:  # otherwise nothing would use them
+                    loss, gradient, calls = float(closure()), self._gradient(), 1
+            evaluations += calls
+            state["func_evals"] += calls
+            if (
+                iteration == group["max_iter"]
+                or evaluations >= limit
+                or _largest(gradient) <= group["tolerance_grad"]
+                or _largest(direction) * size <= tolerance
+                or abs(loss - before) < tolerance
+            ):
+                break
+        return first_loss
+
+    def _direction(self, state: dict[str, Any], gradient: Tensor, history_size: int) -> Tensor:
+        """Minus the gradient times the inverse curvature, by the two loops over the steps that are remembered."""
+        if state["n_iter"] == 1:
+            state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
+            return -gradient
+        changes, steps, scales = history = state["old_dirs"], state["old_stps"], state["ro"]
+        change, step = gradient - state["prev_flat_grad"], state["d"] * float(state["t"])
+        curvature = change.dot(step).item()
+        if curvature > 1e-10:
+            for kept, new in zip(history, (change, step, 1.0 / curvature), strict=True):
+                kept.append(new)
+                del kept[: max(0, len(kept) - history_size)]
+            state["H_diag"] = curvature / change.dot(change).item()
+        parts = state["al"] = [None] * history_size
+        direction = -gradient
+        for number in reversed(range(len(steps))):
+            parts[number] = steps[number].dot(direction).item() * float(scales[number])
+            direction = direction.add(changes[number], alpha=-parts[number])
+        direction = direction * float(state["H_diag"])
+        for number, step in enumerate(steps):
+            part = changes[number].dot(direction).item() * float(scales[number])
+            direction = direction.add(step, alpha=parts[number] - part)
+        return direction
+
+    def _gradient(self) -> Tensor:
+        """The gradients of all parameters as one vector."""
+        return cat([
+            _as_vector(param.new_zeros(param.shape) if param.grad is None else param.grad) for param in self._params
+        ])
+
+    def _move(self, size: float, direction: Tensor) -> None:
+        """Add ``size * direction`` to the parameters."""
+        start = 0
+        for param in self._params:
+            values = view_as_real(param) if param.is_complex() else param
+            stop = start + values.numel()
+            values.add_(direction[start:stop].view(values.shape), alpha=size)
+            start = stop
+
+    def _tried(
+        self, closure: Callable[[], Any], direction: Tensor, before: Sequence[Tensor], size: float
+    ) -> tuple[float, Tensor]:
+        """The loss and the gradient after a step, which is taken back: ``before`` has the parameters' values."""
+        self._move(size, direction)
+        try:
+            return float(closure()), self._gradient()
+        finally:
+            for param, values in zip(self._params, before, strict=True):
+                param.copy_(values)
+
+
+def _as_vector(tensor: Tensor) -> Tensor:
+    return (view_as_real(tensor) if tensor.is_complex() else tensor).reshape(-1)
+
+
+def _largest(tensor: Tensor) -> float:
+    return tensor.abs().max().item()

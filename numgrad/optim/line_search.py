@@ -1,0 +1,127 @@
+"""A line search for the strong Wolfe conditions (Nocedal and Wright, "Numerical Optimization", 2006, section 3.5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..core.tensor import Tensor
+
+__all__ = ["strong_wolfe"]
+
+#: How much of the descent that the slope promises a step must bring,
+_DECREASE = 1e-4
+
+#: and how much of the slope may be left.
+_CURVATURE = 0.9
+
+#: The search ends when no parameter differs by as much within the bracket.
+_WIDTH = 1e-9
+
+
+class _Point(NamedTuple):
+    """A step size with the loss there, the gradient, and the slope along the line."""
+
+    size: float
+    loss: float
+    gradient: Tensor
+    slope: float
+
+
+def strong_wolfe(
+    at: Callable[[float], tuple[float, Tensor]],
+    size: float,
+    direction: Tensor,
+    loss: float,
+    gradient: Tensor,
+    slope: float,
+    limit: int,
+) -> tuple[float, Tensor, float, int]:
+    """A step along ``direction`` that brings enough descent and leaves little slope.
+
+    First steps grow until a minimum is between the last two; then the bracket shrinks.
+
+    Args:
+        at: gives loss and gradient after a step of this size.
+        size: the step to try first.
+        loss, gradient, slope: those at the start, where the slope is negative.
+        limit: how many steps are tried at most after the first.
+
+    Returns:
+        Loss and gradient after the step, its size, how many were tried.
+    """
+
+    def tried(size: float) -> _Point:
+        loss, gradient = at(size)
+        return _Point(size, loss, gradient, gradient.dot(direction).item())
+
+    def too_high(point: _Point) -> bool:
+        return point.loss > start.loss + _DECREASE * point.size * start.slope
+
+    def level(point: _Point) -> bool:
+        return abs(point.slope) <= -_CURVATURE * start.slope
+
+    start = before = _Point(0.0, loss, gradient, slope)
+    now = tried(size)
+    count = 0
+    while count < limit:
+        if too_high(now) or (count > 1 and now.loss >= before.loss) or (now.slope >= 0 and not level(now)):
+            bracket = [before, now]
+            break
+        if level(now):
+            return now.loss, now.gradient, now.size, count + 1
+        following = _minimum(before, now, now.size + 0.01 * (now.size - before.size), now.size * 10)
+        before, now = now, tried(following)
+        count += 1
+    else:
+        bracket = [start, now]
+    low = _lower(bracket)
+    longest = direction.abs().max().item()
+    stuck = False  # near an end of the bracket once already
+    while count < limit:
+        left, right = sorted((bracket[0].size, bracket[1].size))
+        if (right - left) * longest < _WIDTH:
+            break
+        size = _minimum(bracket[0], bracket[1], left, right)
+        margin = 0.1 * (right - left)
+        near = min(right - size, size - left) < margin
+        if near and (stuck or size >= right or size <= left):
+            size = right - margin if abs(size - right) < abs(size - left) else left + margin
+            near = False
+        stuck = near
+        now = tried(size)
+        count += 1
+        if too_high(now) or now.loss >= bracket[low].loss:
+            bracket[1 - low] = now
+            low = _lower(bracket)
+            continue
+        if not level(now) and now.slope * (bracket[1 - low].size - bracket[low].size) >= 0:
+            bracket[1 - low] = bracket[low]
+        bracket[low] = now
+        if level(now):
+            break
+    best = bracket[low]
+    return best.loss, best.gradient, best.size, count + 1
+
+
+def _lower(bracket: list[_Point]) -> int:
+    """Which of the two points has the lower loss."""
+    return 0 if bracket[0].loss <= bracket[1].loss else 1
+
+
+def _minimum(one: _Point, other: _Point, low: float, high: float) -> float:
+    """Where the cubic through two points with their slopes has its minimum, within bounds; half way if nowhere."""
+    left, right = (one, other) if one.size <= other.size else (other, one)
+    width = right.size - left.size
+    if width == 0:
+        return (low + high) / 2.0
+    mean = left.slope + right.slope - 3.0 * (left.loss - right.loss) / -width
+    square = mean * mean - left.slope * right.slope
+    if not square >= 0:
+        return (low + high) / 2.0
+    root = math.sqrt(square)
+    rise, run = right.slope + root - mean, right.slope - left.slope + 2.0 * root
+    if run == 0:  # a straight line
+        return high if rise < 0 else low
+    return min(max(right.size - width * (rise / run), low), high)
