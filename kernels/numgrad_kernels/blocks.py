@@ -35,6 +35,11 @@ def block(x: np.ndarray, offset: int, size: int) -> np.ndarray:
     return x[offset : offset + size].copy()
 
 
+def every_other(x: np.ndarray, offset: int, size: int) -> np.ndarray:
+    """The ``size`` elements number ``offset``, ``offset + 2`` and so on of a row."""
+    return x[offset : offset + 2 * size - 1 : 2].copy()
+
+
 def repeated(value: Any, size: int) -> np.ndarray:
     """A block of equal elements."""
     return np.full(size, value)
@@ -81,6 +86,24 @@ def _block(typing_context: Any, x: Any, offset: Any, size: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, align = _place(context, builder, x, result, *arguments[:2])
         return builder.load(pointer, align=align)
+
+    return result(x, types.intp, size), generate
+
+
+@generated(every_other, prefer_literal=True)
+def _every_other(typing_context: Any, x: Any, offset: Any, size: Any) -> Any:
+    if not isinstance(size, types.IntegerLiteral):
+        return None
+    result = Block(x.dtype, size.literal_value)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        row, first, _ = arguments
+        loaded = []
+        for offset in (first, builder.add(first, first.type(result.size - 1))):  # reads none behind the last wanted
+            pointer, align = _place(context, builder, x, result, row, offset)
+            loaded.append(builder.load(pointer, align=align))
+        lanes = [*range(0, result.size, 2), *range(result.size + 1, 2 * result.size, 2)]
+        return builder.shuffle_vector(*loaded, ir.Constant(ir.VectorType(ir.IntType(32), result.size), lanes))
 
     return result(x, types.intp, size), generate
 

@@ -1,7 +1,8 @@
 """Convolutions where each filter sees one channel, and their gradients, without copies of windows.
 
 Images have three dimensions: those with fewer have a depth, and height, of 1.  Of the last dimension a launch says
-between which columns of the results, ``begins[k]`` and ``ends[k]``, element ``k`` of a filter meets no padding.
+between which columns of the results, ``begins[k]`` and ``ends[k]``, element ``k`` of a filter meets no padding; and
+between which, ``begin`` and ``end``, columns are computed in blocks: none of their elements does.
 """
 
 from __future__ import annotations
@@ -9,80 +10,74 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..blocks import tree_total
+from ..blocks import between, block, every_other, put, repeated, tree_total
 from ..facts import Out
 from ..local import local_array
 
 #: Placeholder: the dtype of the elements.
 T = np.float32
 
-#: Columns that are summed at a time.
+#: Elements of a line of images that are summed at a time.
 COLUMNS = 256
 
-#: Partial sums of one element of a filter.
-LANES = 32
+#: Placeholder: elements of a block.
+LANES = 8
 
 
-def _add(sums, shift, low, high, weight, x, base, step):
-    """``sums[j - shift] += weight * x[base + j * step]``, for the columns j from ``low`` to ``high``."""
-    if step == 1:
-        for j in range(low, high):
-            sums[j - shift] += weight * x[base + j]
-    else:
-        for j in range(low, high):
-            sums[j - shift] += weight * x[base + j * step]
+def elements(x, offset):
+    """A block whose elements are a stride of 1 apart; a launch may choose the next function instead."""
+    return block(x, offset, LANES)
 
 
-def _spread(sums, shift, low, high, weight, grad, base, step):
-    """``sums[j * step - shift] += weight * grad[base + j]``, for the columns j from ``low`` to ``high``."""
-    if step == 1:
-        for j in range(low, high):
-            sums[j - shift] += weight * grad[base + j]
-    else:
-        for j in range(low, high):
-            sums[j * step - shift] += weight * grad[base + j]
-
-
-def _multiply(sums, low, high, grad, target, x, base, step):
-    """The terms ``grad[target + j] * x[base + j * step]``, for columns from ``low`` to ``high``, dealt out to sums."""
-    for first in range(low, high, LANES):
-        count, own, other = min(LANES, high - first), target + first, base + first * step
-        if step == 1:
-            for lane in range(count):
-                sums[lane] += grad[own + lane] * x[other + lane]
-        else:
-            for lane in range(count):
-                sums[lane] += grad[own + lane] * x[other + lane * step]
+def elements_by_two(x, offset):
+    """The same with a stride of 2."""
+    return every_other(x, offset, LANES)
 
 
 def depthwise(
-    x, weight, bias, begins, ends, channels, multiplier, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z,
+    x, weight, bias, begin, end, channels, multiplier, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z,
     stride_y, stride_x, padding_z, padding_y, padding_x, dilation_z, dilation_y, dilation_x, layers, rows, columns,
     out: Out
 ):  # fmt: skip
     """``bias`` (which may be empty) and the products of windows with the ``multiplier`` filters of their channel."""
     for plane in prange(out.size // (layers * rows * columns)):
-        sums = local_array(COLUMNS, T)
         number, image = plane % (channels * multiplier), plane // multiplier * depth
         own = number * kernel_z * kernel_y * kernel_x
         initial = bias[number] if bias.size else T(0)
         for line in range(layers * rows):
             target = (plane * layers * rows + line) * columns
             top, front = line % rows * stride_y - padding_y, line // rows * stride_z - padding_z
-            for start in range(0, columns, COLUMNS):
-                stop = min(start + COLUMNS, columns)
-                for j in range(stop - start):
-                    sums[j] = initial
+            for start in range(begin, end, LANES):
+                first = min(start, end - LANES)
+                sums = repeated(initial, LANES)
+                for c in range(kernel_z):
+                    z = front + c * dilation_z
+                    for b in range(kernel_y):
+                        y = top + b * dilation_y
+                        if 0 <= y < height and 0 <= z < depth:
+                            base = ((image + z) * height + y) * width - padding_x + first * stride_x
+                            factors = own + (c * kernel_y + b) * kernel_x
+                            for k in range(kernel_x):
+                                sums = sums + elements(x, base + k * dilation_x) * weight[factors + k]
+                put(out, target + first, sums)
+            for j in range(columns - max(end - begin, 0)):
+                column = j if j < begin else j + max(end - begin, 0)
+                sum_ = initial
                 for tap in range(kernel_z * kernel_y):
                     y, z = top + tap % kernel_y * dilation_y, front + tap // kernel_y * dilation_z
                     if 0 <= y < height and 0 <= z < depth:
-                        base = ((image + z) * height + y) * width - padding_x
+                        base = ((image + z) * height + y) * width
                         for k in range(kernel_x):
-                            low, high = max(begins[k], start), min(ends[k], stop)
-                            factor = weight[own + tap * kernel_x + k]
-                            _add(sums, start, low, high, factor, x, base + k * dilation_x, stride_x)
-                for j in range(stop - start):
-                    out[target + start + j] = sums[j]
+                            i = column * stride_x + k * dilation_x - padding_x
+                            if 0 <= i < width:
+                                sum_ += weight[own + tap * kernel_x + k] * x[base + i]
+                out[target + column] = sum_
+
+
+def _spread(sums, first, low, high, weight, grad, base):
+    """``sums[first + j] += weight * grad[base + j]``, for the columns j from ``low`` to ``high``."""
+    for j in range(low, high):
+        sums[first + j] += weight * grad[base + j]
 
 
 def depthwise_input(
@@ -90,16 +85,20 @@ def depthwise_input(
     stride_z, stride_y, stride_x, padding_z, padding_y, padding_x, dilation_z, dilation_y, dilation_x, layers, rows,
     columns, out: Out
 ):  # fmt: skip
-    """``bias`` (which may be empty) and the gradients for the images: each line gathers what its elements went to."""
+    """``bias`` (which may be empty) and the gradients for the images: each line gathers what its elements went to.
+
+    The sums of elements that are a stride apart lie side by side.
+    """
     for plane in prange(out.size // (depth * height * width)):
         sums = local_array(COLUMNS, T)
+        span = COLUMNS // stride_x
         channel = plane % channels
         initial = bias[channel] if bias.size else T(0)
         for line in range(depth * height):
             bottom, back = line % height + padding_y, line // height + padding_z
-            for start in range(0, width, COLUMNS):
-                stop = min(start + COLUMNS, width)
-                for i in range(stop - start):
+            for start in range(0, width, span * stride_x):
+                count = min(span * stride_x, width - start)
+                for i in range(COLUMNS):
                     sums[i] = initial
                 for tap in range(multiplier * kernel_z * kernel_y):
                     which = tap // (kernel_z * kernel_y)
@@ -110,14 +109,15 @@ def depthwise_input(
                         base = (((plane * multiplier + which) * layers + layer) * rows + row) * columns
                         own = (channel * multiplier * kernel_z * kernel_y + tap) * kernel_x
                         for k in range(kernel_x):
-                            shift = start + padding_x - k * dilation_x  # column j went from element j * stride - shift
-                            low, high = begins[k], ends[k]
-                            if width > COLUMNS:
-                                low = max(low, (shift + stride_x - 1) // stride_x)
-                                high = min(high, (shift + stop - start + stride_x - 1) // stride_x)
-                            _spread(sums, shift, low, high, weight[own + k], grad, base, stride_x)
-                for i in range(stop - start):
-                    out[(plane * depth * height + line) * width + start + i] = sums[i]
+                            shift = k * dilation_x - padding_x - start  # column j went to j * stride + shift
+                            phase, first = shift % stride_x, shift // stride_x
+                            low = max(begins[k], -first)
+                            high = min(ends[k], (count - phase + stride_x - 1) // stride_x - first)
+                            _spread(sums, phase * span + first, low, high, weight[own + k], grad, base)
+                target = (plane * depth * height + line) * width + start
+                for phase in range(min(stride_x, count)):
+                    for i in range((count - phase + stride_x - 1) // stride_x):
+                        out[target + i * stride_x + phase] = sums[phase * span + i]
 
 
 def depthwise_weight(
@@ -128,20 +128,30 @@ def depthwise_weight(
     """The gradients for the filters, image by image."""
     taps = kernel_z * kernel_y * kernel_x
     for number in prange(channels * multiplier):
-        sums = local_array(LANES, T)
         for tap in range(taps):
             k, up, back = tap % kernel_x, tap // kernel_x % kernel_y, tap // (kernel_x * kernel_y)
+            count = ends[k] - begins[k] if stride_x < 3 else 0  # of a line, in blocks
             total = T(0)
             for n in range(images):
                 plane, image = n * channels * multiplier + number, n * channels + number // multiplier
-                for lane in range(LANES):
-                    sums[lane] = T(0)
-                for line in range(layers * rows):
-                    y = line % rows * stride_y - padding_y + up * dilation_y
-                    z = line // rows * stride_z - padding_z + back * dilation_z
-                    if 0 <= y < height and 0 <= z < depth:
+                sums = repeated(T(0), LANES)
+                for layer in range(layers):
+                    z = layer * stride_z - padding_z + back * dilation_z
+                    for row in range(rows):
+                        y = row * stride_y - padding_y + up * dilation_y
                         base = ((image * depth + z) * height + y) * width - padding_x + k * dilation_x
-                        target = (plane * layers * rows + line) * columns
-                        _multiply(sums, begins[k], ends[k], grad, target, x, base, stride_x)
+                        target = ((plane * layers + layer) * rows + row) * columns
+                        if not (0 <= y < height and 0 <= z < depth):
+                            continue
+                        if count >= LANES:
+                            for j in range(begins[k], ends[k] - LANES + 1, LANES):
+                                sums = sums + block(grad, target + j, LANES) * elements(x, base + j * stride_x)
+                            if count % LANES:
+                                j = ends[k] - LANES
+                                terms = block(grad, target + j, LANES) * elements(x, base + j * stride_x)
+                                sums = sums + between(terms, LANES - count % LANES, LANES, T(0))
+                        else:
+                            for j in range(begins[k], ends[k]):
+                                total += grad[target + j] * x[base + j * stride_x]
                 total += tree_total(sums, LANES)
             out[number * taps + tap] = total

@@ -148,3 +148,47 @@ def max_pool(
             )  # fmt: skip
             out[line * columns + column] = best
             indices[line * columns + column] = index
+
+
+def _keep_larger(best, index, low, high, x, base, step, within):
+    """Keep for the columns from ``low`` to ``high`` the larger of what they have and ``x[base + within + j * step]``.
+    """
+    for j in range(low, high):
+        value = x[base + within + j * step]
+        changes = (value > best[j]) | (value != value) | (index[j] < 0)
+        best[j] = where(changes, value, best[j])
+        index[j] = where(changes, np.int32(within + j * step), index[j])
+
+
+def max_pool_lines(
+    x, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z, stride_y, stride_x, padding_z, padding_y,
+    padding_x, dilation_z, dilation_y, dilation_x, layers, rows, columns, lowest, out: Out, indices: Out
+):  # fmt: skip
+    """The same, where images have fewer than 2**31 elements: all windows of a line grow element by element."""
+    for line in prange(out.size // columns):
+        best = local_array(COLUMNS, T)
+        index = local_array(COLUMNS, np.int32)
+        front, top = line // rows % layers * stride_z - padding_z, line % rows * stride_y - padding_y
+        base = line // (layers * rows) * depth * height * width
+        for start in range(0, columns, COLUMNS):
+            stop = min(start + COLUMNS, columns)
+            for j in range(stop - start):
+                best[j] = T(lowest)
+                index[j] = np.int32(-1)
+            for tap in range(kernel_z * kernel_y):
+                z, y = front + tap // kernel_y * dilation_z, top + tap % kernel_y * dilation_y
+                if 0 <= z < depth and 0 <= y < height:
+                    for k in range(kernel_x):
+                        shift = k * dilation_x - padding_x  # from the first element of a line
+                        low, high = -(shift // stride_x), (width - 1 - shift) // stride_x + 1
+                        low, high = max(low, start) - start, min(high, stop) - start
+                        within = (z * height + y) * width + shift + start * stride_x
+                        if stride_x == 1:
+                            _keep_larger(best, index, low, high, x, base, 1, within)
+                        elif stride_x == 2:
+                            _keep_larger(best, index, low, high, x, base, 2, within)
+                        else:
+                            _keep_larger(best, index, low, high, x, base, stride_x, within)
+            for j in range(stop - start):
+                out[line * columns + start + j] = best[j]
+                indices[line * columns + start + j] = max(index[j], 0)

@@ -8,6 +8,7 @@ Without ``read`` it reduces rows.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -235,5 +236,7 @@ def max_pool_launcher(
     dtype = type.numpy
     lowest = nothing("max", dtype)
     outs = [(count, dtype), (count, np.dtype(np.int64))]
+    if not adaptive and math.prod(sizes[:3]) < 2**31:
+        return bound(extremes.max_pool_lines, dtype, None, dtype, (*sizes, lowest), outs, work)
     window = extremes.adaptive_window if adaptive else extremes.window
     return bound(extremes.max_pool, dtype, None, dtype, (*sizes, lowest), outs, work, window=window)
