@@ -23,8 +23,10 @@ from .swapping import swap_in_optimizer_params_and_state
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer",
-    "RAdam", "RMSprop", "Rprop", "lr_scheduler", "swap_in_optimizer_params_and_state",
+    "RAdam", "RMSprop", "Rprop", "lr_scheduler", "swa_utils", "swap_in_optimizer_params_and_state",
 ]
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = _found_later(globals(), "optim")
+if TYPE_CHECKING:
+    from . import swa_utils
+else:
+    __getattr__, __dir__ = _found_later(globals(), "optim", {"swa_utils": "swa_utils"})

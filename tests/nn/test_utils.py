@@ -42,6 +42,14 @@ def test_small_gradients_stay(parameters):
     assert utils.clip_grad_norm_([], 1.0).item() == 0.0
 
 
+def test_warnings(parameters):
+    with pytest.warns(UserWarning, match="`parameters` is an empty generator, no gradient clipping will occur"):
+        utils.clip_grad_norm_((p for p in []), 1.0)
+    with pytest.warns(FutureWarning, match="deprecated in favor of `torch.nn.utils.clip_grad_norm_`"):
+        assert utils.clip_grad_norm(parameters, 1.0).item() == 5.0
+    assert gradients(parameters) == pytest.approx([0.6, 0.0, 0.0, -0.8])
+
+
 def test_in_two_steps(parameters):
     total = utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
     assert total.item() == 5.0

@@ -182,6 +182,28 @@ def test_clipping(foreach):
     assert params[1].grad.tolist() == pytest.approx([-0.4] * 2)
 
 
+def test_clipping_on_two_devices():
+    params = [numgrad.zeros(1, device=device, requires_grad=True) for device in ("cuda", "cpu")]
+    for param, value in zip(params, (3.0, 4.0), strict=True):
+        param.grad = numgrad.full_like(param, value)
+    assert clip_grad_norm_(params, 1.0).item() == 5.0
+    assert [param.grad.item() for param in params] == pytest.approx([0.6, 0.8], rel=1e-5)
+
+
+def test_averages_are_kept_on_another_device():
+    model = numgrad.nn.Linear(2, 1)
+    average = optim.swa_utils.AveragedModel(model, "cuda")
+    weights = []
+    for _ in range(3):
+        with numgrad.no_grad():
+            model.weight.add_(1.0)
+        weights.append(model.weight.tolist()[0])
+        average.update_parameters(model)
+    assert average.module.weight.is_cuda
+    assert average.n_averaged.is_cuda
+    np.testing.assert_allclose(average.module.weight.tolist()[0], weights[1], rtol=1e-6)
+
+
 def test_states_are_saved_and_loaded(data):
     params, optimizer = trained("cuda", "AdamW", {}, *data)
     copies, other = trained("cpu", "AdamW", {}, *data)

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import warnings
+from collections.abc import Generator, Iterable
 
 from ...autograd.grad_mode import no_grad
 from ...core.tensor import Tensor
 from ...ops.creation.from_data import tensor
 from ...ops.shapes.joining import stack
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
 
 def _listed(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -40,7 +41,7 @@ def get_total_norm(
     norm_type = float(norm_type)
     if not tensors:
         return tensor(0.0)
-    norms = [tensor.norm(norm_type) for tensor in tensors]
+    norms = [tensor.norm(norm_type).to(tensors[0].device) for tensor in tensors]
     total = norms[0] if len(norms) == 1 else stack(norms)
     total = total.norm(norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
@@ -59,7 +60,7 @@ def clip_grads_with_norm_(
     """Scale the gradients so that their norm, which is known to be ``total_norm``, is at most ``max_norm``."""
     scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for gradient in _gradients(parameters):
-        gradient.mul_(scale)
+        gradient.mul_(scale.to(gradient.device))
 
 
 def clip_grad_norm_(
@@ -74,10 +75,29 @@ def clip_grad_norm_(
     Raises:
         RuntimeError: the norm is infinite or NaN, if ``error_if_nonfinite``.
     """
+    generated = isinstance(parameters, Generator)
     parameters = _listed(parameters)
+    if generated and not parameters:
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
     total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total
+
+
+def clip_grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """As :func:`clip_grad_norm_`, with a FutureWarning: an old name."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 @no_grad()
