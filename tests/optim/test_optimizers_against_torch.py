@@ -216,6 +216,50 @@ def test_groups_and_state_dict(name):
     assert repr(fresh[0]) == repr(fresh[1])
 
 
+def converted(value, module):
+    """A state dict with the tensors of the other library."""
+    if isinstance(value, dict):
+        return {key: converted(item, module) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(converted(item, module) for item in value)
+    return module.tensor(value.numpy()) if hasattr(value, "numpy") else value
+
+
+@pytest.mark.parametrize("name", [*NAMES, "LBFGS", "Adafactor", "Muon"])
+@pytest.mark.parametrize("to", [0, 1], ids=["from PyTorch", "to PyTorch"])
+def test_a_state_goes_on_in_the_other_library(name, to):
+    (here, here_optim), (there, there_optim) = libraries()[:: 1 if to else -1]
+    options = {"max_iter": 3, "lr": 0.01} if name == "LBFGS" else {"lr": 0.1}
+
+    def made(module, library):
+        param = module.tensor(np.arange(1.0, 7.0).reshape(2, 3), requires_grad=True)
+        return param, getattr(library, name)([("matrix", param)], **options)
+
+    def stepped(module, param, optimizer):
+        def closure():
+            optimizer.zero_grad()
+            loss = ((param - 3) ** 4).sum()
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+
+    param, optimizer = made(here, here_optim)
+    twin, other = made(there, there_optim)
+    stepped(here, param, optimizer)
+    with there.no_grad():
+        twin.copy_(there.tensor(param.detach().numpy()))
+    other.load_state_dict(converted(optimizer.state_dict(), there))
+    stepped(here, param, optimizer)
+    stepped(there, twin, other)
+    tolerance = 0.01 if name == "Muon" else 1e-9
+    np.testing.assert_allclose(param.detach().numpy(), twin.detach().numpy(), rtol=tolerance, atol=tolerance)
+    ours, theirs = optimizer.state_dict(), other.state_dict()
+    assert ours["param_groups"] == theirs["param_groups"]
+    kept, others = ours["state"].get(0, {}), theirs["state"].get(0, {})  # SGD without momentum keeps nothing
+    assert sorted(kept) == sorted(others)
+
+
 BAD = {
     "a tensor": lambda m, x: m.optim.SGD(x),
     "nothing": lambda m, x: m.optim.SGD([]),

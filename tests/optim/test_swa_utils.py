@@ -185,6 +185,11 @@ def test_rates_go_to_the_last_one(strategy):
     np.testing.assert_allclose(rates, [1 - 0.8 * share for share in shares], rtol=1e-12)
 
 
+def test_the_last_rate_at_once():
+    schedule = swa_utils.SWALR(optimizer_of(optim, numgrad, 1.0), 0.2, anneal_epochs=0)
+    assert schedule.get_last_lr() == [0.2]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
