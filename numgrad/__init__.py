@@ -108,13 +108,15 @@ _LATER = {
     "OutOfMemoryError": "cuda", "accelerator": "accelerator", "cuda": "cuda", "data": "data",
     "explain": "viz.explanation", "fft": "fft", "func": "func", "inspect": "viz.inspection", "linalg": "linalg",
     "load": "serialization", "nn": "nn", "optim": "optim", "profiler": "profiler", "save": "serialization",
-    "serialization": "serialization", "special": "special", "utils": "utils", "vectorize": "ops.table.vectorize",
-    "viz": "viz", "vmap": "func", "_vmap_internals": "_vmap_internals", **dict.fromkeys(_NATIVE, "native_functions"),
+    "serialization": "serialization", "special": "special", "testing": "testing", "utils": "utils",
+    "vectorize": "ops.table.vectorize", "viz": "viz", "vmap": "func", "_vmap_internals": "_vmap_internals",
+    **dict.fromkeys(_NATIVE, "native_functions"),
 }
 
 if TYPE_CHECKING:
     from . import accelerator, cuda, data, fft, func, linalg, nn, optim, profiler, special, utils, viz
     from . import serialization as serialization
+    from . import testing as testing
     from .cuda import OutOfMemoryError
     from .native_functions import *  # noqa: F403 - what ``nn.functional`` has with other signatures
     from .ops.signatures import *  # noqa: F403 - the functions that the op table makes

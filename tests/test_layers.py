@@ -178,7 +178,7 @@ print(json.dumps({
     assert [name for name in result["modules"] if any(within(name, package) for package in cuda)] == []
 
 
-LATER = ("data", "linalg", "nn", "optim", "serialization", "special", "utils", "viz")
+LATER = ("data", "linalg", "nn", "optim", "serialization", "special", "testing", "utils", "viz")
 
 
 #: What a program does after ``import numgrad``, and the modules that are loaded then.
@@ -190,7 +190,7 @@ USES = {
     "from numgrad import linalg, load": ["linalg", "nn", "serialization"],
     "import numgrad.utils.data as data; assert data is numgrad.utils.data": ["utils"],
     "import pickle; pickle.loads(b'cnumgrad.optim.sgd\\nSGD\\n.')": ["optim"],
-    "from numgrad import *; nn.Linear, save, optim.SGD": list(LATER),
+    "from numgrad import *; nn.Linear, save, optim.SGD, numgrad.testing": list(LATER),
 }
 
 

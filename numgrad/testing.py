@@ -1,0 +1,268 @@
+"""Comparison of results: :func:`assert_close`."""
+
+from __future__ import annotations
+
+import cmath
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .autograd.grad_mode import no_grad
+from .core.tensor import Tensor
+from .core.types import complex64, complex128, dtype, float32, float64, int64
+from .ops.creation.from_data import as_tensor
+from .ops.pointwise.comparison import isclose, where
+from .ops.table.promotion import promote_types
+
+__all__ = ["assert_close"]
+
+#: Relative and absolute tolerance by dtype; what is exact has none.
+_TOLERANCES = {
+    float32: (1.3e-6, 1e-5), complex64: (1.3e-6, 1e-5), float64: (1e-7, 1e-7), complex128: (1e-7, 1e-7),
+}
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
+    """Raise unless ``abs(actual - expected) <= atol + rtol * abs(expected)`` holds for all elements.
+
+    Tensors, numbers, bools, None, arrays and what else :func:`as_tensor` takes are compared, and sequences and mappings
+    of them, item by item.
+
+    Args:
+        actual, expected: what is compared.
+        allow_subclasses: compare also if one is of a subclass of the other's class.
+        rtol, atol: both or none.  The defaults are those of the dtype, or the larger ones of two dtypes: 1.3e-6 and
+            1e-5 for float32 and complex64, 1e-7 and 1e-7 for float64, complex128 and Python's floats, 0 for integers.
+        equal_nan: whether NaN is close to NaN.
+        check_device, check_dtype, check_stride: whether these must be the same, too.  For numbers ``check_dtype`` is
+            that both are of the same type.
+        check_layout: accepted for PyTorch's sake; all tensors are strided.
+        msg: what the error says instead, or a function that makes it from what it would say.
+
+    Raises:
+        AssertionError: something is not close, is of another shape, dtype, device or type, or there is more or less of
+            it; the message has the greatest differences and where they are.
+        TypeError: things that cannot be compared.
+        ValueError: only one of the tolerances is given.
+    """
+    __tracebackhide__ = True
+    options = _Options(rtol, atol, equal_nan, check_device, check_dtype, check_stride, allow_subclasses)
+    try:
+        pairs = list(_pairs(actual, expected, (), options))
+    except _DifferenceError as difference:
+        raise difference.shown(None) from None
+    for one, other, compare, place in pairs:
+        text = compare(one, other, options)
+        if text is not None:
+            raise _DifferenceError(AssertionError, text, place).shown(msg)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The arguments of :func:`assert_close`."""
+
+    rtol: float | None
+    atol: float | None
+    equal_nan: bool
+    check_device: bool
+    check_dtype: bool
+    check_stride: bool
+    allow_subclasses: bool
+
+    def tolerances(self, *dtypes: dtype) -> tuple[float, float]:
+        """Those given, or those of the dtypes."""
+        if self.rtol is not None and self.atol is not None:
+            return self.rtol, self.atol
+        rtols, atols = zip(*[_TOLERANCES.get(one, (0.0, 0.0)) for one in dtypes], strict=True)
+        return max(rtols), max(atols)
+
+
+class _DifferenceError(Exception):
+    """What is wrong with an item, and the keys and numbers that lead to it."""
+
+    def __init__(self, kind: type[Exception], text: str, place: tuple[Any, ...]):
+        super().__init__(text)
+        self.kind, self.text, self.place = kind, text, place
+
+    def shown(self, msg: str | Callable[[str], str] | None) -> Exception:
+        """The error that the user sees."""
+        if isinstance(msg, str):
+            return self.kind(msg)
+        text = self.text
+        if self.place:
+            text += f"\n\nThe failure occurred for item {''.join(str([key]) for key in self.place)}"
+        return self.kind(text if msg is None else msg(text))
+
+
+#: Says in what two things that are no containers differ; None if they are close.
+_Compare = Callable[[Any, Any, _Options], str | None]
+
+
+def _pairs(
+    actual: Any, expected: Any, place: tuple[Any, ...], options: _Options
+) -> Iterator[tuple[Any, Any, _Compare, tuple[Any, ...]]]:
+    """What is to be compared with what, how, and where it is.
+
+    Raises:
+        _DifferenceError: containers have other items, or two things cannot be compared.
+    """
+    if all(isinstance(one, Sequence) and not isinstance(one, str) for one in (actual, expected)):
+        if len(actual) != len(expected):
+            text = f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
+            raise _DifferenceError(AssertionError, text, place)
+        keys: Any = range(len(actual))
+    elif isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        keys = set(actual)
+        if keys != set(expected):
+            raise _DifferenceError(
+                AssertionError,
+                "The keys of the mappings do not match:\n"
+                f"Missing keys in the actual mapping: {sorted(set(expected) - keys)}\n"
+                f"Additional keys in the actual mapping: {sorted(keys - set(expected))}",
+                place,
+            )
+        with contextlib.suppress(TypeError):  # keys without an order
+            keys = sorted(keys)
+    else:
+        yield *_leaves(actual, expected, place, options), place
+        return
+    for key in keys:
+        yield from _pairs(actual[key], expected[key], (*place, key), options)
+
+
+def _leaves(actual: Any, expected: Any, place: tuple[Any, ...], options: _Options) -> tuple[Any, Any, _Compare]:
+    """Two things that are no containers, as they are compared, and how that is done."""
+    both = actual, expected
+    if actual is None or expected is None:
+        return actual, expected, _compare_with_none
+    if all(isinstance(one, bool | np.bool_) for one in both):
+        return bool(actual), bool(expected), _compare_bools
+    numbers = all(isinstance(one, int | float | complex | np.number) and not isinstance(one, bool) for one in both)
+    if not numbers:
+        both = _as_tensors(actual, expected, place, options)
+    if (options.rtol is None) != (options.atol is None):
+        missing = "rtol" if options.rtol is None else "atol"
+        text = f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}."
+        raise _DifferenceError(ValueError, text, place)
+    if numbers:
+        first, second = (one.item() if isinstance(one, np.number) else one for one in both)
+        return first, second, _compare_numbers
+    return *both, _compare_tensors
+
+
+def _as_tensors(actual: Any, expected: Any, place: tuple[Any, ...], options: _Options) -> tuple[Tensor, Tensor]:
+    """Two things of the same kind as tensors."""
+    related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
+    if related and (options.allow_subclasses or type(actual) is type(expected)):
+        with contextlib.suppress(Exception):  # whatever as_tensor, or what it asks, says of other things
+            first, second = (one if isinstance(one, Tensor) else as_tensor(one) for one in (actual, expected))
+            return first, second
+    text = f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
+    raise _DifferenceError(TypeError, text, place)
+
+
+# -- how two things are compared --------------------------------------------------------------------------------------
+
+
+def _compare_with_none(actual: Any, expected: Any, options: _Options) -> str | None:
+    return None if actual is expected else f"None mismatch: {actual} is not {expected}"
+
+
+def _compare_bools(actual: bool, expected: bool, options: _Options) -> str | None:
+    return None if actual is expected else f"Booleans mismatch: {actual} is not {expected}"
+
+
+def _compare_numbers(actual: Any, expected: Any, options: _Options) -> str | None:
+    if options.check_dtype and type(actual) is not type(expected):
+        return f"The (d)types do not match: {type(actual)} != {type(expected)}."
+    if actual == expected or (options.equal_nan and cmath.isnan(actual) and cmath.isnan(expected)):
+        return None
+    dtypes = [int64 if isinstance(one, int) else float64 for one in (actual, expected)]  # complex128 is as float64
+    rtol, atol = options.tolerances(*dtypes)
+    difference = abs(actual - expected)
+    if cmath.isfinite(difference) and difference <= atol + rtol * abs(expected):
+        return None
+    return _numbers_differ(actual, expected, rtol, atol)
+
+
+@no_grad()
+def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options) -> str | None:
+    attributes = {
+        "shape": (actual.shape, expected.shape, True),
+        "stride()": (actual.stride(), expected.stride(), options.check_stride),
+        "device": (actual.device, expected.device, options.check_device),
+        "dtype": (actual.dtype, expected.dtype, options.check_dtype),
+    }
+    for name, (own, other, wanted) in attributes.items():
+        if wanted and own != other:
+            return f"The values for attribute '{name}' do not match: {own} != {other}."
+    rtol, atol = options.tolerances(actual.dtype, expected.dtype)
+    if actual.device != expected.device:
+        actual, expected = actual.cpu(), expected.cpu()
+    common = promote_types(actual.dtype, expected.dtype)
+    actual, expected = actual.to(common), expected.to(common)
+    matches = isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
+    if matches.all():
+        return None
+    if not actual.shape:
+        return _numbers_differ(actual.item(), expected.item(), rtol, atol)
+    return _tensors_differ(actual, expected, matches, rtol, atol)
+
+
+# -- what is said of differences --------------------------------------------------------------------------------------
+
+
+def _numbers_differ(actual: Any, expected: Any, rtol: float, atol: float) -> str:
+    difference = abs(actual - expected)
+    relative = float("inf") if expected == 0 else difference / abs(expected)
+    return "\n".join([
+        f"Scalars are not {_closeness(rtol, atol)}!",
+        "",
+        f"Expected {expected} but got {actual}.",
+        f"Absolute difference: {difference}{_allowed(atol, rtol, atol)}",
+        f"Relative difference: {relative}{_allowed(rtol, rtol, atol)}",
+    ])
+
+
+def _tensors_differ(actual: Tensor, expected: Tensor, matches: Tensor, rtol: float, atol: float) -> str:
+    total = matches.numel()
+    wrong = total - int(matches.sum())
+    if not (actual.is_floating_point() or actual.is_complex()):
+        actual, expected = actual.to(int64), expected.to(int64)
+    difference = where(matches, 0, (actual - expected).abs())
+    relative = where(matches, 0, difference / expected.abs())
+    lines = [
+        f"Tensor-likes are not {_closeness(rtol, atol)}!",
+        "",
+        f"Mismatched elements: {wrong} / {total} ({wrong / total:.1%})",
+    ]
+    for name, values, tolerance in (("absolute", difference, atol), ("relative", relative, rtol)):
+        value, place = values.flatten().max(0)
+        index = tuple(int(one) for one in np.unravel_index(int(place), tuple(values.shape)))
+        allowed = _allowed(tolerance, rtol, atol)
+        lines.append(f"Greatest {name} difference: {value.item()} at index {index}{allowed}")
+    return "\n".join(lines)
+
+
+def _closeness(rtol: float, atol: float) -> str:
+    return "equal" if rtol == 0 and atol == 0 else "close"
+
+
+def _allowed(tolerance: float, rtol: float, atol: float) -> str:
+    return "" if rtol == 0 and atol == 0 else f" (up to {tolerance} allowed)"
