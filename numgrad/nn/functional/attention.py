@@ -149,7 +149,9 @@ def multi_head_attention_forward(
 # -- masks --------------------------------------------------------------------------------------------------------
 
 
-def added_mask(name: str, mask: Tensor | None, kind: dtype, beside: Tensor | None = None) -> Tensor | None:
+def added_mask(
+    name: str, mask: Tensor | None, kind: dtype, beside: Tensor | None = None, beside_name: str = "attn_mask"
+) -> Tensor | None:
     """The mask as numbers to add to scores of this dtype: minus infinity where a bool one is true.
 
     ``beside`` is a mask that is given, too, and should be of the same dtype.
@@ -163,7 +165,8 @@ def added_mask(name: str, mask: Tensor | None, kind: dtype, beside: Tensor | Non
         raise AssertionError(f"only bool and floating types of {name} are supported, not {mask.dtype}")
     if beside is not None and mask.dtype is not beside.dtype:
         warnings.warn(
-            f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both instead.", stacklevel=4
+            f"Support for mismatched {name} and {beside_name} is deprecated. Use same type for both instead.",
+            stacklevel=4,
         )
     return zeros_like(mask, dtype=kind).masked_fill_(mask, -math.inf) if mask.dtype is bool_ else mask
 

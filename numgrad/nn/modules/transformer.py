@@ -1,0 +1,397 @@
+"""Transformers: layers of attention and of two linear maps, stacks of them, and an encoder with a decoder."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...autograd.grad_mode import is_grad_enabled
+from ...core.tensor import Tensor
+from ...ops.creation.factories import full
+from .. import functional, init
+from ..functional.attention import added_mask
+from .activation import GELU, ReLU
+from .attention import MultiheadAttention
+from .container import ModuleList
+from .dropout import Dropout
+from .linear import Linear
+from .module import Module
+from .normalization import LayerNorm
+
+__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
+           "TransformerEncoderLayer"]  # fmt: skip
+
+_ACTIVATIONS = {"relu": functional.relu, "gelu": functional.gelu}
+
+
+class _Layer(Module):
+    """What the layers of encoders and decoders have in common.
+
+    Args:
+        attentions: the names of its modules of attention.
+        d_model: E, the elements of a vector.
+        nhead: how many heads of attention there are.
+        dim_feedforward: the elements between the two linear maps.
+        dropout: the probability with which, in training, an element is dropped: of weights of attention, between the
+            linear maps, and of what is added to the input.
+        activation: what stands between the linear maps: "relu", "gelu", or a function of a tensor.
+        layer_norm_eps: what layer normalization adds to the variance.
+        batch_first: whether tensors are of shape (N, L, E), not (L, N, E).
+        norm_first: whether each part normalizes its input, and not the sum of its input and its result.
+        bias: whether linear maps and normalizations have biases.
+        device, dtype: of the parameters.
+
+    Raises:
+        RuntimeError: there is no activation of this name.
+        ValueError, AssertionError: as in :class:`MultiheadAttention` and :class:`Dropout`.
+    """
+
+    def __init__(
+        self, attentions: tuple[str, ...], d_model: int, nhead: int, dim_feedforward: int, dropout: float,
+        activation: str | Callable[[Tensor], Tensor], layer_norm_eps: float, batch_first: bool, norm_first: bool,
+        bias: bool, device: Any, dtype: Any,
+    ) -> None:
+        super().__init__()
+        where = {"device": device, "dtype": dtype}
+        for name in attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **where))
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **where)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **where)
+        self.norm_first = norm_first
+        parts = range(1, len(attentions) + 2)
+        for number in parts:
+            setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **where))
+        for number in parts:
+            setattr(self, f"dropout{number}", Dropout(dropout))
+        if isinstance(activation, str):
+            if activation not in _ACTIVATIONS:
+                raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+            activation = _ACTIVATIONS[activation]
+        self.activation = activation
+
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        """Attention of the sequence to itself."""
+        attended, _ = self.self_attn(
+            x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False, is_causal=is_causal
+        )
+        return self.dropout1(attended)
+
+    def _widened(self, x: Tensor) -> Tensor:
+        """The two linear maps with the activation between them."""
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+class TransformerEncoderLayer(_Layer):
+    """Attention of a sequence to itself, then two linear maps; each part's result is added to its input.
+
+    Args:
+        d_model: E, the elements of a vector.
+        nhead: how many heads of attention there are.
+        dim_feedforward: the elements between the two linear maps.
+        dropout: the probability with which, in training, an element is dropped: of weights of attention, between the
+            linear maps, and of what is added to the input.
+        activation: what stands between the linear maps: "relu", "gelu", or a function of a tensor.
+        layer_norm_eps: what layer normalization adds to the variance.
+        batch_first: whether tensors are of shape (N, S, E), not (S, N, E).
+        norm_first: whether each part normalizes its input, and not the sum of its input and its result.
+        bias: whether linear maps and normalizations have biases.
+        device, dtype: of the parameters.
+
+    Raises:
+        RuntimeError: there is no activation of this name.
+        ValueError, AssertionError: as in :class:`MultiheadAttention` and :class:`Dropout`.
+    """
+
+    def __init__(
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = functional.relu, layer_norm_eps: float = 1e-5,
+        batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            ("self_attn",), d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
+            norm_first, bias, device, dtype,
+        )
+
+    def forward(
+        self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        """A tensor of the shape of ``src``; the arguments are those of :class:`TransformerEncoder`."""
+        if self.norm_first:
+            x = src + self._sa_block(self.norm1(src), src_mask, src_key_padding_mask, is_causal)
+            return x + self._ff_block(self.norm2(x))
+        x = self.norm1(src + self._sa_block(src, src_mask, src_key_padding_mask, is_causal))
+        return self.norm2(x + self._ff_block(x))
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        return self.dropout2(self._widened(x))
+
+
+class TransformerDecoderLayer(_Layer):
+    """Attention of a sequence to itself, then to what an encoder made of another, then two linear maps.
+
+    The arguments are those of :class:`TransformerEncoderLayer`.
+    """
+
+    def __init__(
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = functional.relu, layer_norm_eps: float = 1e-5,
+        batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            ("self_attn", "multihead_attn"), d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
+            batch_first, norm_first, bias, device, dtype,
+        )
+
+    def forward(
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False, memory_is_causal: bool = False,
+    ) -> Tensor:
+        """A tensor of the shape of ``tgt``; the arguments are those of :class:`TransformerDecoder`."""
+        to_itself = tgt_mask, tgt_key_padding_mask, tgt_is_causal
+        to_memory = memory, memory_mask, memory_key_padding_mask, memory_is_causal
+        if self.norm_first:
+            x = tgt + self._sa_block(self.norm1(tgt), *to_itself)
+            x = x + self._mha_block(self.norm2(x), *to_memory)
+            return x + self._ff_block(self.norm3(x))
+        x = self.norm1(tgt + self._sa_block(tgt, *to_itself))
+        x = self.norm2(x + self._mha_block(x, *to_memory))
+        return self.norm3(x + self._ff_block(x))
+
+    def _mha_block(
+        self, x: Tensor, mem: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        """Attention of the sequence to the encoder's."""
+        attended, _ = self.multihead_attn(
+            x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False,
+            is_causal=is_causal,
+        )
+        return self.dropout2(attended)
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        return self.dropout3(self._widened(x))
+
+
+class TransformerEncoder(Module):
+    """Copies of a layer, one after the other.
+
+    Args:
+        encoder_layer: the layer, such as a :class:`TransformerEncoderLayer`.  The copies start with its parameters.
+        num_layers: how many copies there are.
+        norm: a module that is called with the last one's result.
+        enable_nested_tensor: whether, in evaluation without gradients, the places that a padding mask hides may be
+            left out: they are zeros, then, before ``norm``.  As in PyTorch, this is done for layers with
+            ``batch_first``, biases, "relu" or "gelu", an even number of heads and without ``norm_first``, where
+            there is no other mask and all padding is at the end of sequences.
+        mask_check: accepted, as the padding is always looked at.
+    """
+
+    def __init__(
+        self, encoder_layer: Module, num_layers: int, norm: Module | None = None, enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__()
+        self.layers = _copies(encoder_layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+        self.enable_nested_tensor = enable_nested_tensor
+        self.use_nested_tensor = enable_nested_tensor and _leaves_out_padding(encoder_layer)
+        self.mask_check = mask_check
+
+    def forward(
+        self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
+        """A tensor of the shape of ``src``.
+
+        Args:
+            src: the sequences, of shape (S, N, E), with ``batch_first`` (N, S, E), for a single one (S, E).
+            mask: of shape (S, S) or (N * heads, S, S): bool, true where an element may not see another, or numbers to
+                add to the scores.
+            src_key_padding_mask: of shape (N, S), or (S,) for a single sequence: such a mask of the elements seen.
+            is_causal: says that ``mask`` lets each element see those up to itself; unless given, that is found out.
+
+        Raises:
+            AssertionError: dimensions or sizes do not fit, or a mask is of integers.
+            RuntimeError: the shape of ``mask`` does not fit, or ``is_causal`` is said of no mask.
+        """
+        padding = added_mask("src_key_padding_mask", src_key_padding_mask, src.dtype, mask, "mask")
+        mask = added_mask("mask", mask, src.dtype)
+        left_out = self._left_out(src, padding) if mask is None else None
+        is_causal = _is_causal(mask, is_causal, src, self.layers)
+        for layer in self.layers:
+            src = layer(src, src_mask=mask, is_causal=is_causal, src_key_padding_mask=padding)
+        if left_out is not None:
+            src = src.masked_fill(left_out, 0)
+        return src if self.norm is None else self.norm(src)
+
+    def _left_out(self, src: Tensor, padding: Tensor | None) -> Tensor | None:
+        """Where elements are padding that is left out, of shape (N, S, 1)."""
+        if padding is None or src.dim() != 3 or not self.use_nested_tensor or self.layers[0].training:
+            return None
+        if is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in self.layers[0].parameters())):
+            return None
+        hidden = padding == -math.inf
+        at_end = (hidden[:, 1:] >= hidden[:, :-1]).all() and (hidden | (padding == 0)).all()
+        return hidden.unsqueeze(-1) if at_end else None
+
+
+class TransformerDecoder(Module):
+    """Copies of a layer, one after the other, each of which sees an encoder's result, too.
+
+    Args:
+        decoder_layer: the layer, such as a :class:`TransformerDecoderLayer`.  The copies start with its parameters.
+        num_layers: how many copies there are.
+        norm: a module that is called with the last one's result.
+    """
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__()
+        self.layers = _copies(decoder_layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def forward(
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Tensor:
+        """A tensor of the shape of ``tgt``.
+
+        Args:
+            tgt: the sequences, of shape (T, N, E), with ``batch_first`` (N, T, E), for a single one (T, E).
+            memory: what the encoder made, of shape (S, N, E), (N, S, E) or (S, E).
+            tgt_mask, tgt_key_padding_mask, tgt_is_causal: what an element of ``tgt`` sees of ``tgt``, as in
+                :class:`TransformerEncoder`.
+            memory_mask: of shape (T, S) or (N * heads, T, S): such a mask of what it sees of ``memory``.
+            memory_key_padding_mask: of shape (N, S) or (S,): such a mask of the elements of ``memory``.
+            memory_is_causal: says that ``memory_mask`` is causal.
+
+        Raises:
+            AssertionError: dimensions or sizes do not fit, or a mask is of integers.
+            RuntimeError: the shape of a mask does not fit, or it is said of no mask that it is causal.
+        """
+        tgt_is_causal = _is_causal(tgt_mask, tgt_is_causal, tgt, self.layers)
+        for layer in self.layers:
+            tgt = layer(
+                tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
+                memory_is_causal=memory_is_causal,
+            )
+        return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    """An encoder and a decoder (Vaswani et al. 2017, "Attention Is All You Need").
+
+    Args:
+        num_encoder_layers, num_decoder_layers: how many layers they have.
+        custom_encoder, custom_decoder: modules to use in their place.
+        others: those of :class:`TransformerEncoderLayer`.
+
+    Matrices, those of custom modules too, are drawn by ``init.xavier_uniform_``.
+    """
+
+    def __init__(
+        self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = functional.relu, custom_encoder: Any = None,
+        custom_decoder: Any = None, layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False,
+        bias: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        where = {"device": device, "dtype": dtype}
+        sizes = d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias
+
+        def norm() -> LayerNorm:
+            return LayerNorm(d_model, layer_norm_eps, bias=bias, **where)
+
+        self.encoder = custom_encoder
+        if custom_encoder is None:
+            layer: Module = TransformerEncoderLayer(*sizes, **where)
+            self.encoder = TransformerEncoder(layer, num_encoder_layers, norm())
+        self.decoder = custom_decoder
+        if custom_decoder is None:
+            layer = TransformerDecoderLayer(*sizes, **where)
+            self.decoder = TransformerDecoder(layer, num_decoder_layers, norm())
+        self._reset_parameters()
+        self.d_model = d_model
+        self.nhead = nhead
+        self.batch_first = batch_first
+
+    def _reset_parameters(self) -> None:
+        """Draw all matrices afresh."""
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                init.xavier_uniform_(parameter)
+
+    def forward(
+        self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Tensor:
+        """What the decoder makes of ``tgt`` and of what the encoder makes of ``src``: a tensor of the shape of ``tgt``.
+
+        The arguments are those of :class:`TransformerEncoder` and :class:`TransformerDecoder`.
+
+        Raises:
+            RuntimeError: ``src`` and ``tgt`` are not of as many sequences, or not of vectors of ``d_model`` elements.
+        """
+        dim = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(dim) != tgt.size(dim):
+            raise RuntimeError(
+                f"the batch number of src and tgt must be equal, but their shapes are {src.shape} and {tgt.shape}"
+            )
+        if not src.size(-1) == tgt.size(-1) == self.d_model:
+            raise RuntimeError(
+                f"the feature number of src and tgt must be equal to d_model ({self.d_model}), but their shapes are "
+                f"{src.shape} and {tgt.shape}"
+            )
+        memory = self.encoder(
+            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
+        )
+        return self.decoder(
+            tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """The causal mask of shape (sz, sz): minus infinity above the diagonal, zeros elsewhere."""
+        return full((sz, sz), -math.inf, device=device, dtype=dtype).triu(1)
+
+
+def _copies(module: Module, count: int) -> ModuleList:
+    return ModuleList([copy.deepcopy(module) for _ in range(count)])
+
+
+def _leaves_out_padding(layer: Module) -> bool:
+    """Whether the layer is one for which PyTorch leaves out what is padding."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return False
+    activation, attention = layer.activation, layer.self_attn
+    known = activation in _ACTIVATIONS.values() or isinstance(activation, ReLU | GELU)
+    return (
+        known and attention.batch_first and attention.in_proj_weight is not None and attention.num_heads % 2 == 0
+        and attention.in_proj_bias is not None and not layer.norm_first and layer.norm1.eps == layer.norm2.eps
+    )
+
+
+def _is_causal(mask: Tensor | None, said: bool | None, sequences: Tensor, layers: ModuleList) -> bool:
+    """Whether the mask is the causal one: what is said, or what is found out."""
+    if said is not None or mask is None:
+        return bool(said)
+    length = sequences.size(1 if sequences.dim() == 3 and layers[0].self_attn.batch_first else 0)
+    if mask.shape != (length, length):
+        return False
+    causal = Transformer.generate_square_subsequent_mask(length, mask.device, mask.dtype)
+    return bool((mask == causal).all())
