@@ -23,7 +23,7 @@ from .normalization import LayerNorm
 __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
            "TransformerEncoderLayer"]  # fmt: skip
 
-_ACTIVATIONS = {"relu": functional.relu, "gelu": functional.gelu}
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": functional.relu, "gelu": functional.gelu}
 
 
 class _Layer(Module):
@@ -66,11 +66,9 @@ class _Layer(Module):
             setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **where))
         for number in parts:
             setattr(self, f"dropout{number}", Dropout(dropout))
-        if isinstance(activation, str):
-            if activation not in _ACTIVATIONS:
-                raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-            activation = _ACTIVATIONS[activation]
-        self.activation = activation
+        if isinstance(activation, str) and activation not in _ACTIVATIONS:
+            raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+        self.activation = _ACTIVATIONS[activation] if isinstance(activation, str) else activation
 
     def _sa_block(
         self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
@@ -313,14 +311,14 @@ class Transformer(Module):
         def norm() -> LayerNorm:
             return LayerNorm(d_model, layer_norm_eps, bias=bias, **where)
 
-        self.encoder = custom_encoder
         if custom_encoder is None:
             layer: Module = TransformerEncoderLayer(*sizes, **where)
-            self.encoder = TransformerEncoder(layer, num_encoder_layers, norm())
-        self.decoder = custom_decoder
+            custom_encoder = TransformerEncoder(layer, num_encoder_layers, norm())
+        self.encoder = custom_encoder
         if custom_decoder is None:
             layer = TransformerDecoderLayer(*sizes, **where)
-            self.decoder = TransformerDecoder(layer, num_decoder_layers, norm())
+            custom_decoder = TransformerDecoder(layer, num_decoder_layers, norm())
+        self.decoder = custom_decoder
         self._reset_parameters()
         self.d_model = d_model
         self.nhead = nhead

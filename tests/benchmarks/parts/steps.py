@@ -77,6 +77,24 @@ def language_model(module: Any, batch: int = 8, places: int = 64, width: int = 6
     return step
 
 
+def encoder(module: Any, batch: int = 16, places: int = 32, width: int = 128, heads: int = 4) -> Program:
+    """``nn.TransformerEncoder`` with dropout, mean squared error, AdamW."""
+    nn = module.nn
+    module.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(width, heads, 4 * width, batch_first=True)
+    model = placed(nn.TransformerEncoder(layer, 2))
+    optimizer = module.optim.AdamW(model.parameters(), lr=1e-3)
+    x, y = [tensor_of(module, Input((batch, places, width), grad=False), number) for number in range(2)]
+
+    def step() -> None:
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
 def physics(module: Any, points: int = 256, width: int = 32) -> Program:
     """A network taught a differential equation, u'' = -u: its loss holds second derivatives; Adam."""
     nn = module.nn
@@ -105,10 +123,11 @@ STEPS: dict[str, Callable[[Any], Program]] = {
     "MLP 64-128-128-10, batch 64": lambda module: perceptron(module, 64, (64, 128, 128, 10)),
     "MLP 784-512-256-10, batch 128": lambda module: perceptron(module, 128, (784, 512, 256, 10)),
     "GPT of 2 layers of width 64, 8 x 64 letters": language_model,
+    "TransformerEncoder of 2 layers of width 128, 16 x 32": encoder,
     "PINN with second derivatives, 256 points": physics,
 }
 
 
 def parts(rows: int, columns: int) -> Iterator[Part]:
-    """Three perceptrons, a small language model, a physics-informed network."""
+    """Three perceptrons, a small language model, an encoder, a physics-informed network."""
     yield Part("Whole steps of training", [Case(name, make) for name, make in STEPS.items()], 0.9)
