@@ -85,43 +85,80 @@ _NATIVE = [
     "rnn_tanh_cell", "triplet_margin_loss",
 ]
 
+#: What is set once, and asked for.
+_SETTINGS = [
+    "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "init_num_threads",
+    "is_warn_always_enabled", "set_default_tensor_type", "set_float32_matmul_precision", "set_flush_denormal",
+    "set_num_interop_threads", "set_num_threads", "set_warn_always", "typename",
+]
+
 __all__ = [
-    "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "are_deterministic_algorithms_enabled",
-    "autograd", "bool", "cdouble", "cfloat", "channels_last", "channels_last_3d", "complex64", "complex128",
-    "contiguous_format", "cuda", "data", "default_generator", "device", "double", "dtype", "e", "enable_grad",
-    "explain", "fft", "finfo", "float", "float32", "float64", "from_dlpack", "func", "get_default_device",
-    "get_default_dtype", "iinfo", "inf", "inference_mode", "initial_seed",
-    "inspect", "int", "int8", "int16", "int32", "int64", "is_anomaly_check_nan_enabled",
+    "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp", "are_deterministic_algorithms_enabled",
+    "autocast", "autograd", "backends", "bool", "cdouble", "cfloat", "channels_last", "channels_last_3d", "compile",
+    "compiler", "complex128", "complex64", "contiguous_format", "cuda", "data", "default_generator", "device",
+    "double", "dtype", "e", "enable_grad", "explain", "fft", "finfo", "float", "float32", "float64", "from_dlpack",
+    "func", "get_default_device", "get_default_dtype", "iinfo", "inf", "inference_mode", "initial_seed", "inspect",
+    "install_as_torch", "int", "int16", "int32", "int64", "int8", "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled",
-    "is_inference_mode_enabled", "layout", "linalg", "load", "long", "manual_seed", "memory_format", "nan", "newaxis",
-    "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random", "save", "seed", "set_anomaly_enabled",
-    "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "special", "strided",
-    "to_dlpack", "uint8", "use_deterministic_algorithms", "utils", "vectorize", "viz",
-    "vmap",
+    "is_inference_mode_enabled", "jit", "layout", "linalg", "load", "long", "manual_seed", "memory_format",
+    "multiprocessing", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random",
+    "save", "seed", "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled",
+    "set_printoptions", "short", "special", "strided", "to_dlpack", "types", "uint8",
+    "use_deterministic_algorithms", "utils", "vectorize", "version", "viz", "vmap",
     *_NATIVE,
+    *_SETTINGS,
     *_public_functions,
 ]
 
-#: What is imported when it is first asked for, to keep ``import numgrad`` fast: each name with the module that it is
-#: or that has it.
+#: What is imported when it is first asked for, to keep ``import numgrad`` fast: modules, and names with the module that
+#: has them.
+_MODULES = [
+    "_vmap_internals", "accelerator", "amp", "backends", "compiler", "cuda", "data", "fft", "func", "jit", "linalg",
+    "multiprocessing", "nn", "optim", "profiler", "serialization", "special", "testing", "types", "utils", "version",
+    "viz",
+]
 _LATER = {
-    "OutOfMemoryError": "cuda", "accelerator": "accelerator", "cuda": "cuda", "data": "data",
-    "explain": "viz.explanation", "fft": "fft", "func": "func", "inspect": "viz.inspection", "linalg": "linalg",
-    "load": "serialization", "nn": "nn", "optim": "optim", "profiler": "profiler", "save": "serialization",
-    "serialization": "serialization", "special": "special", "testing": "testing", "utils": "utils",
-    "vectorize": "ops.table.vectorize", "viz": "viz", "vmap": "func", "_vmap_internals": "_vmap_internals",
+    **{name: name for name in _MODULES},
+    "OutOfMemoryError": "cuda", "autocast": "amp", "compile": "compiler", "explain": "viz.explanation",
+    "inspect": "viz.inspection", "install_as_torch": "interop.in_place_of_torch", "load": "serialization",
+    "save": "serialization", "vectorize": "ops.table.vectorize", "vmap": "func",
     **dict.fromkeys(_NATIVE, "native_functions"),
+    **dict.fromkeys(_SETTINGS, "settings"),
 }
 
 if TYPE_CHECKING:
-    from . import accelerator, cuda, data, fft, func, linalg, nn, optim, profiler, special, utils, viz
+    from . import (
+        accelerator,
+        amp,
+        backends,
+        compiler,
+        cuda,
+        data,
+        fft,
+        func,
+        jit,
+        linalg,
+        multiprocessing,
+        nn,
+        optim,
+        profiler,
+        special,
+        testing,
+        types,
+        utils,
+        version,
+        viz,
+    )
     from . import serialization as serialization
-    from . import testing as testing
+    from .amp import autocast
+    from .compiler import compile
     from .cuda import OutOfMemoryError
+    from .interop.in_place_of_torch import install_as_torch
     from .native_functions import *  # noqa: F403 - what ``nn.functional`` has with other signatures
     from .ops.signatures import *  # noqa: F403 - the functions that the op table makes
     from .ops.table.vectorize import vectorize
     from .serialization import load, save
+    from .settings import *  # noqa: F403 - what programs set once
     from .viz.explanation import explain
     from .viz.inspection import inspect
 

@@ -1,4 +1,4 @@
-"""The command line, ``python -m numgrad``: ``train``, ``score``, ``ops``, ``kernels``, ``warm`` and ``info``."""
+"""The command line, ``python -m numgrad``: ``run``, ``train``, ``score``, ``ops``, ``kernels``, ``warm`` and such."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _seed(text: str) -> int:
 #: options and returns False if it has not found something.
 _COMMANDS = {
     "info": "info.print_info", "ops": "ops.print_ops", "kernels": "kernels.print_kernels",
-    "train": "train.train_digits", "score": "train.score_digits", "warm": "warm.warm",
+    "run": "run.run", "train": "train.train_digits", "score": "train.score_digits", "warm": "warm.warm",
 }
 
 #: What ``kernels`` shows if it is asked for, else the first two.
@@ -73,6 +73,10 @@ def _parser() -> argparse.ArgumentParser:
     for section, text in _SECTIONS.items():
         kernels.add_argument(f"--{section}", action="append_const", dest="sections", const=section, help=f"show {text}")
     kernels.set_defaults(sections=[])
+    run = commands.add_parser("run", help="run a program that says 'import torch' with numgrad in PyTorch's place")
+    run.add_argument("-m", dest="module", action="store_true", help="the program is the name of a module")
+    run.add_argument("program", help="its file")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
     train = commands.add_parser(
         "train", help="train a small network on data that comes with numgrad",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
-import os
-import runpy
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
@@ -16,6 +13,8 @@ import numgrad as torch
 from numgrad import nn
 from numgrad.devices import cache_directory, compiled_kernels, keeps_kernels
 from numgrad.nn import functional
+
+from .run import run_as_main
 
 #: Examples in a batch: of few each kernel does its work on one thread, of many on several.
 BATCHES = 4, 512
@@ -37,9 +36,7 @@ def warm(program: Sequence[str], common: bool) -> None:
 
 
 def _of_program(program: Sequence[str]) -> int:
-    sys.argv = list(program)
-    sys.path.insert(0, os.path.dirname(os.path.abspath(program[0])))
-    runpy.run_path(program[0], run_name="__main__")
+    run_as_main(program)
     return _compiled()
 
 

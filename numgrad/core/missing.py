@@ -25,6 +25,17 @@ def _names() -> dict[str, frozenset[str]]:
     return {owner: frozenset(names.split()) for owner, _, names in (section.partition("]") for section in sections)}
 
 
+#: What was asked for and is not there: attributes, each with its owner, and modules such as "torch.sparse".
+_asked: set[tuple[str, str]] = set()
+modules_asked: set[str] = set()
+
+
+def names_asked() -> set[str]:
+    """PyTorch's names of the attributes that were asked for and are not there."""
+    known = {(owner, name) for owner, name in _asked if name in _names().get(owner, ())}
+    return {f"torch.{owner}.{name}".replace("torch.torch.", "torch.") for owner, name in known}
+
+
 class _AbsentError(AttributeError):
     """Raised for a name that there is not, with the arguments of ``_text``: the text is made when it is shown.
 
@@ -76,6 +87,7 @@ class _Missing(NamedTuple):
     def __get__(self, instance: Any, cls: type) -> Any:
         if instance is None:
             raise AttributeError(f"type object '{cls.__name__}' has no attribute '{self.name}'")
+        _asked.add((self.owner, self.name))
         raise _AbsentError(self.owner, self.name, functools.partial(dir, instance))
 
 
@@ -113,6 +125,7 @@ def found_later(
             return value
         if name.startswith("__"):
             raise AttributeError(f"module '{module_name}' has no attribute '{name}'")
+        _asked.add((owner, name))
         raise _AbsentError(owner, name, __dir__)
 
     def __dir__() -> list[str]:  # noqa: N807

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..autograd.checks import is_inference, new_counter
 from ..autograd.grad_mode import LEVELS, ORDINARY, inference_blocks, state
@@ -17,9 +17,11 @@ from .differentiable import Differentiable
 from .display import class_name, shown_by
 from .layout import Layout, layout_of, overlaps_itself
 from .printing import text_of
+from .storage import TypedStorage, UntypedStorage
 from .types import TensorType
 
 _new = object.__new__
+_Subclass = TypeVar("_Subclass", bound="Tensor")
 
 
 class Tensor(Conversions):
@@ -108,6 +110,32 @@ class Tensor(Conversions):
         if state.mode & LEVELS and hasattr(self, "_mapped"):
             tensor._mapped = self._mapped
         return tensor
+
+    def untyped_storage(self) -> UntypedStorage:
+        """The bytes of the memory that the tensor lies in, with all that shares it."""
+        return UntypedStorage(self._memory())
+
+    def storage(self) -> TypedStorage:
+        """The elements of the memory that the tensor lies in, with all that shares it, in the tensor's dtype."""
+        return TypedStorage(self._memory())
+
+    def _memory(self) -> Tensor:
+        """All of the memory that the tensor lies in, as a tensor of one dimension."""
+        if hasattr(self, "_mapped"):
+            raise NotImplementedError("a tensor under vmap has no memory of its own")
+        return strided(self._storage, (self._storage.size,), (1,), 0, self._layout.type)
+
+    def as_subclass(self, cls: type[_Subclass]) -> _Subclass:
+        """The same elements, and the same place in the graph, as a tensor of a class of one's own.
+
+        Raises:
+            TypeError: ``cls`` is no subclass of Tensor.
+        """
+        if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+            raise TypeError(f"cls must be a type (not an instance) and a subclass of Tensor, not {cls!r}")
+        result: Any = self.view_as(self)
+        result.__class__ = cls
+        return result
 
     def __dir__(self) -> list[str]:
         """The names that there are: not every tensor has every field, and only those on a GPU lend it to others."""

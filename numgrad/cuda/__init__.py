@@ -16,11 +16,13 @@ from .memory import *  # noqa: F403
 from .random import *  # noqa: F403
 from .streams import *  # noqa: F403
 
-__all__ = ["OutOfMemoryError", "memory", "random", "streams"]
+__all__ = ["OutOfMemoryError", "amp", "memory", "random", "streams"]
 __all__ += _gpus.__all__
 __all__ += memory.__all__
 __all__ += random.__all__
 __all__ += streams.__all__
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = _found_later(globals(), "cuda")
+if TYPE_CHECKING:
+    from . import amp as amp
+else:
+    __getattr__, __dir__ = _found_later(globals(), "cuda", {"amp": "amp"})

@@ -1061,6 +1061,10 @@ class Methods:
     def negative_(self, *, out: Tensor | None = ...) -> Tensor:
         """``neg`` in place: overwrites the tensor and returns it."""
 
+    def new(self, *data: Any, device: Any = ..., **keywords: Any) -> Tensor:
+        """``x.new(2, 3)`` with sizes, or ``x.new([1, 2])`` with data, in the dtype and on the device of ``x``:
+        older than ``new_empty`` and ``new_tensor``."""
+
     def new_empty(self, *args: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
         """``numgrad.empty`` in the dtype and on the device of this tensor, unless others are given."""
 

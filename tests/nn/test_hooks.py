@@ -281,3 +281,16 @@ def test_hooks_from_a_pickle_stay_when_others_are_registered():
     assert list(module._forward_hooks.values()) == [len, print]
     added.remove()
     assert list(module._forward_hooks.values()) == [len]
+
+
+def test_the_older_backward_hook_is_called_at_the_last_node():
+    module = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    seen = []
+    handle = module.register_backward_hook(lambda *call: seen.append(call))
+    module(torch.ones(1, 2)).sum().backward()
+    handle.remove()
+    module(torch.ones(1, 2)).sum().backward()
+    [(owner, (of_linear,), (of_output,))] = seen
+    assert owner is module
+    assert of_output.tolist() == [[1, 1]]
+    assert of_linear.shape == (1, 2)  # the gradient for what ReLU was given, not for the module's input

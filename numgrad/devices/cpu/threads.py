@@ -9,7 +9,7 @@ from collections.abc import MutableMapping
 
 import numba
 
-__all__ = ["PARALLEL_FROM", "worth_threads"]
+__all__ = ["PARALLEL_FROM", "set_threads", "threads", "worth_threads"]
 
 #: Elements from which the simplest kernels, such as an addition, are run on several threads.
 #:
@@ -68,6 +68,17 @@ _threads_allowed = _threads_start()
 def worth_threads(size: int) -> bool:
     """Whether work on so many elements is split over threads."""
     return size >= PARALLEL_FROM and _threads_allowed and numba.get_num_threads() > 1
+
+
+def threads() -> int:
+    """How many threads a kernel of this thread of the program is run on at most."""
+    return numba.get_num_threads() if _threads_allowed else 1
+
+
+def set_threads(count: int) -> None:
+    """Run kernels on ``count`` threads at most, as far as Numba has so many (``NUMBA_NUM_THREADS``)."""
+    if _threads_allowed:
+        numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
 
 
 def _serial_after_fork() -> None:

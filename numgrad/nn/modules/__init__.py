@@ -2,6 +2,7 @@
 
 # ruff: noqa: F403, F405 - what each file has in its __all__
 
+from . import utils as utils
 from .activation import *
 from .adaptive import *
 from .attention import *

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -75,6 +76,14 @@ class Hooks:
         """
         return add_hook(self._backward_hooks, hook, prepend=prepend)
 
+    def register_backward_hook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` at the node of the graph that made the output.
+
+        Deprecated: ``grad_input`` has the gradients of that node's inputs, which are not the module's unless its
+        ``forward`` is one operation.  Use :meth:`register_full_backward_hook`.
+        """
+        return self.register_forward_hook(functools.partial(_watch_last_node, hook))
+
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call ``forward`` and all hooks around it."""
         called: set[int] = set()
@@ -127,6 +136,15 @@ class Hooks:
                         f"another error was raised in forward: {error}",
                         stacklevel=4,
                     )
+
+
+def _watch_last_node(hook: Hook, module: Hooks, args: tuple[Any, ...], result: Any) -> None:
+    """Have the node that made the first tensor of a result call a hook."""
+    while not isinstance(result, Tensor):
+        values = list(result.values() if isinstance(result, dict) else result)
+        result = next((one for one in values if isinstance(one, Tensor)), values[0])
+    if result.grad_fn is not None:
+        result.grad_fn.register_hook(functools.partial(hook, module))
 
 
 def _replaced(new: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

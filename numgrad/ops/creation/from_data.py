@@ -213,6 +213,13 @@ def new_tensor(
     return tensor(data, dtype=chosen, device=target, requires_grad=requires_grad)
 
 
+@public(function=False, direct=True)
+def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
+    """``x.new(2, 3)`` with sizes, or ``x.new([1, 2])`` with data, in the dtype and on the device of ``x``: older than
+    ``new_empty`` and ``new_tensor``."""
+    return legacy_tensor(None, self.dtype, *data).to(self.device if device is None else device)
+
+
 # -- the older spelling -----------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,9 @@
+"""Mixed precision, as programs ask for it: numgrad computes in float32 and float64 alone, and says so once asked.
+
+``autocast(enabled=False)`` and ``GradScaler`` do what PyTorch's do.
+"""
+
+from .autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
+from .grad_scaler import GradScaler
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

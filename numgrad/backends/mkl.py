@@ -1,0 +1,12 @@
+"""``torch.backends.mkl``."""
+
+from __future__ import annotations
+
+from ..devices import blas_name
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    """Whether Intel's MKL computes products of matrices: the extra ``mkl``."""
+    return blas_name() == "MKL"

@@ -1,0 +1,41 @@
+"""``python -m numgrad run``: a program written for PyTorch is run with numgrad in PyTorch's place."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Sequence
+
+from ..interop.in_place_of_torch import install_as_torch, missing_names
+
+
+def run(program: str, arguments: Sequence[str], module: bool) -> bool:
+    """Run a program, the file or with ``module`` the module of this name, and say what it has missed.
+
+    Returns:
+        Whether it ended without an exception; this is shown as Python shows it.
+    """
+    install_as_torch()
+    try:
+        run_as_main([program, *arguments], module)
+    except Exception:
+        traceback.print_exc()
+        return False
+    finally:
+        missing = missing_names()
+        if missing:
+            print(f"numgrad has not, and the program asked for: {', '.join(missing)}", file=sys.stderr)
+    return True
+
+
+def run_as_main(program: Sequence[str], module: bool = False) -> None:
+    """Run a program, its name and its arguments, as Python would if it were started with them."""
+    name = program[0]
+    sys.argv = list(program)
+    sys.path.insert(0, os.getcwd() if module else os.path.dirname(os.path.abspath(name)))
+    if module:
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(name, run_name="__main__")

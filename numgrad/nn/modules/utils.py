@@ -1,0 +1,32 @@
+"""What programs that write modules of their own take from PyTorch's: one number for each dimension, and prefixes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+__all__ = ["consume_prefix_in_state_dict_if_present"]
+
+
+def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
+    """A function that repeats a value ``n`` times, and makes a tuple of what is a sequence already."""
+
+    def parse(x: Any) -> tuple[Any, ...]:
+        return tuple(x) if isinstance(x, Iterable) else (x,) * n
+
+    parse.__name__ = name
+    return parse
+
+
+_single, _pair, _triple, _quadruple = [
+    _ntuple(n, name) for n, name in enumerate(("_single", "_pair", "_triple", "_quadruple"), 1)
+]
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix such as "module." from the keys that begin with it, and from those of the metadata."""
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", {})
+    for key in [key for key in metadata if key == prefix[:-1] or key.startswith(prefix)]:
+        metadata[key[len(prefix) :]] = metadata.pop(key)

@@ -1,0 +1,147 @@
+"""Programs that say ``import torch``, run with numgrad in its place; and what they find there that does nothing."""
+
+import subprocess
+import sys
+import types
+
+import pytest
+
+import numgrad
+from numgrad import nn
+
+PROGRAM = """
+import sys
+
+import torch
+import torch.backends.cudnn as cudnn
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.autograd import Function, Variable
+from torch.cuda.amp import GradScaler, autocast
+from torch.nn.modules.utils import _pair
+from torch.nn.parallel import DataParallel
+from torch.optim.lr_scheduler import StepLR
+from torch.utils.data import DataLoader, TensorDataset
+
+cudnn.benchmark = True
+torch.manual_seed(0)
+assert nn.Linear is torch.nn.Linear and F.relu is nn.functional.relu
+print(sys.argv[1:], torch.__version__ > "2", torch.ones(2).dtype, _pair(3), __name__)
+print(hasattr(torch, "svd_lowrank"))
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    return file
+
+
+def _run(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "numgrad", "run", *map(str, arguments)], capture_output=True, text=True, cwd=cwd
+    )
+
+
+def test_a_program_is_run_with_its_arguments_and_told_what_it_missed(program):
+    done = _run(program, "--epochs", "3")
+    assert done.stdout == "['--epochs', '3'] True torch.float32 (3, 3) __main__\nFalse\n"
+    assert done.stderr == "numgrad has not, and the program asked for: torch.svd_lowrank\n"
+    assert done.returncode == 0
+
+
+def test_a_module_is_run_and_its_error_shown(program):
+    with program.open("a") as file:
+        file.write("import torch.sparse\n")
+    done = _run("-m", "program", cwd=program.parent)
+    assert "ModuleNotFoundError: No module named 'torch.sparse'" in done.stderr
+    assert done.stderr.endswith("the program asked for: torch.sparse, torch.svd_lowrank\n")
+    assert done.returncode == 1
+
+
+@pytest.fixture
+def without_torch(monkeypatch):
+    """As if PyTorch had not been imported, whatever other tests did."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_what_was_there_is_there_again(without_torch):
+    finders = list(sys.meta_path)
+    with numgrad.install_as_torch() as torch:
+        assert torch.ones is numgrad.ones
+        from torch.nn import functional
+
+        assert functional is numgrad.nn.functional
+        with numgrad.install_as_torch():
+            pass
+        import torch.optim
+
+        assert torch.optim is numgrad.optim
+    assert sys.meta_path == finders
+    assert not any(name.partition(".")[0] == "torch" for name in sys.modules)
+    assert numgrad.nn.__name__ == numgrad.nn.__spec__.name == "numgrad.nn"
+
+
+def test_the_real_one_is_not_replaced(without_torch, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    with pytest.raises(RuntimeError, match="PyTorch has been imported already"):
+        numgrad.install_as_torch()
+
+
+# -- what passes through ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrap", [numgrad.compile, numgrad.jit.script])
+def test_it_is_said_once_that_programs_run_as_they_are(wrap, monkeypatch):
+    monkeypatch.setattr("numgrad.compiler._told", set())
+    module = nn.Linear(2, 2)
+    with pytest.warns(UserWarning, match="numgrad compiles each operation") as said:
+        assert [wrap(module) for _ in range(2)] == [module, module]
+    assert len(said) == 1
+
+
+def test_decorators_give_functions_back():
+    def double(x):
+        return 2 * x
+
+    for decorate in (
+        numgrad.compile(disable=True), numgrad.compiler.disable, numgrad.compiler.disable(recursive=False),
+        numgrad.jit.ignore, numgrad.jit.unused, numgrad.jit.ignore(drop=True), numgrad.jit.script_if_tracing,
+    ):
+        assert decorate(double) is double
+    assert not any(ask() for ask in (numgrad.compiler.is_compiling, numgrad.jit.is_scripting, numgrad.jit.is_tracing))
+    assert numgrad.jit.isinstance([1], list[int])
+    assert numgrad.jit.wait(numgrad.jit.fork(double, 3)) == 6
+    with pytest.raises(RuntimeError, match="Either mode or options"):
+        numgrad.compile(double, mode="default", options={})
+
+
+def test_torchscript_is_refused():
+    for call in (numgrad.jit.save, numgrad.jit.load):
+        with pytest.raises(NotImplementedError, match=r"numgrad has no TorchScript: .* state_dict"):
+            call(None, "file")
+
+
+def test_data_parallel_calls_its_module():
+    inner = nn.Linear(2, 3)
+    outer = nn.DataParallel(inner)
+    x = numgrad.ones(4, 2)
+    assert numgrad.equal(outer(x), inner(x))
+    state = outer.state_dict()
+    assert list(state) == ["module.weight", "module.bias"]
+    nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+    inner.load_state_dict(state)
+    with pytest.raises(NotImplementedError, match="on one GPU, not on 2"):
+        nn.DataParallel(inner, device_ids=[0, 1])
+    with pytest.raises(NotImplementedError, match="has no DistributedDataParallel"):
+        nn.parallel.DistributedDataParallel(inner)
+
+
+def test_kinds_of_attention_are_checked():
+    kinds = nn.attention.SDPBackend
+    with nn.attention.sdpa_kernel([kinds.MATH, kinds.FLASH_ATTENTION]):
+        pass
+    with pytest.raises(TypeError, match="expects SDPBackend"), nn.attention.sdpa_kernel("math"):
+        pass
