@@ -143,13 +143,13 @@ if TYPE_CHECKING:
         optim,
         profiler,
         special,
-        testing,
         types,
         utils,
         version,
         viz,
     )
     from . import serialization as serialization
+    from . import testing as testing
     from .amp import autocast
     from .compiler import compile
     from .cuda import OutOfMemoryError
