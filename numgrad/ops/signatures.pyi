@@ -741,6 +741,14 @@ class Methods:
     def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., **keywords: Any) -> Tensor:
         """How many elements there are in each of ``bins`` equally wide bins from ``min`` to ``max``."""
 
+    def histogram(self, bins: _int | Tensor, *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> Tensor:
+        """How many elements there are in each bin, and the edges of the bins; the last bin has its upper edge,
+        too."""
+
+    def histogramdd(self, bins: _int | Sequence[_int] | Sequence[Tensor], *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> Tensor:
+        """How many points there are in each bin of several dimensions, and for each dimension the edges of the
+        bins."""
+
     def hsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
         """Equal pieces, or those between indices, along the columns (of a vector, its elements)."""
 
@@ -2294,6 +2302,16 @@ def heaviside(input: Tensor, values: Tensor, **keywords: Any) -> Tensor:
 
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., **keywords: Any) -> Tensor:
     """How many elements there are in each of ``bins`` equally wide bins from ``min`` to ``max``."""
+
+
+def histogram(input: Tensor, bins: _int | Tensor, *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> Tensor:
+    """How many elements there are in each bin, and the edges of the bins; the last bin has its upper edge,
+    too."""
+
+
+def histogramdd(input: Tensor, bins: _int | Sequence[_int] | Sequence[Tensor], *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> Tensor:
+    """How many points there are in each bin of several dimensions, and for each dimension the edges of the
+    bins."""
 
 
 def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:

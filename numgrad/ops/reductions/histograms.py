@@ -1,0 +1,150 @@
+"""How many elements, or points of several coordinates, lie in each bin, with the edges of the bins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.tensor import Tensor
+from ..batching.examples import each
+from ..creation.factories import linspace
+from ..memory.copying import convert
+from ..shapes.views import reshape
+from ..table.op import public
+from ..table.operands import not_implemented
+from .axes import return_type
+from .searching import bincount, searchsorted
+
+_NAME = "torch.histogramdd"
+
+_Histogram = return_type("histogram", "hist", "bin_edges")
+_HistogramDd = return_type("histogramdd", "hist", "bin_edges")
+
+
+@public
+@each
+def histogram(
+    input: Tensor, bins: int | Tensor, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """How many elements there are in each bin, and the edges of the bins; the last bin has its upper edge, too.
+
+    The results are not differentiable.
+
+    Args:
+        input: floating-point numbers of any shape.
+        bins: how many equally wide bins, or their edges in ascending order, a tensor of one dimension.
+        range: where the bins begin and end; from the smallest to the largest element unless given.
+        weight: of the input's shape and dtype: what an element counts instead of 1.
+        density: whether each bin is divided by its width and by the sum of all.
+
+    Raises:
+        RuntimeError: there are no bins, the range is not finite or descends, or shapes or dtypes do not fit.
+        NotImplementedError: the elements are not floating-point numbers.
+    """
+    counts, edges = _counted(
+        reshape(input.detach(), (-1, 1)), [bins], range, None if weight is None else reshape(weight.detach(), (-1,)),
+        density,
+    )  # fmt: skip
+    return _Histogram(counts, edges[0])
+
+
+@public
+@each
+def histogramdd(
+    input: Tensor, bins: int | Sequence[int] | Sequence[Tensor], *, range: Sequence[float] | None = None,
+    weight: Tensor | None = None, density: bool = False,
+) -> Any:
+    """How many points there are in each bin of several dimensions, and for each dimension the edges of the bins.
+
+    Args:
+        input: floating-point numbers of shape (..., dimensions): points by their coordinates.
+        bins: how many equally wide bins, in all dimensions or in each, or their edges in each.
+        range: for each dimension where the bins begin and end, one after another.
+        weight, density: see :func:`histogram`; the weights have one dimension less than the input.
+
+    Raises:
+        RuntimeError, NotImplementedError: see there.
+    """
+    shape = input._layout.shape
+    if not shape:
+        raise RuntimeError(f"{_NAME}: input tensor should have at least 2 dimensions, but got {len(shape)}")
+    given = [bins] * shape[-1] if isinstance(bins, int) else list(bins)
+    if len(given) != shape[-1]:
+        raise RuntimeError(
+            f"{_NAME}: The size of bins must be equal to the innermost dimension of the input: {len(given)} bins, "
+            f"shape {list(shape)}"
+        )
+    if weight is not None and weight._layout.shape != shape[:-1]:
+        raise _other_shape(input, weight)
+    row = None if weight is None else reshape(weight.detach(), (-1,))
+    counts, edges = _counted(reshape(input.detach(), (-1, shape[-1])), given, range, row, density)
+    return _HistogramDd(counts, tuple(edges))
+
+
+def _counted(
+    points: Tensor, bins: Sequence[Any], limits: Sequence[float] | None, weight: Tensor | None, density: bool
+) -> tuple[Tensor, list[Tensor]]:
+    """The bins' counts, and for each dimension the edges, of points of shape (n, dimensions)."""
+    if not points.is_floating_point():
+        raise not_implemented("histogramdd", points._layout)
+    if weight is not None and weight._layout.shape != points._layout.shape[:1]:
+        raise _other_shape(points, weight)
+    if weight is not None and weight.dtype is not points.dtype:
+        raise RuntimeError(
+            f"{_NAME}: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but "
+            f"got input({points.dtype}), and weight({weight.dtype})"
+        )
+    columns = points.unbind(1)
+    edges = [_edges(dim, column, given, limits) for dim, (column, given) in enumerate(zip(columns, bins, strict=True))]
+    sizes = [own.numel() - 1 for own in edges]
+    index: Any = 0
+    inside: Any = True
+    for own, column, size in zip(edges, columns, sizes, strict=True):
+        place = searchsorted(own, column.contiguous(), right=True) - 1
+        index = index * size + place.where(column != own[-1], size - 1)  # the last bin has its upper edge
+        inside = (column >= own[0]) & (column <= own[-1]) & inside
+    counts = bincount(index[inside], None if weight is None else weight[inside], math.prod(sizes))
+    counts = reshape(convert(counts, points.dtype), sizes)
+    if density:
+        counts = counts / counts.sum()
+        for dim, own in enumerate(edges):
+            counts = counts / reshape(own.diff(), [-1 if other == dim else 1 for other in range(len(sizes))])
+    return counts, edges
+
+
+def _edges(dim: int, column: Tensor, bins: Any, limits: Sequence[float] | None) -> Tensor:
+    """The edges of the bins of one dimension."""
+    if isinstance(bins, Tensor):
+        if bins.dim() != 1:
+            raise RuntimeError(
+                f"{_NAME}: bins tensor should have one dimension, but got {bins.dim()} dimensions in the bins tensor "
+                f"for dimension {dim}"
+            )
+        if bins.dtype is not column.dtype:
+            raise RuntimeError(
+                f"{_NAME}: input tensor and bins tensors should have the same dtype, but got input with dtype "
+                f"{column.dtype} and bins for dimension {dim} with dtype {bins.dtype}"
+            )
+        return bins.detach().contiguous()
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}")
+    if limits is not None:
+        low, high = limits[2 * dim], limits[2 * dim + 1]
+    else:
+        low, high = [end.item() for end in column.aminmax()] if column.numel() else (0.0, 1.0)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"{_NAME}: dimension {dim}'s range [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"{_NAME}: min should not exceed max, but got min {low} max {high} for dimension {dim}")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return linspace(low, high, bins + 1, dtype=column.dtype, device=column.device)
+
+
+def _other_shape(points: Tensor, weight: Tensor) -> RuntimeError:
+    return RuntimeError(
+        f"{_NAME}: if weight tensor is provided it should have the same shape as the input tensor excluding its "
+        f"innermost dimension, but got input with shape {list(points.shape)} and weight with shape {list(weight.shape)}"
+    )
