@@ -1,5 +1,5 @@
-"""What stands around the computation: loading data, exchanging memory with other libraries, saving memory."""
+"""What stands around the computation: loading data, exchanging memory with other libraries, saving memory, timing."""
 
-from . import checkpoint, data, dlpack, hooks
+from . import benchmark, checkpoint, data, dlpack, hooks
 
-__all__ = ["checkpoint", "data", "dlpack", "hooks"]
+__all__ = ["benchmark", "checkpoint", "data", "dlpack", "hooks"]

@@ -87,11 +87,8 @@ def load(threads: int, with_torch: bool) -> list[Any]:
 
 def use_threads(threads: int, modules: list[Any]) -> None:
     """Have each library compute with so many threads."""
-    import numba
-
-    for other in modules[1:]:
-        other.set_num_threads(threads)
-    numba.set_num_threads(threads)
+    for module in modules:
+        module.set_num_threads(threads)
 
 
 def on_cpu(names: list[str], options: Any, modules: list[Any]) -> dict[str, Any]:

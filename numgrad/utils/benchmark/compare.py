@@ -1,0 +1,168 @@
+"""Tables of measurements."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterable, Sequence
+
+from .measurement import Measurement, ordered_unique, select_unit, trim_sigfig, unit_to_english
+
+__all__ = ["Colorize", "Compare"]
+
+_BEST, _GOOD, _BAD, _VERY_BAD = "\033[92m", "\033[34m", "\033[2m\033[91m", "\033[31m"
+_BOLD, _END = "\033[1m", "\033[0m"
+
+#: The measurements of a row, one for each column; None where there is none.
+_Row = Sequence[Measurement | None]
+
+
+class Colorize(enum.Enum):
+    """What the best time of a table is the best of."""
+
+    NONE = "none"
+    COLUMNWISE = "columnwise"
+    ROWWISE = "rowwise"
+
+
+class Compare:
+    """Measurements as tables, which ``str`` and ``print`` show.
+
+    There is one for each label; its rows are the second labels, its columns the descriptions.
+
+    Args:
+        results: measurements; those of the same task are taken together.
+    """
+
+    def __init__(self, results: Iterable[Measurement]):
+        self._results: list[Measurement] = []
+        self._trim = False
+        self._colorize = Colorize.NONE
+        self._highlight = False
+        self.extend_results(results)
+
+    def extend_results(self, results: Iterable[Measurement]) -> None:
+        """Add measurements.
+
+        Raises:
+            ValueError: one of them is none.
+        """
+        results = list(results)
+        for one in results:
+            if not isinstance(one, Measurement):
+                raise ValueError(f"Expected an instance of `Measurement`, got {type(one)} instead.")
+        self._results.extend(results)
+
+    def trim_significant_figures(self) -> None:
+        """Show no more digits than are known."""
+        self._trim = True
+
+    def colorize(self, rowwise: bool = False) -> None:
+        """Colour times by how near to the best one of their column, or of their row, they are."""
+        self._colorize = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
+
+    def highlight_warnings(self) -> None:
+        """Mark times that differ much from run to run."""
+        self._highlight = True
+
+    def print(self) -> None:
+        """Print the tables."""
+        print(self)
+
+    def __str__(self) -> str:
+        tables: dict[str | None, list[Measurement]] = {}
+        for one in Measurement.merge(self._results):
+            tables.setdefault(one.label, []).append(one)
+        return "\n".join(self._table(label, results) for label, results in tables.items())
+
+    # -- one table ----------------------------------------------------------------------------------------
+
+    def _table(self, label: str | None, results: list[Measurement]) -> str:
+        unit, scale = select_unit(min(one.median for one in results))
+        keys = ordered_unique((one.num_threads, one.env or "", one.as_row_name) for one in results)
+        keys.sort(key=lambda key: key[:2])
+        columns = ordered_unique(one.description or "" for one in results)
+        places = {((one.num_threads, one.env or "", one.as_row_name), one.description or ""): one for one in results}
+        rows: list[_Row] = [[places.get((key, column)) for column in columns] for key in keys]
+
+        names = _row_names(keys)
+        cells = [self._column([row[number] for row in rows], scale) for number in range(len(columns))]
+        texts = [["", *columns], *([name, *own] for name, own in zip(names, zip(*cells, strict=True), strict=True))]
+        widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+        lines = ["  |  ".join(text.center(width) for text, width in zip(texts[0], widths, strict=True))]
+        length = len(lines[0])
+        before = None
+        for key, row, line in zip(keys, rows, texts[1:], strict=True):
+            if key[0] != before:
+                before = key[0]
+                lines.append(f"{before} threads: ".ljust(length, "-"))
+                group = [other for other_key, other in zip(keys, rows, strict=True) if other_key[0] == before]
+            best = self._best(row, group)
+            parts = [line[0].ljust(widths[0])]
+            for text, width, one, fastest in zip(line[1:], widths[1:], row, best, strict=True):
+                text = text.center(width)
+                parts.append(text if one is None or fastest is None else _coloured(text, one.median, fastest))
+            lines.append("  |  ".join(parts))
+        title = f" {label or ''} "
+        note = "(! XX%) Measurement has high variance, where XX is the IQR / median * 100.\n"
+        return "\n".join([
+            f"[{title.center(length - 2, '-')}]",
+            *lines,
+            "",
+            f"Times are in {unit_to_english(unit)}s ({unit}).",
+            note if self._highlight and any(one.has_warnings for one in results) else "",
+        ])
+
+    def _column(self, results: _Row, scale: float) -> list[str]:
+        """The texts of a column, all of the same length."""
+        there = [one for one in results if one is not None]
+        highlight = self._highlight and any(one.has_warnings for one in there)
+        digits = [math.ceil(math.log10(one.median / scale)) for one in there]
+        decimals = 1
+        if self._trim:
+            decimals = min(max(one.significant_figures - count, 0) for count, one in zip(digits, there, strict=True))
+        width = max(digits) + decimals + (1 if decimals else 0)
+        texts = []
+        for one in results:
+            value, mark = "", ""
+            if one is not None:
+                time = one.median / scale
+                value = f"{trim_sigfig(time, one.significant_figures) if self._trim else time:.{decimals}f}"
+                mark = f" (! {one.iqr / one.median * 100:.0f}%)" if highlight and one.has_warnings else ""
+            texts.append(f"{value:>{width}}{mark:>{7 if highlight else 0}}")
+        length = max(map(len, texts))
+        return [text if text.strip() else " " * length for text in texts]
+
+    def _best(self, row: _Row, group: Sequence[_Row]) -> list[float | None]:
+        """The fastest time that each of a row is to be compared with; None if with none."""
+        if self._colorize is Colorize.NONE:
+            return [None] * len(row)
+        if self._colorize is Colorize.ROWWISE:
+            return [_fastest(row)] * len(row)
+        return [_fastest(column) for column in zip(*group, strict=True)]
+
+
+def _fastest(results: _Row) -> float | None:
+    return min((one.median for one in results if one is not None), default=None)
+
+
+def _row_names(keys: Sequence[tuple[int, str, str]]) -> list[str]:
+    """What the rows begin with: the environment where it changes, if there are several, and the name."""
+    environments = {env for _, env, _ in keys}
+    width = max(map(len, environments)) if len(environments) > 1 else 0
+    names, before = [], None
+    for threads, env, name in keys:
+        shown = f"({env})" if width and (threads, env) != before else ""
+        before = threads, env
+        names.append(f"  {shown.ljust(width + 4)}{name}")
+    return names
+
+
+def _coloured(text: str, time: float, best: float) -> str:
+    if time <= best * 1.01 or time <= best + 1e-7:
+        return f"{_BEST}{_BOLD}{text}{_END}{_END}"
+    if time <= best * 1.1:
+        return f"{_GOOD}{_BOLD}{text}{_END}{_END}"
+    if time >= best * 5:
+        return f"{_VERY_BAD}{_BOLD}{text}{_END}{_END}"
+    return f"{_BAD}{text}{_END}{_END}" if time >= best * 2 else text
