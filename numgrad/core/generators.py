@@ -6,6 +6,7 @@ import operator
 import os
 import struct
 import threading
+import weakref
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,6 +59,7 @@ class Generator:
 
     def _begin(self) -> None:
         self._lock = threading.Lock()
+        _generators.add(self)
         self.manual_seed(_DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> Generator:
@@ -104,6 +106,19 @@ class Generator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.device, self.state_bytes())
+
+
+_generators: weakref.WeakSet[Generator] = weakref.WeakSet()
+
+
+def _renew_locks() -> None:
+    """In the child of a fork: a thread that is not here may have been drawing."""
+    for generator in _generators:
+        generator._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 def _restored(device: Any, state: bytes) -> Generator:

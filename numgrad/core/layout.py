@@ -9,6 +9,7 @@ import functools
 import itertools
 import math
 import operator
+import os
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,16 @@ class Layout:
 #: Every layout that something holds.
 _layouts: WeakValueDictionary[tuple[TensorType | None, Ints, Ints], Layout] = WeakValueDictionary()
 _interning = threading.Lock()
+
+
+def _renew_lock() -> None:
+    """In the child of a fork: a thread that is not here may have had the lock."""
+    global _interning
+    _interning = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 @functools.lru_cache(maxsize=8192)  # most layouts are used again, though nothing may hold them meanwhile

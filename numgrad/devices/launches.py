@@ -117,6 +117,16 @@ _bound: WeakSet[Callable[[], None]] = WeakSet()
 _changing = threading.RLock()
 
 
+def _renew_lock() -> None:
+    """In the child of a fork: a thread that is not here may have had the lock."""
+    global _changing
+    _changing = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
 class _ThisThread(threading.local):
     """Whether listeners hear nothing of what this thread runs: it is in a listener, or in what is reported as a whole.
     """

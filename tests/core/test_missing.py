@@ -35,7 +35,7 @@ def module_of(name):
         (numgrad.optim, "SparseAdam", "PyTorch has 'SparseAdam', but numgrad.optim has.*: numgrad.optim.Adam$"),
         (numgrad.linalg, "svd", "PyTorch has 'svd', but numgrad.linalg has it not yet$"),
         (numgrad.autograd, "kineto_available", "PyTorch has 'kineto_available', but numgrad.autograd has it not yet"),
-        (numgrad.utils.data, "DistributedSampler", "PyTorch has 'DistributedSampler', but numgrad.utils.data has it"),
+        (numgrad.utils.data, "IterDataPipe", "PyTorch has 'IterDataPipe', but numgrad.utils.data has it not yet"),
         (numgrad.cuda, "CUDAGraph", "PyTorch has 'CUDAGraph', but numgrad.cuda has it not yet"),
         (numgrad.ones(2), "half", "PyTorch has 'half', but Tensor has it not yet; .*: Tensor.float$"),
         (numgrad.ones(2), "no_such_name", "^'Tensor' object has no attribute 'no_such_name'$"),

@@ -1,6 +1,7 @@
 """Data sets, samplers, batches and the state of the generators afterwards, beside PyTorch's for the same seed."""
 
 import itertools
+import random
 import warnings
 from collections import OrderedDict, namedtuple
 
@@ -37,7 +38,9 @@ def outcome(module, program):
         except Exception as error:  # compared with the other module's
             result = type(error).__name__
     after = module.rand(2).tolist(), module.rand(2, generator=generator).tolist()
-    return result, after, sorted(str(warning.message) for warning in caught)
+    messages = [str(warning.message) for warning in caught]
+    # where there are fewer cores than workers, each has its own advice
+    return result, after, sorted(message for message in messages if "worker processes in total" not in message)
 
 
 def compare(program):
@@ -178,6 +181,85 @@ BATCHES = {
 def test_collate(name):
     compare(lambda m, d, g: d.default_collate(BATCHES[name](m)))
     compare(lambda m, d, g: d.default_convert(BATCHES[name](m)))
+
+
+def draws(m, d, count):
+    """A data set of what is drawn from each generator in a worker, and of what that is told."""
+
+    class Draws(d.Dataset):
+        def __len__(self):
+            return count
+
+        def __getitem__(self, index):
+            info = d.get_worker_info()
+            return index, info.id, info.num_workers, info.seed, m.rand(1).item(), random.random(), np.random.rand()
+
+    return Draws()
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("arguments", [
+    {"num_workers": 1}, {"num_workers": 2, "shuffle": True}, {"num_workers": 2, "batch_size": 3, "drop_last": True},
+    {"num_workers": 2, "persistent_workers": True, "shuffle": True, "prefetch_factor": 3},
+])  # fmt: skip
+def test_workers(arguments, own):
+    def program(m, d, g):
+        arguments.setdefault("batch_size", None)
+        loader = d.DataLoader(draws(m, d, 7), collate_fn=lambda batch: batch, generator=g if own else None, **arguments)
+        return [list(loader), list(loader)]
+
+    compare(program)
+
+
+@pytest.mark.parametrize("batch_size", [None, 2])
+def test_workers_of_what_follows_one_another(batch_size):
+    def program(m, d, g):
+        class Shards(d.IterableDataset):
+            def __iter__(self):
+                info = d.get_worker_info()
+                yield from range(info.id, 5 * (info.id + 1), info.num_workers)
+
+        return list(d.DataLoader(Shards(), batch_size=batch_size, num_workers=3, prefetch_factor=1))
+
+    compare(program)
+
+
+def test_exceptions_in_workers():
+    def program(m, d, g):
+        class Broken(d.Dataset):
+            def __len__(self):
+                return 4
+
+            def __getitem__(self, index):
+                if index:
+                    raise [KeyError("a"), UnicodeDecodeError("ascii", b"", 0, 1, "x"), ValueError("c")][index - 1]
+                return index
+
+        iterator, seen = iter(d.DataLoader(Broken(), num_workers=2, batch_size=None)), []
+        for _ in range(4):
+            try:
+                seen.append(next(iterator))
+            except Exception as error:
+                seen.append((type(error).__name__, *str(error).splitlines()[:2], str(error).splitlines()[-1]))
+        return seen
+
+    compare(program)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize(("count", "replicas"), [(10, 3), (9, 3), (2, 5), (1, 4)])
+def test_samplers_of_several_processes(count, replicas, drop_last, shuffle):
+    def program(m, d, g):
+        result = []
+        for rank in range(replicas):
+            sampler = d.distributed.DistributedSampler(range(count), replicas, rank, shuffle, 5, drop_last)
+            result += [len(sampler), list(sampler)]
+            sampler.set_epoch(2)
+            result.append(list(sampler))
+        return result
+
+    compare(program)
 
 
 def test_gradients():

@@ -12,8 +12,8 @@ from numgrad.utils.data import (
     SequentialSampler,
     Subset,
     TensorDataset,
-    dataloader,
     default_collate,
+    fetching,
     get_worker_info,
 )
 
@@ -161,7 +161,7 @@ def test_rows_are_what_collating_gives(x):
     data = TensorDataset(x, arange(6))
     indices = [4, 0, -1, 0]
     for dataset, chosen in (data, indices), (Subset(Subset(data, [5, 4, 3, 2, 1, 0]), indices), [1, 0, 3]):
-        rows = dataloader._rows(dataset, chosen)
+        rows = fetching._rows(dataset, chosen)
         expected = default_collate([dataset[i] for i in chosen])
         for row, wanted in zip(rows, expected, strict=True):
             assert row.tolist() == wanted.tolist()
@@ -180,11 +180,11 @@ def test_what_is_not_read_at_once():
         pass
 
     plain = TensorDataset(arange(4))
-    assert dataloader._rows(plain, [slice(0, 2)]) is None
-    assert dataloader._rows(plain, [tensor(1)]) is None
-    assert dataloader._rows(Doubled(arange(4)), [1]) is None
-    assert dataloader._rows(TensorDataset(numgrad.ones(2, requires_grad=True)), [1]) is None
-    assert dataloader._rows(TensorDataset(Marked([1.0])), [0]) is None
+    assert fetching._rows(plain, [slice(0, 2)]) is None
+    assert fetching._rows(plain, [tensor(1)]) is None
+    assert fetching._rows(Doubled(arange(4)), [1]) is None
+    assert fetching._rows(TensorDataset(numgrad.ones(2, requires_grad=True)), [1]) is None
+    assert fetching._rows(TensorDataset(Marked([1.0])), [0]) is None
     assert values(DataLoader(Doubled(arange(4)), batch_size=2, collate_fn=lambda batch: batch[0][0])) == [0, 4]
     assert [batch[0].tolist() for batch in DataLoader(Doubled(arange(4)), batch_size=2)] == [[0, 2], [4, 6]]
     assert [batch[0].tolist() for batch in DataLoader(Subset(Doubled(arange(4)), [3, 1]), batch_size=2)] == [[6, 2]]
@@ -208,9 +208,11 @@ def test_an_index_out_of_range():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"num_workers": 2}, "num_workers=2: .* in this process; use num_workers=0"),
         ({"num_workers": -1}, "num_workers option should be non-negative"),
         ({"timeout": 1}, "timeout=1"),
+        ({"timeout": -1}, "timeout option should be non-negative"),
+        ({"num_workers": 1, "prefetch_factor": -1}, "prefetch_factor option should be non-negative"),
+        ({"num_workers": 1, "multiprocessing_context": "thread"}, "should specify a valid start method in .*'thread'"),
         ({"prefetch_factor": 2}, "prefetch_factor option could only be specified in multiprocessing"),
         ({"persistent_workers": True}, "persistent_workers option needs num_workers > 0"),
         ({"multiprocessing_context": "fork"}, "multiprocessing_context can only be used with multi-process loading"),
@@ -227,6 +229,16 @@ def test_an_index_out_of_range():
 def test_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         DataLoader(range(3), **arguments)
+
+
+def test_a_context_that_is_none():
+    with pytest.raises(TypeError, match="multiprocessing_context option should be a valid context object or a string"):
+        DataLoader(range(3), num_workers=1, multiprocessing_context=3)
+
+
+def test_more_workers_than_cores():
+    with pytest.warns(UserWarning, match="This DataLoader will create 9999 worker processes in total, and there are"):
+        DataLoader(range(3), num_workers=9999)
 
 
 def test_refused_for_iterable_data():
@@ -250,6 +262,8 @@ def test_attributes():
     assert (loader.batch_size, loader.drop_last, loader.num_workers, loader.pin_memory) == (2, False, 0, False)
     assert isinstance(loader.sampler, SequentialSampler)
     assert isinstance(loader.batch_sampler, BatchSampler)
+    assert DataLoader(range(3), num_workers=1).prefetch_factor == 2
+    assert loader.prefetch_factor is None
     for name in ("dataset", "batch_size", "drop_last", "sampler", "batch_sampler"):
         with pytest.raises(ValueError, match=f"{name} attribute should not be set after DataLoader is initialized"):
             setattr(loader, name, 4)

@@ -185,6 +185,11 @@ class _OneThread:
             self._set(self.threads)
 
 
+def stay_on_one_thread() -> None:
+    """Have BLAS use one thread in this process from now on."""
+    _one_thread.__enter__()
+
+
 _one_thread, _as_it_is = _OneThread(), contextlib.nullcontext()
 
 if hasattr(os, "register_at_fork"):

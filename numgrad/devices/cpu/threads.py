@@ -9,7 +9,7 @@ from collections.abc import MutableMapping
 
 import numba
 
-__all__ = ["PARALLEL_FROM", "set_threads", "threads", "worth_threads"]
+__all__ = ["PARALLEL_FROM", "set_threads", "stay_on_one_thread", "threads", "worth_threads"]
 
 #: Elements from which the simplest kernels, such as an addition, are run on several threads.
 #:
@@ -81,10 +81,11 @@ def set_threads(count: int) -> None:
         numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
 
 
-def _serial_after_fork() -> None:
+def stay_on_one_thread() -> None:
+    """Run kernels on one thread in this process from now on."""
     global _threads_allowed
-    _threads_allowed = False  # the threads of the parent do not exist in the child, and waiting for them hangs
+    _threads_allowed = False
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_serial_after_fork)
+if hasattr(os, "register_at_fork"):  # the threads of the parent do not exist in the child, and waiting for them hangs
+    os.register_at_fork(after_in_child=stay_on_one_thread)

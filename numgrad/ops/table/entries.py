@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -131,6 +132,15 @@ class Entries:
         with Entries._changing:
             self._age()
             self.older = {}
+
+
+def _renew_lock() -> None:
+    """In the child of a fork: a thread that is not here may have had the lock."""
+    Entries._changing = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def forget_calls() -> None:

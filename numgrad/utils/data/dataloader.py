@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ...core.tensor import Tensor
-from ...ops.creation.from_data import tensor
 from ...random import Generator
 from .collate import default_collate, default_convert, pinned
-from .dataset import Dataset, IterableDataset, Subset, TensorDataset, samples_at
+from .dataset import Dataset, IterableDataset
+from .fetching import Fetcher, Reading
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
+from .worker_info import get_worker_info
+
+if TYPE_CHECKING:
+    from .workers import WorkerIterator
 
 __all__ = ["DataLoader", "get_worker_info"]
 
@@ -21,10 +25,8 @@ T = TypeVar("T", covariant=True)
 #: What cannot be exchanged once the loader is made, because other attributes were made from it.
 _FIXED = frozenset({"batch_size", "batch_sampler", "dataset", "drop_last", "persistent_workers", "sampler"})
 
-
-def get_worker_info() -> None:
-    """None, as in PyTorch's main process, which is the one that data is always loaded in."""
-    return None
+#: How many batches a worker reads ahead unless told otherwise.
+_AHEAD = 2
 
 
 class DataLoader(Generic[T]):
@@ -37,18 +39,30 @@ class DataLoader(Generic[T]):
         sampler: the indices to read, in place of ``shuffle``.
         batch_sampler: lists of indices, one for each batch, in place of ``batch_size``, ``shuffle``, ``sampler`` and
             ``drop_last``.
-        num_workers: 0: the data is loaded in this process.
+        num_workers: how many processes read batches, ahead of their use; 0: the data is loaded in this process.
         collate_fn: makes a batch from a list of samples, by default :func:`default_collate`; without batches it is
             applied to each sample, by default :func:`default_convert`.
         pin_memory: whether the tensors in batches lie in pinned memory, from which GPUs copy while the program goes on
             (see :meth:`Tensor.to`); without a GPU that is of no consequence.
         drop_last: whether to leave out a last batch with fewer samples.
-        timeout, worker_init_fn, multiprocessing_context, prefetch_factor, persistent_workers, pin_memory_device,
-            in_order: for the sake of programs that name them; they only mean something with workers or a GPU.
-        generator: the source of random numbers for ``shuffle``.
+        timeout: how many seconds to wait for a worker's batch; 0: as long as it takes.
+        worker_init_fn: is called in each worker with its number, before it reads anything.
+        multiprocessing_context: how workers are started, one of ``multiprocessing``'s contexts or its name. By default
+            as ``multiprocessing.set_start_method`` was told; otherwise they are forked on Linux.
+        generator: the source of random numbers for ``shuffle`` and for the seeds of workers.
+        prefetch_factor: how many batches each worker reads ahead: 2 by default.
+        persistent_workers: whether workers stay from one loop to the next.
+        pin_memory_device: of no consequence: it is the current GPU.
+        in_order: whether batches come in the order of the indices, whichever worker is first.
+
+    A worker has a copy of the data set, and generators of its own: numgrad's and Python's start from the loader's seed
+    plus the worker's number, NumPy's from both. Its kernels run on one thread. Large tensors and arrays reach this
+    process in shared memory, which is free when the last of them is gone. An :class:`IterableDataset` is read by each
+    worker from its beginning: ask :func:`get_worker_info` which part is to be read.
 
     Raises:
         ValueError: arguments exclude each other, or one is out of range.
+        TypeError: ``multiprocessing_context`` is no such thing.
     """
 
     def __init__(
@@ -72,7 +86,7 @@ class DataLoader(Generic[T]):
         pin_memory_device: str = "",
         in_order: bool = True,
     ) -> None:
-        _check_single_process(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
         iterable = isinstance(dataset, IterableDataset)
         if iterable:
             for name, given in {"shuffle": shuffle, "sampler": sampler, "batch_sampler": batch_sampler}.items():
@@ -106,7 +120,7 @@ class DataLoader(Generic[T]):
             persistent_workers=persistent_workers,
         )
         self.num_workers = num_workers
-        self.prefetch_factor = prefetch_factor
+        self.prefetch_factor = _AHEAD if num_workers and prefetch_factor is None else prefetch_factor
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout
@@ -115,6 +129,7 @@ class DataLoader(Generic[T]):
         self.in_order = in_order
         self.generator = generator
         self.collate_fn = collate_fn
+        self._workers: WorkerIterator | None = None  # those that stay
 
     dataset: Dataset[T]
     batch_size: int | None
@@ -134,17 +149,46 @@ class DataLoader(Generic[T]):
         Raises:
             TypeError: the data set has no length.
         """
-        return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
+        return len(self._index_sampler)
 
     def __iter__(self) -> Iterator[Any]:
-        if self.pin_memory and not _has_gpu():
+        pins = self.pin_memory and _has_gpu()
+        if self.pin_memory and not pins:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't "
                 "be used.",
                 UserWarning,
                 stacklevel=2,
             )
-        return _BatchIterator(self)
+        if not self.num_workers:
+            return _BatchIterator(self, pins)
+        if self._workers is not None and self._workers.close.alive:
+            self._workers.restart()
+            return self._workers
+        started = self._started(pins)
+        if self.persistent_workers:
+            self._workers = started
+        return started
+
+    def _started(self, pins: bool) -> WorkerIterator:
+        """The workers, at their work."""
+        from .worker import Job  # which few loaders need
+        from .workers import WorkerIterator, context_of
+
+        iter(self._index_sampler)  # as in PyTorch, where this may draw random numbers
+        job = Job(self._reading, draw_seed(self.generator), self.num_workers, self.worker_init_fn)
+        return WorkerIterator(
+            job, self._index_sampler, context_of(self.multiprocessing_context), ahead=self.prefetch_factor or 0,
+            timeout=self.timeout, in_order=self.in_order, pins=pins, keeps=self.persistent_workers,
+        )  # fmt: skip
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
+
+    @property
+    def _reading(self) -> Reading:
+        return Reading(self.dataset, self.collate_fn, self.batch_sampler is not None, self.drop_last)
 
 
 def _has_gpu() -> bool:
@@ -154,17 +198,15 @@ def _has_gpu() -> bool:
 
 
 class _BatchIterator(Iterator[Any]):
-    """One pass over the data set of a loader."""
+    """One pass over the data set of a loader, in this process."""
 
-    def __init__(self, loader: DataLoader[Any]):
+    def __init__(self, loader: DataLoader[Any], pins: bool):
         self._loader = loader
-        self._collate = loader.collate_fn
-        self._batched = loader.batch_sampler is not None
-        self._pins = loader.pin_memory and _has_gpu()
+        self._pins = pins
         # In PyTorch's order, because each of these may draw random numbers.
-        self._indices = iter(loader.batch_sampler if self._batched else loader.sampler)
+        self._indices = iter(loader._index_sampler)
         draw_seed(loader.generator)  # for PyTorch's workers, even if there are none
-        self._samples = iter(loader.dataset) if isinstance(loader.dataset, IterableDataset) else None
+        self._fetcher = Fetcher(loader._reading)
 
     def __iter__(self) -> _BatchIterator:
         return self
@@ -174,26 +216,8 @@ class _BatchIterator(Iterator[Any]):
 
     def __next__(self) -> Any:
         """The next batch, or sample; if making it raised an exception, the one after it comes next."""
-        index = next(self._indices)
-        batch = self._chosen(index) if self._samples is None else self._following(self._samples, index)
+        batch = self._fetcher.fetch(next(self._indices))
         return pinned(batch) if self._pins else batch
-
-    def _chosen(self, index: Any) -> Any:
-        """The batch at some indices, or the sample at one."""
-        dataset, collate = self._loader.dataset, self._collate
-        if not self._batched:
-            return collate(dataset[index])
-        batch = _rows(dataset, index) if collate is default_collate else None
-        return collate(samples_at(dataset, index)) if batch is None else batch
-
-    def _following(self, samples: Iterator[Any], index: Any) -> Any:
-        """The next batch, or sample, where samples follow one another; of the indices only the number matters."""
-        if not self._batched:
-            return self._collate(next(samples))
-        batch = list(itertools.islice(samples, len(index)))
-        if not batch or (self._loader.drop_last and len(batch) < len(index)):
-            raise StopIteration
-        return self._collate(batch)
 
 
 class _Endless(SequentialSampler):
@@ -203,34 +227,23 @@ class _Endless(SequentialSampler):
         return itertools.repeat(0)
 
 
-def _rows(dataset: Any, indices: list[Any]) -> list[Tensor] | None:
-    """What collating the samples at ``indices`` gives, read at once; None where that is not sure to be the same.
-
-    It is for rows of plain tensors, outside the graph, at indices that are ints.
-    """
-    if set(map(type, indices)) != {int}:
-        return None
-    while type(dataset) is Subset:
-        indices = [dataset.indices[index] for index in indices]
-        dataset = dataset.dataset
-    if type(dataset) is not TensorDataset or set(map(type, indices)) != {int}:
-        return None
-    if any(type(table) is not Tensor or table.requires_grad for table in dataset.tensors):
-        return None
-    rows = tensor(indices)
-    return [table[rows].contiguous() for table in dataset.tensors]
-
-
-def _check_single_process(
+def _check_workers(
     num_workers: Any, timeout: Any, prefetch_factor: Any, persistent_workers: Any, context: Any
 ) -> None:
-    """Raise ValueError for arguments that ask for other processes."""
+    """Raise ValueError or TypeError for arguments that are out of range, or mean nothing without workers."""
     if num_workers < 0:
         raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+    if timeout < 0:
+        raise ValueError(f"timeout option should be non-negative, not {timeout}")
+    if prefetch_factor is not None and prefetch_factor < 0:
+        raise ValueError(f"prefetch_factor option should be non-negative, not {prefetch_factor}")
     if num_workers:
-        raise ValueError(
-            f"num_workers={num_workers}: numgrad's DataLoader loads the data in this process; use num_workers=0"
-        )
+        _check_count(num_workers)
+        if context is not None:
+            from .workers import context_of
+
+            context_of(context)
+        return
     if timeout:
         raise ValueError(f"timeout={timeout}: there are no workers to wait for; use timeout=0")
     if prefetch_factor is not None:
@@ -241,4 +254,16 @@ def _check_single_process(
         raise ValueError(
             "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
             f"num_workers={num_workers}"
+        )
+
+
+def _check_count(num_workers: int) -> None:
+    """Warn of more workers than this process has cores."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if cores is not None and num_workers > cores:
+        warnings.warn(
+            f"This DataLoader will create {num_workers} worker processes in total, and there are {cores} cores: with "
+            "more workers than cores, loading may be slower, not faster",
+            UserWarning,
+            stacklevel=4,
         )

@@ -1,0 +1,62 @@
+"""The part of a data set's indices that one of several processes reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sized
+
+from ...random import Generator
+from .sampler import Sampler, permutation
+
+__all__ = ["DistributedSampler"]
+
+
+class DistributedSampler(Sampler[int]):
+    """Every ``num_replicas``-th index of a data set, from ``rank`` on; for the same seed, those of PyTorch.
+
+    All parts have one length: where the indices do not go round, the first are read again, or the last left out.
+
+    Args:
+        dataset: whose length counts.
+        num_replicas: how many processes share the indices.
+        rank: the number of this one.
+        shuffle: whether the indices are in random order, another one for each epoch that :meth:`set_epoch` names.
+        seed: of that order; it must be the same in all processes.
+        drop_last: whether to leave out the last indices, rather than to read the first again.
+
+    Raises:
+        RuntimeError: ``num_replicas`` or ``rank`` is not given: there is no process group that knows them.
+        ValueError: ``rank`` is not in [0, num_replicas - 1].
+    """
+
+    def __init__(
+        self, dataset: Sized, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
+        seed: int = 0, drop_last: bool = False,
+    ) -> None:  # fmt: skip
+        if num_replicas is None or rank is None:
+            raise RuntimeError("Requires distributed package to be available: without it, give num_replicas and rank")
+        if not 0 <= rank < num_replicas:
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+        self.dataset = dataset
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.epoch = 0
+        self.drop_last = drop_last
+        self.shuffle = shuffle
+        self.seed = seed
+        self.num_samples = len(dataset) // num_replicas if drop_last else -(-len(dataset) // num_replicas)
+        self.total_size = self.num_samples * num_replicas
+
+    def __iter__(self) -> Iterator[int]:
+        count = len(self.dataset)
+        if self.shuffle:
+            indices = permutation(count, Generator().manual_seed(self.seed + self.epoch))
+        else:
+            indices = list(range(count))
+        return iter([indices[place % count] for place in range(self.rank, self.total_size, self.num_replicas)])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Have the next order be that of this epoch."""
+        self.epoch = epoch

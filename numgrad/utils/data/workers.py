@@ -1,0 +1,232 @@
+"""The workers of a DataLoader, from the process that reads their batches."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import time
+import warnings
+import weakref
+from collections.abc import Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from .collate import pinned
+from .transfer import receive
+from .worker import Ended, Failure, Job, Restart, run
+
+__all__ = ["WorkerIterator", "context_of"]
+
+#: Seconds that workers have to end by themselves, and then after a signal that says so.
+_PATIENCE, _NOTICE = 5.0, 1.0
+
+
+def context_of(given: Any) -> BaseContext:
+    """The ``multiprocessing`` context for workers: the one given, by itself or by name, or the default.
+
+    That is the user's, if ``multiprocessing.set_start_method`` was called.  Otherwise it is "fork" on Linux, whatever
+    Python has: programs need no ``if __name__ == "__main__"`` then, data sets may be of any class, and are not copied.
+
+    Raises:
+        ValueError, TypeError: there is no such context.
+    """
+    if isinstance(given, BaseContext):
+        return given
+    methods = multiprocessing.get_all_start_methods()
+    if given is None:
+        given = multiprocessing.get_start_method(allow_none=True)
+        if given is None and sys.platform == "linux":
+            given = "fork"
+        return multiprocessing.get_context(given)
+    if not isinstance(given, str):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context object or a string specifying the start method, "
+            f"but got multiprocessing_context={given}"
+        )
+    if given not in methods:
+        raise ValueError(
+            f"multiprocessing_context option should specify a valid start method in {methods}, but got "
+            f"multiprocessing_context={given!r}"
+        )
+    return multiprocessing.get_context(given)
+
+
+class WorkerIterator(Iterator[Any]):
+    """Passes over a data set, read by workers.
+
+    Batches are numbered as they are asked for, one worker after another; ``_ahead`` of them for each worker are under
+    way at a time.  They are given out in this order, unless that is of no matter.
+
+    Args:
+        job: what the workers do.
+        indices: the sampler, whose indices are read anew for each pass.
+        context: the ``multiprocessing`` context that they are started in.
+        ahead: how many batches each reads ahead.
+        timeout: seconds to wait for a batch, 0 for as long as it takes.
+        in_order: whether to give out batches in the order of the sampler.
+        pins: whether to copy them to pinned memory.
+    """
+
+    def __init__(
+        self, job: Job, indices: Iterable[Any], context: BaseContext, *, ahead: int, timeout: float, in_order: bool,
+        pins: bool, keeps: bool,
+    ):  # fmt: skip
+        self._sampler, self._ahead, self._timeout = indices, ahead, timeout
+        self._in_order, self._pins, self._keeps = in_order, pins, keeps
+        self._connections: list[Connection] = []
+        self._processes: list[BaseProcess] = []
+        self.close = weakref.finalize(self, _end, self._connections, self._processes, os.getpid())
+        for number in range(job.num_workers):
+            self._start(job, number, context)
+        self._begin()
+
+    def _start(self, job: Job, number: int, context: BaseContext) -> None:
+        here, there = context.Pipe()
+        process = context.Process(target=run, args=(job, number, there, here), daemon=True)  # type: ignore[attr-defined]
+        with warnings.catch_warnings():  # what is run in the copy needs no other thread
+            warnings.filterwarnings("ignore", ".*use of fork\\(\\) may lead to deadlocks", DeprecationWarning)
+            process.start()
+        there.close()
+        self._connections.append(here)
+        self._processes.append(process)
+
+    def _begin(self) -> None:
+        """Begin a pass."""
+        self._indices = iter(self._sampler)
+        self._turn = self._sent = 0  # the number of the batch to give out next, and of the next to be asked for
+        self._pending: dict[int, int] = {}  # the workers that batches are expected from, by number
+        self._arrived: dict[int, Any] = {}  # those that came before their turn
+        self._reading = [True] * len(self._processes)  # whether each worker has further samples
+        self._next_worker = itertools.cycle(range(len(self._processes)))
+        for _ in range(self._ahead * len(self._processes)):
+            self._ask()
+
+    def restart(self) -> None:
+        """Begin another pass with the same workers."""
+        for worker in range(len(self._connections)):
+            self._tell(worker, None, Restart())
+        waiting = set(range(len(self._processes)))
+        while waiting:  # what comes before their answers is of the last pass
+            worker, (_, result) = self._receive()
+            if isinstance(result, Restart):
+                waiting.discard(worker)
+        self._begin()
+
+    def __len__(self) -> int:
+        return len(self._sampler)  # type: ignore[arg-type]
+
+    def __next__(self) -> Any:
+        """The next batch, or sample; if making it raised an exception, the one after it comes next.
+
+        Raises:
+            RuntimeError: a worker has ended, or there was no batch in time.
+        """
+        while True:
+            while self._turn < self._sent and self._turn not in self._pending and self._turn not in self._arrived:
+                self._turn += 1  # it was given out, or its worker's samples had come to their end
+            if self._turn in self._arrived:
+                return self._given(self._arrived.pop(self._turn))
+            if not self._pending:
+                if not self._keeps:
+                    self.close()
+                raise StopIteration
+            worker, (number, result) = self._receive()
+            del self._pending[number]
+            if isinstance(result, Ended):
+                self._reading[worker] = False
+                self._ask()
+            elif number == self._turn or not self._in_order:
+                return self._given(result)
+            else:
+                self._arrived[number] = result
+
+    def _given(self, result: Any) -> Any:
+        """A batch on its way out: another is asked for in its place."""
+        self._ask()
+        if isinstance(result, Failure):
+            raise result.error()
+        return pinned(result) if self._pins else result
+
+    def _ask(self) -> None:
+        """Ask the next worker for the next batch, if there are both."""
+        limit = self._ahead * len(self._processes) // max(sum(self._reading), 1)
+        for worker in itertools.islice(self._next_worker, len(self._processes)):
+            free = self._in_order or list(self._pending.values()).count(worker) < limit
+            if self._reading[worker] and free:
+                break
+        else:
+            return
+        try:
+            index = next(self._indices)
+        except StopIteration:
+            return
+        self._tell(worker, self._sent, index)
+        self._pending[self._sent] = worker
+        self._sent += 1
+
+    def _tell(self, worker: int, number: int | None, index: Any) -> None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # that it has ended is found in waiting for it
+            self._connections[worker].send((number, index))
+
+    def _receive(self) -> tuple[int, Any]:
+        """What comes next from any worker, and from which."""
+        numbers = {connection: worker for worker, connection in enumerate(self._connections)}
+        ready = wait([*numbers, *(process.sentinel for process in self._processes)], self._timeout or None)
+        if not ready:
+            raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+        try:
+            connection = next(each for each in numbers if each in ready)
+            return numbers[connection], receive(connection)
+        except (EOFError, OSError, StopIteration):
+            error = self._deaths()
+            self.close()
+            self._pending, self._arrived, self._turn = {}, {}, self._sent
+            raise error from None
+
+    def _deaths(self) -> RuntimeError:
+        """The error that says which workers have ended, and how."""
+        sentinels = wait([process.sentinel for process in self._processes], _NOTICE)
+        ended = [process for process in self._processes if process.sentinel in sentinels]
+        for process in ended:
+            process.join(_NOTICE)  # it has yet to be gone altogether
+        pids = ", ".join(str(process.pid) for process in ended)
+        how = ", ".join(_manner(process.exitcode) for process in ended)
+        return RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {how}")
+
+
+def _manner(exitcode: int | None) -> str:
+    """How a process has ended."""
+    if exitcode is not None and exitcode < 0:
+        return f"killed by signal {signal.Signals(-exitcode).name}"
+    return f"with exit code {exitcode}"
+
+
+def _end(connections: list[Connection], processes: list[BaseProcess], owner: int) -> None:
+    """Have workers end, those that do not by force; in a copy of the process that started them do nothing."""
+    if os.getpid() != owner:
+        return
+    for connection in connections:
+        _hang_up(connection)
+    end = time.monotonic() + _PATIENCE
+    for process in processes:
+        process.join(max(end - time.monotonic(), 0))
+        for stop in process.terminate, process.kill:
+            if process.is_alive():
+                stop()
+                process.join(_NOTICE)
+        process.close()
+
+
+def _hang_up(connection: Connection) -> None:
+    """Close a connection for both sides, even if copies of this process have it open, too."""
+    if hasattr(socket, "AF_UNIX"):
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as end:
+            end.shutdown(socket.SHUT_RDWR)
+    connection.close()
