@@ -18,6 +18,7 @@ import functools
 import gc
 import hashlib
 import linecache
+import os
 import pickle
 import platform
 import signal
@@ -47,6 +48,10 @@ _NO_MATTER_FOR_CPU = (*NO_MATTER, "CUDA_", "DISABLE_CUDA", "ENABLE_CUDASIM", "FO
 
 _MODULE_PREFIX = "numgrad_kernels.compiled."
 _lock = threading.RLock()
+
+if hasattr(os, "register_at_fork"):  # a copy made while another thread compiles would wait for that thread forever
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
 _kernels: dict[str, Kernel] = {}
 
 

@@ -80,8 +80,13 @@ def test_a_program_that_is_interrupted():
     wait_until_gone(pids)
 
 
-def test_a_program_that_is_killed():
-    process = started(PROGRAM + "time.sleep(100)\n", 0.01)
+def test_a_program_that_is_killed_while_its_workers_are_at_work():
+    start = """
+import numgrad.utils.data.worker as worker
+worker.PATIENCE = 0.1
+"""
+    slow = PROGRAM.replace("float(sys.argv[1])", "100 if index > 3 else 0")
+    process = started(start + slow + "time.sleep(100)\n", 0)
     pids = workers_of(process)
     process.kill()
     process.communicate(timeout=30)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import queue
 import random
 import signal
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +24,11 @@ from .fetching import Fetcher, Reading
 from .transfer import packed, send
 from .worker_info import WorkerInfo, set_worker_info
 
-__all__ = ["Ended", "Failure", "Job", "Restart", "run"]
+__all__ = ["PATIENCE", "Ended", "Failure", "Job", "Restart", "run"]
+
+
+#: Seconds that a worker has to end by itself.
+PATIENCE = 5.0
 
 
 @dataclass(frozen=True)
@@ -87,12 +93,12 @@ def run(job: Job, number: int, connection: Connection, other_end: Connection) ->
     """
     other_end.close()  # else this process itself would keep the connection open
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the user's program is interrupted, and closes it
+    tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_take, args=(connection, tasks), daemon=True).start()
     threads.stay_on_one_thread()
     blas.stay_on_one_thread()
     _start_generators(job.seed, number)
     set_worker_info(WorkerInfo(number, job.num_workers, job.seed + number, job.reading.dataset))
-    tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_take, args=(connection, tasks), daemon=True).start()
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         _answer(job, number, connection, tasks)
 
@@ -105,12 +111,14 @@ def _start_generators(seed: int, number: int) -> None:
 
 
 def _take(connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:
-    """Take tasks as they come, so that who sends them need not wait; None is the end."""
+    """Take tasks as they come, so that who sends them need not wait; None is the end, of which it is seen to here."""
     try:
         while True:
             tasks.put(connection.recv())
     except (EOFError, OSError):
         tasks.put(None)
+    time.sleep(PATIENCE)
+    os._exit(1)  # the sample that is being read does not come to an end
 
 
 def _answer(job: Job, number: int, connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:

@@ -20,12 +20,12 @@ from typing import Any
 
 from .collate import pinned
 from .transfer import receive
-from .worker import Ended, Failure, Job, Restart, run
+from .worker import PATIENCE, Ended, Failure, Job, Restart, run
 
 __all__ = ["WorkerIterator", "context_of"]
 
-#: Seconds that workers have to end by themselves, and then after a signal that says so.
-_PATIENCE, _NOTICE = 5.0, 1.0
+#: Seconds that a worker has to end after a signal that says so.
+_NOTICE = 1.0
 
 
 def context_of(given: Any) -> BaseContext:
@@ -214,7 +214,7 @@ def _end(connections: list[Connection], processes: list[BaseProcess], owner: int
         return
     for connection in connections:
         _hang_up(connection)
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + PATIENCE
     for process in processes:
         process.join(max(end - time.monotonic(), 0))
         for stop in process.terminate, process.kill:
