@@ -190,14 +190,16 @@ def test_kernels_in_workers_run_on_one_thread_whatever_ran_before():
     def results(index):
         product = (matrix @ matrix).sum().item()
         threads = {library["num_threads"] for library in threadpoolctl.threadpool_info() if "openblas" in str(library)}
-        return x.sin().sum().item(), product, np.ones((300, 300)) @ np.ones((300, 300)), threads
+        ones = np.ones((300, 300)) @ np.ones((300, 300))
+        return x.sin().sum().item(), product, ones, threads, numgrad.get_num_threads()
 
     here = results(0)  # on several threads, where there are several cores
-    for sine, product, ones, threads in DataLoader(Function(results, 2), batch_size=None, num_workers=2):
+    for sine, product, ones, threads, own in DataLoader(Function(results, 2), batch_size=None, num_workers=2):
         assert sine == here[0]
         assert product == pytest.approx(here[1], rel=1e-5)
         assert ones.tolist() == here[2].tolist()
         assert threads <= {1}
+        assert own == 1
 
 
 # -- failures --------------------------------------------------------------------------------------------

@@ -185,7 +185,7 @@ class _OneThread:
             self._set(self.threads)
 
 
-def stay_on_one_thread() -> None:
+def multiply_on_one_thread() -> None:
     """Have BLAS use one thread in this process from now on."""
     _one_thread.__enter__()
 

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...devices.cpu import blas, threads
+from ...devices.cpu.blas import multiply_on_one_thread
+from ...devices.cpu.threads import stay_on_one_thread
 from ...random import manual_seed
 from .fetching import Fetcher, Reading
 from .transfer import packed, send
@@ -95,8 +96,8 @@ def run(job: Job, number: int, connection: Connection, other_end: Connection) ->
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the user's program is interrupted, and closes it
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_take, args=(connection, tasks), daemon=True).start()
-    threads.stay_on_one_thread()
-    blas.stay_on_one_thread()
+    stay_on_one_thread()
+    multiply_on_one_thread()
     _start_generators(job.seed, number)
     set_worker_info(WorkerInfo(number, job.num_workers, job.seed + number, job.reading.dataset))
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
