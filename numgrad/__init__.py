@@ -96,15 +96,15 @@ __all__ = [
     "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp", "are_deterministic_algorithms_enabled",
     "autocast", "autograd", "backends", "bool", "cdouble", "cfloat", "channels_last", "channels_last_3d", "compile",
     "compiler", "complex128", "complex64", "contiguous_format", "cuda", "data", "default_generator", "device",
-    "double", "dtype", "e", "enable_grad", "explain", "fft", "finfo", "float", "float32", "float64", "from_dlpack",
-    "func", "get_default_device", "get_default_dtype", "iinfo", "inf", "inference_mode", "initial_seed", "inspect",
-    "install_as_torch", "int", "int16", "int32", "int64", "int8", "is_anomaly_check_nan_enabled",
+    "distributions", "double", "dtype", "e", "enable_grad", "explain", "fft", "finfo", "float", "float32", "float64",
+    "from_dlpack", "func", "get_default_device", "get_default_dtype", "iinfo", "inf", "inference_mode", "initial_seed",
+    "inspect", "install_as_torch", "int", "int16", "int32", "int64", "int8", "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled",
     "is_inference_mode_enabled", "jit", "layout", "linalg", "load", "long", "manual_seed", "memory_format",
     "multiprocessing", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random",
     "save", "seed", "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled",
-    "set_printoptions", "short", "special", "strided", "to_dlpack", "types", "uint8",
-    "use_deterministic_algorithms", "utils", "vectorize", "version", "viz", "vmap",
+    "set_printoptions", "short", "special", "strided", "to_dlpack", "types", "uint8", "use_deterministic_algorithms",
+    "utils", "vectorize", "version", "viz", "vmap",
     *_NATIVE,
     *_SETTINGS,
     *_public_functions,
@@ -113,9 +113,9 @@ __all__ = [
 #: What is imported when it is first asked for, to keep ``import numgrad`` fast: modules, and names with the module that
 #: has them.
 _MODULES = [
-    "_vmap_internals", "accelerator", "amp", "backends", "compiler", "cuda", "data", "fft", "func", "jit", "linalg",
-    "multiprocessing", "nn", "optim", "profiler", "serialization", "special", "testing", "types", "utils", "version",
-    "viz",
+    "_vmap_internals", "accelerator", "amp", "backends", "compiler", "cuda", "data", "distributions", "fft", "func",
+    "jit", "linalg", "multiprocessing", "nn", "optim", "profiler", "serialization", "special", "testing", "types",
+    "utils", "version", "viz",
 ]
 _LATER = {
     **{name: name for name in _MODULES},
@@ -134,6 +134,7 @@ if TYPE_CHECKING:
         compiler,
         cuda,
         data,
+        distributions,
         fft,
         func,
         jit,

@@ -1,6 +1,7 @@
 """Samples of powers, logarithms and special functions."""
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 from ops.sampling import ANY, FLOATS, POSITIVE, UNIT, between, sample
@@ -21,5 +22,7 @@ sample("xlogy", lambda x, y: np.where((x == 0) & (y == y), 0, x * np.log(y.astyp
 sample("rsqrt", lambda x: 1 / np.sqrt(x), domain=POSITIVE)
 sample("erf", np.vectorize(math.erf, otypes="d"))
 sample("erfc", np.vectorize(math.erfc, otypes="d"))
+sample("erfinv", np.vectorize(lambda y: NormalDist().inv_cdf((y + 1) / 2) / math.sqrt(2), otypes="d"),
+       domain=between(-0.9, 0.9))
 sample("entr", np.vectorize(lambda x: -x * math.log(x) if x else 0, otypes="d"), domain=POSITIVE,
        call=numgrad.special.entr)

@@ -1,0 +1,102 @@
+"""The Bernoulli distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..autograd.grad_mode import no_grad
+from ..core.tensor import Tensor
+from ..core.types import Size
+from ..nn.functional import binary_cross_entropy_with_logits
+from ..ops.creation.distributions import bernoulli
+from ..ops.creation.factories import arange
+from ..ops.pointwise.special import logit
+from . import constraints
+from .exp_family import ExponentialFamily
+from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+
+__all__ = ["Bernoulli"]
+
+
+class Bernoulli(ExponentialFamily):
+    """Ones with the probability ``probs``, or with the log odds ``logits``, and zeros.
+
+    Raises:
+        ValueError: not exactly one of them is given.
+    """
+
+    arg_constraints = {  # noqa: RUF012 - as PyTorch has it
+        "probs": constraints.unit_interval, "logits": constraints.real,
+    }  # fmt: skip
+    support = constraints.boolean
+    has_enumerate_support = True
+    _mean_carrier_measure = 0
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        if logits is None:
+            (self.probs,) = broadcast_all(probs)
+        else:
+            (self.logits,) = broadcast_all(logits)
+        super().__init__(self._param.shape, validate_args=validate_args)
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        return self._expanded(Bernoulli, batch_shape, _instance)
+
+    @property
+    def _param(self) -> Tensor:
+        return vars(self)["probs" if "probs" in vars(self) else "logits"]
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._param.shape
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        """The likelier of 0 and 1; NaN if both are as likely."""
+        return (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, math.nan)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
+        with no_grad():
+            return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+    def entropy(self) -> Tensor:
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        values = arange(2, dtype=self._param.dtype, device=self._param.device)
+        values = values.view(-1, *[1] * len(self._batch_shape))
+        return values.expand(-1, *self._batch_shape) if expand else values
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (logit(self.probs),)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return x.exp().log1p()

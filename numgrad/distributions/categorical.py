@@ -1,0 +1,110 @@
+"""The categorical distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.tensor import Tensor
+from ..core.types import Size, finfo
+from ..ops.creation.distributions import multinomial
+from ..ops.creation.factories import arange, full
+from ..ops.shapes.broadcasting import broadcast_tensors
+from . import constraints
+from .distribution import Distribution
+from .utils import lazy_property, logits_to_probs, probs_to_logits
+
+__all__ = ["Categorical"]
+
+
+class Categorical(Distribution):
+    """The numbers 0 to K - 1, with probabilities of their own: integers as ``multinomial`` draws them.
+
+    Args:
+        probs: of shape (..., K): numbers that the probabilities are proportional to.
+        logits: in place of them, of the same shape: the logarithms of such numbers.
+        validate_args: whether arguments are checked.
+
+    Raises:
+        ValueError: not exactly one of them is given, or it has no dimension.
+    """
+
+    arg_constraints = {  # noqa: RUF012 - as PyTorch has it
+        "probs": constraints.simplex, "logits": constraints.real_vector,
+    }  # fmt: skip
+    has_enumerate_support = True
+
+    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None):
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        if probs is not None:
+            if probs.dim() < 1:
+                raise ValueError("`probs` parameter must be at least one-dimensional.")
+            self.probs = probs / probs.sum(-1, keepdim=True)
+        elif logits is not None:
+            if logits.dim() < 1:
+                raise ValueError("`logits` parameter must be at least one-dimensional.")
+            self.logits = logits - logits.logsumexp(-1, keepdim=True)
+        super().__init__(self._param.shape[:-1], validate_args=validate_args)
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        return self._expanded(Categorical, batch_shape, _instance)
+
+    @property
+    def _param(self) -> Tensor:
+        return vars(self)["probs" if "probs" in vars(self) else "logits"]
+
+    @property
+    def _num_events(self) -> int:
+        return self._param.shape[-1]
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        return probs_to_logits(self.probs)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        return logits_to_probs(self.logits)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> constraints.Constraint:
+        return constraints.integer_interval(0, self._num_events - 1)
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._param.shape
+
+    @property
+    def mean(self) -> Tensor:
+        """NaN: the numbers are names."""
+        return full(self._extended_shape(), math.nan, dtype=self._param.dtype, device=self._param.device)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.probs.argmax(-1)
+
+    @property
+    def variance(self) -> Tensor:
+        """NaN: the numbers are names."""
+        return self.mean
+
+    def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
+        rows = self.probs.reshape(-1, self._num_events)
+        drawn = multinomial(rows, math.prod(sample_shape), True).T
+        return drawn.reshape(self._extended_shape(sample_shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        value, logits = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
+        return logits.gather(-1, value[..., :1]).squeeze(-1)
+
+    def entropy(self) -> Tensor:
+        logits = self.logits.clamp(min=finfo(self.logits.dtype).min)  # 0 times minus infinity would be NaN
+        return -(logits * self.probs).sum(-1)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        values = arange(self._num_events, device=self._param.device).view(-1, *[1] * len(self._batch_shape))
+        return values.expand(-1, *self._batch_shape) if expand else values

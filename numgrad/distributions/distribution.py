@@ -1,0 +1,241 @@
+"""What all distributions have in common."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+from ..autograd.grad_mode import no_grad
+from ..core.tensor import Tensor
+from ..core.types import Size
+from .constraints import Constraint, is_dependent
+from .utils import lazy_property
+
+__all__ = ["Distribution"]
+
+
+class Distribution:
+    """A probability distribution, or a batch of them.
+
+    A sample is of shape ``sample_shape + batch_shape + event_shape``.  A subclass has ``arg_constraints``, the
+    constraint of each parameter by its name, and ``support``, the constraint of samples.
+
+    Args:
+        batch_shape: of the parameters.
+        event_shape: of a sample of one distribution.
+        validate_args: whether parameters, and values given to methods, are checked; unless given, they are if
+            :meth:`set_default_validate_args` says so, as it does at first, but not in ``python -O``.
+
+    Raises:
+        ValueError: a parameter does not satisfy its constraint.
+    """
+
+    has_rsample: Any = False
+    has_enumerate_support: Any = False
+    _validate_args = __debug__
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Have distributions made from now on check arguments, or not, unless they are told.
+
+        Raises:
+            ValueError: ``value`` is no truth value.
+        """
+        if value not in (True, False):
+            raise ValueError(f"set_default_validate_args expects True or False, got {value!r}")
+        Distribution._validate_args = value
+
+    def __init__(
+        self, batch_shape: Sequence[int] = Size(), event_shape: Sequence[int] = Size(),
+        validate_args: bool | None = None,
+    ):
+        self._batch_shape = Size(batch_shape)
+        self._event_shape = Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            self._check_parameters()
+
+    def _check_parameters(self) -> None:
+        try:
+            constraints = self.arg_constraints
+        except NotImplementedError:
+            warnings.warn(
+                f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize "
+                "the distribution with `validate_args=False` to turn off validation.",
+                stacklevel=4,
+            )
+            return
+        for name, constraint in constraints.items():
+            computed = name not in vars(self) and isinstance(getattr(type(self), name, None), lazy_property)
+            if is_dependent(constraint) or computed:
+                continue
+            value = getattr(self, name)
+            if not constraint.check(value).all():
+                raise ValueError(
+                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+                )
+
+    # -- shapes and sets --
+
+    @property
+    def batch_shape(self) -> Size:
+        """The shape of the batch: of the parameters, where an event is a single number."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        """The shape of a sample of one distribution: () where it is a single number."""
+        return self._event_shape
+
+    @property
+    def arg_constraints(self) -> dict[str, Constraint]:
+        """The constraint of each parameter that is a tensor, by its name."""
+        raise NotImplementedError
+
+    @property
+    def support(self) -> Any:
+        """The constraint of samples."""
+        raise NotImplementedError
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
+        """The same distributions in a larger batch, whose parameters are views of these.
+
+        Raises:
+            NotImplementedError: a subclass has an ``__init__`` of its own and no ``expand``.
+        """
+        raise NotImplementedError
+
+    def _expanded(self, cls: type[Distribution], batch_shape: Sequence[int], instance: Any) -> Any:
+        """``expand`` of a class whose parameters are those of its ``arg_constraints``."""
+        new, batch_shape = self._get_checked_instance(cls, instance), Size(batch_shape)
+        for name in self.arg_constraints:
+            if name in vars(self):
+                value = vars(self)[name]
+                setattr(new, name, value.expand((*batch_shape, *value.shape[len(self._batch_shape):])))
+        return self._finished(new, batch_shape, self._event_shape)
+
+    def _finished(self, new: Any, batch_shape: Sequence[int], event_shape: Sequence[int]) -> Any:
+        """A distribution with parameters of this one, which need not be checked again."""
+        Distribution.__init__(new, batch_shape, event_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    def _get_checked_instance(self, cls: type[Distribution], _instance: Any = None) -> Any:
+        """``_instance``, or a new one of this class, of which ``expand`` of ``cls`` sets everything there is to set."""
+        if _instance is None and type(self).__init__ is not cls.__init__:
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
+                "define a custom .expand() method."
+            )
+        return self.__new__(type(self)) if _instance is None else _instance
+
+    def _extended_shape(self, sample_shape: Sequence[int] = Size()) -> Size:
+        return Size((*sample_shape, *self._batch_shape, *self._event_shape))
+
+    # -- moments --
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean."""
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> Tensor:
+        """The likeliest sample."""
+        raise NotImplementedError(f"{type(self)} does not implement mode")
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation."""
+        return self.variance.sqrt()
+
+    def entropy(self) -> Tensor:
+        """The entropy in nats, of shape ``batch_shape``."""
+        raise NotImplementedError
+
+    def perplexity(self) -> Tensor:
+        """e to the power of the entropy, of shape ``batch_shape``."""
+        return self.entropy().exp()
+
+    # -- samples --
+
+    def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
+        """Random samples, of shape ``sample_shape + batch_shape + event_shape``, without gradients."""
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
+        """Random samples as functions of the parameters, with gradients (if ``has_rsample``)."""
+        raise NotImplementedError
+
+    def sample_n(self, n: int) -> Tensor:
+        """``sample((n,))``, with a FutureWarning."""
+        warnings.warn(
+            "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", category=FutureWarning, stacklevel=2
+        )
+        return self.sample((n,))
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All possible samples along a new first dimension, as many as ``batch_shape`` has or, not expanded, one."""
+        raise NotImplementedError
+
+    # -- probabilities --
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability, or of its density, of the value.
+
+        Raises:
+            ValueError: its shape does not fit, or it is not in the ``support``.
+        """
+        raise NotImplementedError
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability that a sample is at most ``value``."""
+        raise NotImplementedError
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The number that a sample is at most with the probability ``value``."""
+        raise NotImplementedError
+
+    def _validate_sample(self, value: Tensor) -> None:
+        """Raise unless the value may be a sample.
+
+        Raises:
+            ValueError: it is no tensor, its shape does not fit, or it is not in the ``support``.
+        """
+        if not isinstance(value, Tensor):
+            raise ValueError(f"The value argument to log_prob must be a Tensor, not {type(value).__name__}")
+        shape, event = value.shape, self._event_shape
+        if shape[len(shape) - len(event):] != event:
+            raise ValueError(f"The right-most size of value must match event_shape: {shape} vs {event}.")
+        expected = self._extended_shape()
+        for found, wanted in zip(reversed(shape), reversed(expected), strict=False):
+            if found != wanted and 1 not in (found, wanted):
+                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {shape} vs {expected}.")
+        try:
+            support = self.support
+        except NotImplementedError:
+            warnings.warn(
+                f"{type(self)} does not define `support` to enable sample validation. Please initialize the "
+                "distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+            return
+        if not support.check(value).all():
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(shape)}) to be within the support "
+                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+            )
+
+    def __repr__(self) -> str:
+        values = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}
+        texts = [f"{name}: {value if value.numel() == 1 else value.shape}" for name, value in values.items()]
+        return f"{type(self).__name__}({', '.join(texts)})"

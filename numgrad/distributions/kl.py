@@ -1,0 +1,209 @@
+"""The Kullback-Leibler divergence of two distributions: how much one differs from the other."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..core.tensor import Tensor
+from ..ops.creation.factories import full_like
+from ..ops.pointwise.smooth_activation import softplus
+from ..ops.pointwise.special import erf
+from .bernoulli import Bernoulli
+from .categorical import Categorical
+from .distribution import Distribution
+from .exp_family import ExponentialFamily
+from .exponential import Exponential
+from .independent import Independent
+from .laplace import Laplace
+from .normal import Normal
+from .one_hot_categorical import OneHotCategorical
+from .transformed_distribution import TransformedDistribution
+from .uniform import Uniform
+from .utils import sum_rightmost
+
+__all__ = ["kl_divergence", "register_kl"]
+
+_Formula = Callable[[Any, Any], Tensor]
+
+_formulas: dict[tuple[type, type], _Formula] = {}
+
+#: What was found for the classes of two distributions.
+_found: dict[tuple[type, type], _Formula] = {}
+
+
+def register_kl(type_p: type, type_q: type) -> Callable[[_Formula], _Formula]:
+    """A decorator of functions that compute the divergence of distributions of two classes, or of subclasses of them.
+
+    Raises:
+        TypeError: a class is no class of distributions.
+    """
+    for name, kind in (("type_p", type_p), ("type_q", type_q)):
+        if not isinstance(kind, type) or not issubclass(kind, Distribution):
+            raise TypeError(f"Expected {name} to be a Distribution subclass but got {kind}")
+
+    def register(formula: _Formula) -> _Formula:
+        _formulas[type_p, type_q] = formula
+        _found.clear()
+        return formula
+
+    return register
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """The mean of ``log p(x) - log q(x)`` over samples ``x`` of ``p``, in nats, of the shape of the batch.
+
+    The function used is the one registered for the classes nearest to those of ``p`` and ``q``; if one is nearer for
+    ``p`` and another for ``q``, that for ``p``, with a RuntimeWarning.
+
+    Raises:
+        NotImplementedError: there is no formula for these classes.
+    """
+    kinds = type(p), type(q)
+    if kinds not in _found:
+        _found[kinds] = _nearest(*kinds)
+    return _found[kinds](p, q)
+
+
+def _nearest(type_p: type, type_q: type) -> _Formula:
+    near_p, near_q = type_p.__mro__.index, type_q.__mro__.index
+    fitting = [pair for pair in _formulas if issubclass(type_p, pair[0]) and issubclass(type_q, pair[1])]
+    if not fitting:
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for p type {type_p.__name__} and q type {type_q.__name__}"
+        )
+    by_p = min(fitting, key=lambda pair: (near_p(pair[0]), near_q(pair[1])))
+    by_q = min(fitting, key=lambda pair: (near_q(pair[1]), near_p(pair[0])))
+    if _formulas[by_p] is not _formulas[by_q]:
+        warnings.warn(
+            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({by_p[0].__name__}, "
+            f"{by_q[1].__name__})",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    return _formulas[by_p]
+
+
+# -- two of one class ---------------------------------------------------------------------------------------------
+
+
+@register_kl(Bernoulli, Bernoulli)
+def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
+    ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
+    zeros = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
+    ones = ones.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0)
+    return ones + zeros.masked_fill(q.probs == 1, math.inf).masked_fill(p.probs == 1, 0)
+
+
+@register_kl(Categorical, Categorical)
+def _categorical(p: Any, q: Any) -> Tensor:
+    terms = p.probs * (p.logits - q.logits)
+    return terms.masked_fill(q.probs == 0, math.inf).masked_fill(p.probs == 0, 0).sum(-1)
+
+
+register_kl(OneHotCategorical, OneHotCategorical)(_categorical)
+
+
+@register_kl(Exponential, Exponential)
+def _exponential(p: Exponential, q: Exponential) -> Tensor:
+    ratio = q.rate / p.rate
+    return -ratio.log() + ratio - 1
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _exponential_family(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
+    if type(p) is not type(q):
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot be computed using Bregman "
+            f"divergences: {type(p).__name__} and {type(q).__name__}"
+        )
+    return p._divergence_from(q)
+
+
+@register_kl(Independent, Independent)
+def _independent(p: Independent, q: Independent) -> Tensor:
+    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+        raise NotImplementedError(
+            f"KL(p || q) of {p} and {q}: they take {p.reinterpreted_batch_ndims} and {q.reinterpreted_batch_ndims} "
+            "dimensions for those of an event"
+        )
+    return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+
+
+@register_kl(Laplace, Laplace)
+def _laplace(p: Laplace, q: Laplace) -> Tensor:
+    ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
+    return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
+
+
+@register_kl(Normal, Normal)
+def _normal(p: Normal, q: Normal) -> Tensor:
+    ratio = (p.scale / q.scale).square()
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).square() - 1 - ratio.log())
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
+        raise NotImplementedError(
+            f"KL(p || q) of distributions with other transforms or shapes of events: {p.transforms} of "
+            f"{p.event_shape} and {q.transforms} of {q.event_shape}"
+        )
+    return kl_divergence(p.base_dist, q.base_dist)
+
+
+@register_kl(Uniform, Uniform)
+def _uniform(p: Uniform, q: Uniform) -> Tensor:
+    result = ((q.high - q.low) / (p.high - p.low)).log()
+    return result.masked_fill((q.low > p.low) | (q.high < p.high), math.inf)
+
+
+# -- two of different classes: minus the entropy of p, minus the mean of log q(x) -----------------------------------
+
+
+@register_kl(Exponential, Uniform)
+@register_kl(Laplace, Exponential)
+@register_kl(Laplace, Uniform)
+@register_kl(Normal, Exponential)
+@register_kl(Normal, Uniform)
+def _infinite(p: Any, q: Any) -> Tensor:
+    """Some samples of ``p`` are none of ``q``."""
+    return full_like(p.mean, math.inf)
+
+
+@register_kl(Exponential, Normal)
+def _exponential_normal(p: Exponential, q: Normal) -> Tensor:
+    return -p.entropy() + _surprise(q, p)
+
+
+@register_kl(Laplace, Normal)
+def _laplace_normal(p: Laplace, q: Normal) -> Tensor:
+    return -p.entropy() + _surprise(q, p)
+
+
+@register_kl(Uniform, Normal)
+def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
+    return -p.entropy() + _surprise(q, p)
+
+
+def _surprise(q: Normal, p: Distribution) -> Tensor:
+    """Minus the mean of ``log q(x)`` over samples of ``p``, which depends on their mean and variance alone."""
+    square = p.variance + (p.mean - q.loc).square()
+    return q.scale.log() + 0.5 * math.log(2 * math.pi) + 0.5 * square / q.scale.square()
+
+
+@register_kl(Normal, Laplace)
+def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
+    """The mean of ``|x - q.loc|`` is that of a folded normal distribution."""
+    distance = p.loc - q.loc
+    z = distance / p.scale
+    folded = math.sqrt(2 / math.pi) * p.scale * (-0.5 * z.square()).exp() + distance * erf(z / math.sqrt(2))
+    return -p.entropy() + (2 * q.scale).log() + folded / q.scale
+
+
+@register_kl(Uniform, Exponential)
+def _uniform_exponential(p: Uniform, q: Exponential) -> Tensor:
+    result = q.rate * p.mean - ((p.high - p.low) * q.rate).log()
+    return result.masked_fill(p.low < 0, math.inf)

@@ -1,0 +1,96 @@
+"""The categorical distribution as vectors of zeros and a single one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.tensor import Tensor
+from ..core.types import Size
+from ..ops.creation.factories import eye
+from ..ops.indexing.gathering import one_hot
+from . import constraints
+from .categorical import Categorical
+from .distribution import Distribution
+
+__all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
+
+
+class OneHotCategorical(Distribution):
+    """Vectors of K - 1 zeros and a single one; the arguments are those of :class:`Categorical`."""
+
+    arg_constraints = {  # noqa: RUF012 - as PyTorch has it
+        "probs": constraints.simplex, "logits": constraints.real_vector,
+    }  # fmt: skip
+    support = constraints.one_hot
+    has_enumerate_support = True
+
+    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None):
+        self._categorical = Categorical(probs, logits)
+        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        new = self._get_checked_instance(OneHotCategorical, _instance)
+        new._categorical = self._categorical.expand(batch_shape)
+        return self._finished(new, batch_shape, self._event_shape)
+
+    @property
+    def _param(self) -> Tensor:
+        return self._categorical._param
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities, of shape (..., K)."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """Their logarithms."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._categorical.param_shape
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return self._vectors(self._categorical.mode)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def _vectors(self, indices: Tensor) -> Tensor:
+        return one_hot(indices, self._event_shape[0]).to(self.probs)
+
+    def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
+        return self._vectors(self._categorical.sample(sample_shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._categorical.log_prob(value.argmax(-1))
+
+    def entropy(self) -> Tensor:
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        (n,) = self._event_shape
+        values = eye(n, dtype=self._param.dtype, device=self._param.device)
+        values = values.view(n, *[1] * len(self._batch_shape), n)
+        return values.expand(n, *self._batch_shape, n) if expand else values
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """One whose samples have the gradients of the probabilities (Bengio et al. 2013)."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
+        probs = self.probs
+        return self.sample(sample_shape) + (probs - probs.detach())

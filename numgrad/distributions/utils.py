@@ -1,0 +1,72 @@
+"""What distributions share: parameters that broadcast, probabilities and their logarithms, values computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd.grad_mode import enable_grad
+from ..core.tensor import Tensor
+from ..core.types import finfo, get_default_dtype
+from ..ops.creation.from_data import tensor
+from ..ops.network.softmax import softmax
+from ..ops.pointwise.exponential import log, log1p, sigmoid
+from ..ops.shapes.broadcasting import broadcast_tensors
+
+__all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits"]
+
+
+def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+    """The values as tensors of one shape.
+
+    Numbers get the dtype and device of the first tensor; if there is none, the default ones.
+
+    Raises:
+        ValueError: a value is neither a tensor nor a number.
+    """
+    for value in values:
+        if not isinstance(value, Tensor | float | int):
+            raise ValueError(f"Input arguments must all be instances of Number or torch.Tensor, not {type(value)}")
+    given = next((value for value in values if isinstance(value, Tensor)), None)
+    dtype, device = (get_default_dtype(), None) if given is None else (given.dtype, given.device)
+    return tuple(broadcast_tensors(*[
+        value if isinstance(value, Tensor) else tensor(value, dtype=dtype, device=device) for value in values
+    ]))  # fmt: skip
+
+
+def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
+    """Probabilities: of a yes from its log odds if ``is_binary``, else by softmax over the last dimension."""
+    return sigmoid(logits) if is_binary else softmax(logits, -1)
+
+
+def clamp_probs(probs: Tensor) -> Tensor:
+    """Probabilities not closer to 0 and 1 than the spacing of their dtype's numbers at 1."""
+    eps = finfo(probs.dtype).eps
+    return probs.clamp(eps, 1 - eps)
+
+
+def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
+    """The inverse of :func:`logits_to_probs`, of probabilities clamped by :func:`clamp_probs`."""
+    probs = clamp_probs(probs)
+    return log(probs) - log1p(-probs) if is_binary else log(probs)
+
+
+def sum_rightmost(value: Tensor, dim: int) -> Tensor:
+    """The sum over the last ``dim`` dimensions."""
+    return value if dim == 0 else value.reshape((*value.shape[:-dim], -1)).sum(-1)
+
+
+class lazy_property:  # noqa: N801 - PyTorch's name
+    """An attribute that a method computes when it is first asked for, with gradients, and that stays then."""
+
+    def __init__(self, wrapped: Callable[[Any], Any]):
+        self.wrapped = wrapped
+        self.__doc__ = wrapped.__doc__
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        with enable_grad():
+            value = self.wrapped(instance)
+        setattr(instance, self.wrapped.__name__, value)
+        return value

@@ -1,0 +1,405 @@
+"""Distributions beside PyTorch's: samples for the same seed, probabilities, moments, gradients, texts, errors."""
+
+import functools
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+from ops.torch_comparison import assert_same, messages, randoms
+
+import numgrad
+
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:`sample_n:FutureWarning")]
+
+#: PyTorch sums in another order, and some formulas are written otherwise.
+assert_alike = functools.partial(assert_same, graph=False, tolerance=1e-12)
+
+def compare(program, *arrays):
+    """As exactly as float64 allows; distributions that are not made of arrays are of float32."""
+    assert_same(program, *arrays, graph=False, tolerance=1e-12 if arrays else None)
+
+
+#: How each is made of tensors of numbers between -2 and 2, the shapes of those, and numbers that may be samples.
+MADE = {
+    "normal": (lambda m, d, a, b: d.Normal(a, b.exp()), [(3,), (2, 3)], "real"),
+    "normal of numbers": (lambda m, d: d.Normal(1, 0.5), [], "real"),
+    "normal of a number": (lambda m, d, a: d.Normal(0.5, a.exp()), [(3,)], "real"),
+    "laplace": (lambda m, d, a, b: d.Laplace(a, b.exp()), [(2, 3), (3,)], "real"),
+    "exponential": (lambda m, d, a: d.Exponential(a.exp()), [(3,)], "positive"),
+    "uniform": (lambda m, d, a, b: d.Uniform(-a.exp(), b.exp() + 1), [(2, 3), (3,)], "unit"),
+    "log_normal": (lambda m, d, a, b: d.LogNormal(a, b.exp()), [(2, 3), (3,)], "positive"),
+    "bernoulli": (lambda m, d, a: d.Bernoulli(a.sigmoid()), [(2, 3)], "bits"),
+    "bernoulli of logits": (lambda m, d, a: d.Bernoulli(logits=a), [(2, 3)], "bits"),
+    "bernoulli of a number": (lambda m, d: d.Bernoulli(0.3), [], "bits"),
+    "categorical": (lambda m, d, a: d.Categorical(a.exp()), [(2, 3)], "classes"),
+    "categorical of logits": (lambda m, d, a: d.Categorical(logits=a), [(3,)], "classes"),
+    "one hot": (lambda m, d, a: d.OneHotCategorical(a.exp()), [(2, 3)], "vectors"),
+    "one hot of logits": (lambda m, d, a: d.OneHotCategoricalStraightThrough(logits=a), [(2, 3)], "vectors"),
+    "independent": (lambda m, d, a, b: d.Independent(d.Normal(a, b.exp()), 1), [(2, 3), (3,)], "real"),
+    "independent bits": (lambda m, d, a: d.Independent(d.Bernoulli(logits=a), 0), [(2, 3)], "bits"),
+    "transformed": (lambda m, d, a, b: d.TransformedDistribution(
+        d.Normal(a, b.exp()), [d.AffineTransform(0.3, -0.8), d.SigmoidTransform(), d.PowerTransform(2.0)]
+    ), [(2, 3), (3,)], "unit"),
+    "transformed by vectors": (lambda m, d, a, b: d.TransformedDistribution(
+        d.Laplace(a, 1.0), [d.AffineTransform(b, b.exp(), event_dim=1), d.TanhTransform(cache_size=1)]
+    ), [(3,), (2, 3)], "unit"),
+    "inverse": (lambda m, d: d.TransformedDistribution(
+        d.Uniform(0.0, 1.0), [d.SigmoidTransform().inv, d.AffineTransform(1.0, 2.0)]
+    ), [], "real"),
+}
+
+
+def values(m, kind):
+    """Numbers that may be samples: two of each."""
+    random = np.random.default_rng(3)
+    numbers = random.uniform(0.05, 0.95, (2, 2, 3))
+    if kind == "classes":
+        return m.from_numpy(random.integers(0, 3, (2, 1)))
+    if kind == "vectors":
+        return m.from_numpy(np.eye(3)[random.integers(0, 3, (2, 2))])
+    made = {"unit": numbers, "bits": (numbers > 0.5) * 1.0, "real": 4 * numbers - 2, "positive": 3 * numbers}
+    return m.from_numpy(made[kind])
+
+
+def results(*functions):
+    """What the functions return; those that are not implemented, None."""
+    found = []
+    for function in functions:
+        try:
+            found.append(function())
+        except NotImplementedError:
+            found.append(None)
+    return found
+
+
+def facts(m, x, kind):
+    """The distribution's moments, probabilities and possible samples; None for what it has not."""
+    value = values(m, kind)
+    return results(
+        lambda: x.mean, lambda: x.mode, lambda: x.variance, lambda: x.stddev, x.entropy, x.perplexity,
+        lambda: x.log_prob(value), lambda: x.cdf(value), lambda: x.icdf(m.linspace(0.1, 0.9, 3).double()),
+        x.enumerate_support, lambda: x.enumerate_support(expand=False),
+    )
+
+
+def same_presence(program, *arrays):
+    """Run ``assert_alike`` on the results that both have, which must be the same ones."""
+    import torch
+
+    def present(m):
+        return [x is not None for x in program(m, *[m.from_numpy(array) for array in arrays])]
+
+    assert present(numgrad) == present(torch)
+    compare(lambda m, *tensors: [x for x in program(m, *tensors) if x is not None], *arrays)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_moments_and_probabilities(name):
+    make, shapes, kind = MADE[name]
+    same_presence(lambda m, *t: facts(m, make(m, m.distributions, *t), kind), *randoms(*shapes))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_samples(name):
+    make, shapes, _ = MADE[name]
+
+    def program(m, *tensors):
+        found = make(m, m.distributions, *tensors)
+        m.manual_seed(4)
+        samples = [found.sample(), found.sample_n(2), *[found.sample(shape) for shape in ((2,), m.Size([4, 5]), [3])]]
+        if found.has_rsample:
+            samples += [found.rsample(), found.rsample((2, 3))]
+        return [*samples, m.rand(1).double()]
+
+    compare(program, *randoms(*shapes))
+    assert_same(program, *randoms(*shapes, dtype="float32"), graph=False)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_shapes_texts_and_larger_batches(name):
+    import torch
+
+    make, shapes, kind = MADE[name]
+    seen = []
+    for m in (torch, numgrad):
+        found = make(m, m.distributions, *[m.from_numpy(x) for x in randoms(*shapes)])
+        larger = found.expand((4, *found.batch_shape))
+        assert found.support.check(found.sample((2,))).all()
+        seen.append([
+            [str(x), str(x.batch_shape), str(x.event_shape), x.has_rsample, x.has_enumerate_support,
+             x.support.is_discrete, x.support.event_dim, str(x.support).split("(")[0]] for x in (found, larger)
+        ])
+        assert larger.sample().shape == (4, *found.sample().shape)
+    assert seen[0] == seen[1]
+
+    def program(m, *tensors):
+        found = make(m, m.distributions, *tensors)
+        return facts(m, found.expand((2, *found.batch_shape) if found.batch_shape else (2, 2, 3)), kind)
+
+    same_presence(program, *randoms(*shapes))
+
+
+@pytest.mark.parametrize("name", [
+    "Normal", "Laplace", "Exponential", "Uniform", "LogNormal", "Bernoulli", "Categorical", "OneHotCategorical",
+    "Independent", "TransformedDistribution", "Distribution", "Transform", "AffineTransform", "PowerTransform",
+    "ComposeTransform", "IndependentTransform",
+])  # fmt: skip
+def test_signatures(name):
+    import torch
+
+    ours, theirs = [inspect.signature(getattr(m.distributions, name)) for m in (numgrad, torch)]
+    assert [(p.name, str(p.default)) for p in ours.parameters.values()] == [
+        (p.name, str(p.default)) for p in theirs.parameters.values()
+    ]
+
+
+def test_gradients_through_samples():
+    def program(m, a, b):
+        d = m.distributions
+        m.manual_seed(1)
+        prior, found = d.Normal(m.zeros_like(a), 1.0), d.Normal(a, b.exp())
+        sample = found.rsample((5,))
+        policy = d.Categorical(logits=a)
+        action = policy.sample()
+        return [d.kl_divergence(found, prior).sum() - found.log_prob(sample).mean(), -policy.log_prob(action).sum(),
+                d.Independent(d.Laplace(a, b.exp()), 1).rsample().sum(), d.Uniform(a, a + b.exp()).rsample().sum()]
+
+    assert_alike(program, *randoms((2, 3), (2, 3)))
+
+
+# -- divergences --------------------------------------------------------------------------------------------------
+
+
+FAMILIES = {
+    "normal": lambda d, a, b: d.Normal(a, b.exp()), "laplace": lambda d, a, b: d.Laplace(a, b.exp()),
+    "exponential": lambda d, a, b: d.Exponential(a.exp()), "uniform": lambda d, a, b: d.Uniform(a, a + b.exp()),
+    "bernoulli": lambda d, a, b: d.Bernoulli(logits=a), "categorical": lambda d, a, b: d.Categorical(logits=a),
+    "one hot": lambda d, a, b: d.OneHotCategorical(a.exp()), "log_normal": lambda d, a, b: d.LogNormal(a, b.exp()),
+    "independent": lambda d, a, b: d.Independent(d.Normal(a, b.exp()), 1),
+    "of two dimensions": lambda d, a, b: d.Independent(d.Normal(a, b.exp()), 2),
+    "transformed": lambda d, a, b: d.TransformedDistribution(d.Normal(a, b.exp()), d.TanhTransform()),
+    "transformed otherwise": lambda d, a, b: d.TransformedDistribution(d.Normal(a, b.exp()), d.SigmoidTransform()),
+}
+
+
+@pytest.mark.parametrize("p", FAMILIES)
+def test_divergences(p):
+    for make in FAMILIES.values():
+
+        def program(m, a, b, c, e, make=make):
+            d = m.distributions
+            return d.kl_divergence(FAMILIES[p](d, a, b), make(d, c, e))
+
+        assert_alike(program, *randoms((2, 3), (2, 3), (2, 3), (2, 3)))
+
+
+def test_divergences_at_the_edges():
+    def program(m):
+        d = m.distributions
+        sure, other = m.tensor([0.0, 1.0, 0.5, 0.0]).double(), m.tensor([0.5, 0.0, 1.0, 0.0]).double()
+        low, high = m.tensor([0.0, 1.0, -1.0]).double(), m.tensor([2.0, 3.0, 2.5]).double()
+        rows = m.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]).double()
+        return [
+            d.kl_divergence(d.Bernoulli(sure), d.Bernoulli(other)),
+            d.kl_divergence(d.Uniform(low, high), d.Uniform(0.0, 2.5)),
+            d.kl_divergence(d.Uniform(low, high), d.Exponential(low.exp())),
+            d.kl_divergence(d.Categorical(rows), d.Categorical(rows.flip(0))),
+            d.Categorical(rows).entropy(), d.Categorical(logits=rows.log()).entropy(),
+        ]
+
+    assert_alike(program)
+
+
+def test_exponential_families():
+    """What follows from the normalizer agrees with the formulas, in PyTorch, too."""
+    def program(m, a, b):
+        d, family = m.distributions, m.distributions.ExponentialFamily
+        made = [d.Normal(a, b.exp()), d.Bernoulli(logits=a), d.Exponential(a.exp())]
+        return [x for one in made for x in (family.entropy(one), one.entropy())]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_same(lambda m, *t: [x.detach() for x in program(m, *t)], *randoms((2, 3), (2, 3)), tolerance=1e-12)
+
+
+def test_the_nearest_formula_is_found():
+    import torch
+
+    for m in (torch, numgrad):
+        d = m.distributions
+
+        class Left(d.Normal):
+            pass
+
+        class Right(d.Normal):
+            pass
+
+        normal = d.Normal(0.0, 1.0)
+        assert d.kl_divergence(Left(0.0, 1.0), Right(0.0, 1.0)) == 0
+        d.register_kl(Left, d.Normal)(lambda p, q: "left")
+        assert d.kl_divergence(Left(0.0, 1.0), Right(0.0, 1.0)) == "left"
+        assert d.kl_divergence(normal, Right(0.0, 1.0)) == 0
+        d.register_kl(d.Normal, Right)(lambda p, q: "right")
+        with pytest.warns(RuntimeWarning, match=r"Ambiguous kl_divergence\(Left, Right\). Please register_kl\(Left, "):
+            assert d.kl_divergence(Left(0.0, 1.0), Right(0.0, 1.0)) == "left"
+
+
+# -- constraints and transforms -----------------------------------------------------------------------------------
+
+
+CONSTRAINTS = [
+    "real", "real_vector", "positive", "nonnegative", "unit_interval", "boolean", "one_hot", "simplex",
+    "nonnegative_integer", "positive_integer", "integer_interval(-1, 1)", "interval(-0.5, 1)", "less_than(0.5)",
+    "half_open_interval(-1.0, 1.0)", "greater_than(1)", "greater_than_eq(1.0)", "independent(c.positive, 2)",
+]
+
+
+@pytest.mark.parametrize("text", CONSTRAINTS)
+def test_constraints(text):
+    import torch
+
+    rows = [[0, 0, 1], [1, 0, 0.5], [0.25, 0.25, 0.5], [2, -1, np.nan], [1, 1, 1], [-0.5, np.inf, 0]]
+    seen = []
+    for m in (torch, numgrad):
+        constraint = eval(f"c.{text}", {"c": m.distributions.constraints})
+        checked = constraint.check(m.tensor(rows))
+        seen.append([repr(constraint), constraint.is_discrete, constraint.event_dim, checked.tolist(), checked.dtype])
+    assert str(seen[0]) == str(seen[1])
+
+
+TRANSFORMS = [
+    "Exp()", "Sigmoid()", "Tanh()", "Softplus()", "Abs()", "Softmax()", "Power(0.7)", "Affine(0.5, -2.0)",
+    "Affine(0.5, 2.0, event_dim=1)", "Independent(d.ExpTransform(), 1)", "Exp(cache_size=1)",
+    "Compose([d.ExpTransform(), d.PowerTransform(2.0), d.AffineTransform(1.0, 2.0, event_dim=1)])", "Compose([])",
+]
+
+
+@pytest.mark.parametrize("text", TRANSFORMS)
+def test_transforms(text):
+    def made(m):
+        name, _, rest = text.partition("(")
+        return eval(f"d.{name}Transform({rest}", {"d": m.distributions})
+
+    def program(m, x):
+        one = made(m)
+        x = x.exp() if "Power(" in text[:6] else x
+        y = one(x)
+        found = [y, one.inv(y)]
+        if one.bijective:
+            found += [one.log_abs_det_jacobian(x, y), one.inv.log_abs_det_jacobian(y, x), m.as_tensor(one.sign * 1.0)]
+        return [*found, one.with_cache()(x)]
+
+    assert_alike(program, *randoms((4, 3)))
+    import torch
+
+    seen = [[repr(t), repr(t.inv), t.bijective, str(t.domain), str(t.codomain), t == made(m), t.inv == made(m).inv,
+             t.inv.inv is t, t == 3] for m in (torch, numgrad) for t in [made(m)]]  # fmt: skip
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("text", ["real", "positive", "nonnegative", "greater_than(2.0)", "less_than(-1.0)",
+                                  "unit_interval", "interval(-1.0, 3.0)", "half_open_interval(0.0, 2.0)",
+                                  "independent(c.positive, 1)", "simplex"])  # fmt: skip
+def test_transforms_to_constraints(text):
+    def program(m, x):
+        d = m.distributions
+        constraint = eval(f"c.{text}", {"c": d.constraints})
+        y = d.transform_to(constraint)(x)
+        assert constraint.check(y).all()
+        return [y, d.biject_to(constraint)(x)] if text != "simplex" else y
+
+    assert_alike(program, *randoms((4, 3)))
+
+
+# -- errors -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", [
+    lambda m, d: d.Normal(0.0, -1.0), lambda m, d: d.Normal(m.tensor([0.0, m.nan]), 1.0), lambda m, d: d.Normal("a", 1),
+    lambda m, d: d.Normal(m.zeros(2), m.ones(3)), lambda m, d: d.Uniform(1.0, 0.0), lambda m, d: d.Bernoulli(),
+    lambda m, d: d.Bernoulli(m.ones(2), m.ones(2)), lambda m, d: d.Bernoulli(m.tensor([0.5, 1.5])),
+    lambda m, d: d.Categorical(), lambda m, d: d.Categorical(m.tensor(1.0)), lambda m, d: d.Exponential(0.0),
+    lambda m, d: d.Categorical(m.tensor([0.5, -0.5, 1.0])), lambda m, d: d.Categorical(logits=m.tensor([m.nan, 0.0])),
+    lambda m, d: d.Categorical(m.ones(3)).sample((0,)), lambda m, d: d.Categorical(m.ones(3)).log_prob(m.tensor(3)),
+    lambda m, d: d.Normal(m.zeros(3), 1.0).log_prob(m.ones(2)), lambda m, d: d.Normal(0.0, 1.0).log_prob(1.0),
+    lambda m, d: d.Normal(0.0, 1.0).log_prob(m.tensor(m.nan)), lambda m, d: d.Bernoulli(0.5).log_prob(m.tensor(0.5)),
+    lambda m, d: d.OneHotCategorical(m.ones(3)).log_prob(m.ones(2)),
+    lambda m, d: d.Uniform(0.0, 1.0).cdf(m.tensor(2.0)), lambda m, d: d.Normal(0.0, 1.0).log_prob(m.ones(2) * m.nan),
+    lambda m, d: d.OneHotCategorical(m.ones(3)).log_prob(m.ones(3)), lambda m, d: d.Categorical(m.ones(3)).rsample(),
+    lambda m, d: d.Independent(d.Normal(0.0, 1.0), 1), lambda m, d: d.Normal(0.0, 1.0).enumerate_support(),
+    lambda m, d: d.Independent(d.Bernoulli(m.ones(2)), 1).enumerate_support(),
+    lambda m, d: d.TransformedDistribution(d.Normal(0.0, 1.0), 3), lambda m, d: d.ExpTransform(cache_size=2),
+    lambda m, d: d.TransformedDistribution(d.Normal(0.0, 1.0), [3]), lambda m, d: d.Bernoulli(0.5).cdf(m.tensor(0.0)),
+    lambda m, d: d.TransformedDistribution(d.Normal(0.0, 1.0), d.SoftmaxTransform()),
+    lambda m, d: d.kl_divergence(d.Categorical(m.ones(3)), d.Normal(0.0, 1.0)),
+    lambda m, d: d.kl_divergence(d.Bernoulli(0.5), d.Normal(0.0, 1.0)), lambda m, d: d.biject_to(d.constraints.boolean),
+    lambda m, d: d.constraints.independent(3, 1), lambda m, d: d.constraints.dependent.check(m.ones(2)),
+    lambda m, d: d.constraints.dependent.event_dim, lambda m, d: d.Independent.support.is_discrete,
+    lambda m, d: type("Own", (d.Normal,), {"__init__": lambda self: d.Normal.__init__(self, 0, 1)})().expand((2,)),
+    lambda m, d: d.Normal(0, 1).sample("a"), lambda m, d: d.transform_to.register(3, 4),
+])  # fmt: skip
+def test_what_is_refused(program):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs, ours = messages(lambda m: program(m, m.distributions))
+    assert type(ours) is type(theirs)
+    assert str(ours)[:25] == str(theirs)[:25]
+
+
+def test_messages_word_for_word():
+    for program in (
+        lambda m, d: d.Normal(m.tensor([0.0, 1.0]), m.tensor([1.0, -1.0])), lambda m, d: d.Uniform(1.0, 0.5),
+        lambda m, d: d.Categorical(m.ones(2, 3)).log_prob(m.tensor([1, 5])),
+        lambda m, d: d.Normal(m.zeros(3), 1.0).log_prob(m.ones(2)),
+    ):
+        theirs, ours = messages(lambda m, program=program: program(m, m.distributions))
+        assert str(ours) == str(theirs)
+
+
+def test_arguments_are_checked_if_that_is_said():
+    import torch
+
+    for m in (torch, numgrad):
+        d = m.distributions
+        assert d.Normal(0.0, -1.0, validate_args=False).scale == -1
+        assert d.Bernoulli(2.0, validate_args=False).expand((3,)).log_prob(m.tensor(0.5)).shape == (3,)
+        try:
+            d.Distribution.set_default_validate_args(False)
+            d.Exponential(-1.0)
+            with pytest.raises(ValueError, match="Expected parameter rate"):
+                d.Exponential(-1.0, validate_args=True)
+        finally:
+            d.Distribution.set_default_validate_args(True)
+        with pytest.raises(ValueError):  # noqa: PT011 - PyTorch's has no message
+            d.Distribution.set_default_validate_args("no")
+
+
+def test_a_distribution_of_ones_own():
+    def program(m, a):
+        d = m.distributions
+
+        class Own(d.Distribution):
+            def rsample(self, sample_shape=()):
+                return m.ones(self._extended_shape(sample_shape)).double() * a.sum()
+
+            def log_prob(self, value):
+                self._validate_sample(value)
+                return value * a.sum()
+
+        with pytest.warns(UserWarning, match="does not define `arg_constraints`"):
+            own = Own((2,), (3,))
+        with pytest.warns(UserWarning, match="does not define `support`"):
+            return [own.sample((4,)), own.rsample(), own.log_prob(m.ones(2, 3).double())]
+
+    assert_alike(program, *randoms((2,)))
+
+
+def test_helpers():
+    def program(m, a):
+        u = m.distributions.utils
+        p = m.tensor([0.0, 0.3, 1.0]).double()
+        return [*u.broadcast_all(a, 1.0, m.ones(2, 1).double()), *u.broadcast_all(1, 2.5), u.clamp_probs(p),
+                u.probs_to_logits(p), u.probs_to_logits(p, True), u.logits_to_probs(a), u.logits_to_probs(a, True)]
+
+    assert_alike(program, *randoms((3,)))
