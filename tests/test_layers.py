@@ -178,7 +178,7 @@ print(json.dumps({
     assert [name for name in result["modules"] if any(within(name, package) for package in cuda)] == []
 
 
-LATER = ("data", "linalg", "nn", "optim", "serialization", "special", "testing", "utils", "viz")
+LATER = ("data", "distributions", "linalg", "nn", "optim", "serialization", "special", "testing", "utils", "viz")
 
 
 #: What a program does after ``import numgrad``, and the modules that are loaded then.
@@ -187,6 +187,7 @@ USES = {
     "dir(numgrad), hasattr(numgrad, 'no_such_name')": [],
     "numgrad.explain(numgrad.ones(1))": ["viz"],
     "numgrad.nn.Linear": ["nn"],
+    "numgrad.distributions.Normal": ["distributions", "nn"],
     "from numgrad import linalg, load": ["linalg", "nn", "serialization"],
     "import numgrad.utils.data as data; assert data is numgrad.utils.data": ["utils"],
     "import pickle; pickle.loads(b'cnumgrad.optim.sgd\\nSGD\\n.')": ["optim"],

@@ -605,6 +605,12 @@ class Methods:
     def erfc_(self, *, out: Tensor | None = ...) -> Tensor:
         """``erfc`` in place: overwrites the tensor and returns it."""
 
+    def erfinv(self, *, out: Tensor | None = ...) -> Tensor:
+        """The inverse of the error function: infinite at -1 and 1, NaN beyond."""
+
+    def erfinv_(self, *, out: Tensor | None = ...) -> Tensor:
+        """``erfinv`` in place: overwrites the tensor and returns it."""
+
     def exp(self, *, out: Tensor | None = ...) -> Tensor:
         """e to the power of the number."""
 
@@ -2135,6 +2141,10 @@ def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 def erfc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``erfc`` in place: overwrites the tensor and returns it."""
+
+
+def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The inverse of the error function: infinite at -1 and 1, NaN beyond."""
 
 
 def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

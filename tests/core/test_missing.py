@@ -14,10 +14,10 @@ import numgrad
 
 #: Modules that only gather names, and those that have code of their own as well.
 GATHERING = [
-    "", "accelerator", "autograd", "cuda", "data", "fft", "func", "linalg", "nn", "nn.functional", "nn.utils",
-    "optim", "optim.lr_scheduler", "special", "utils", "utils.checkpoint", "utils.data", "viz",
+    "", "accelerator", "autograd", "cuda", "data", "distributions", "fft", "func", "linalg", "nn", "nn.functional",
+    "nn.utils", "optim", "optim.lr_scheduler", "special", "utils", "utils.checkpoint", "utils.data", "viz",
 ]
-LISTING = [*GATHERING, "nn.init"]
+LISTING = [*GATHERING, "distributions.constraints", "distributions.transforms", "nn.init"]
 
 
 def module_of(name):
@@ -33,6 +33,8 @@ def module_of(name):
         (numgrad.nn, "SyncBatchNorm", "PyTorch has 'SyncBatchNorm', but numgrad.nn has.*: numgrad.nn.BatchNorm3d$"),
         (numgrad.nn.functional, "conv_tbc", "PyTorch has 'conv_tbc', but numgrad.nn.functional has it not yet"),
         (numgrad.optim, "SparseAdam", "PyTorch has 'SparseAdam', but numgrad.optim has.*: numgrad.optim.Adam$"),
+        (numgrad.distributions, "Beta", "PyTorch has 'Beta', but numgrad.distributions has it not yet$"),
+        (numgrad.distributions.constraints, "stack", "PyTorch has 'stack', but numgrad.distributions.constraints has"),
         (numgrad.linalg, "svd", "PyTorch has 'svd', but numgrad.linalg has it not yet$"),
         (numgrad.autograd, "kineto_available", "PyTorch has 'kineto_available', but numgrad.autograd has it not yet"),
         (numgrad.utils.data, "IterDataPipe", "PyTorch has 'IterDataPipe', but numgrad.utils.data has it not yet"),

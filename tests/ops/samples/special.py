@@ -8,6 +8,13 @@ from ops.sampling import ANY, FLOATS, POSITIVE, UNIT, between, sample
 
 import numgrad
 
+
+def _erfinv(y):
+    if abs(y) >= 1:
+        return y * math.inf if abs(y) == 1 else math.nan
+    return NormalDist(0, math.sqrt(0.5)).inv_cdf((y + 1) / 2)
+
+
 sample("exp2", np.exp2)
 sample("expm1", np.expm1)
 sample("log1p", np.log1p, domain=between(-0.8, 2))
@@ -22,7 +29,6 @@ sample("xlogy", lambda x, y: np.where((x == 0) & (y == y), 0, x * np.log(y.astyp
 sample("rsqrt", lambda x: 1 / np.sqrt(x), domain=POSITIVE)
 sample("erf", np.vectorize(math.erf, otypes="d"))
 sample("erfc", np.vectorize(math.erfc, otypes="d"))
-sample("erfinv", np.vectorize(lambda y: NormalDist().inv_cdf((y + 1) / 2) / math.sqrt(2), otypes="d"),
-       domain=between(-0.9, 0.9))
+sample("erfinv", np.vectorize(_erfinv, otypes="d"), domain=between(-0.9, 0.9))
 sample("entr", np.vectorize(lambda x: -x * math.log(x) if x else 0, otypes="d"), domain=POSITIVE,
        call=numgrad.special.entr)
