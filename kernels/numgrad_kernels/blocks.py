@@ -203,7 +203,7 @@ def _tell_numba() -> None:
     from numba.core.datamodel import models, register_default  # not needed by who only loads kernels
     from numba.core.imputils import lower_builtin
 
-    from .scalar import exp  # for its name: what a block's is made of, is imported above
+    from .scalar import exp, sigmoid, tanh  # for their names: what a block's are made of, is imported above
 
     @register_default(Block)
     class Model(models.PrimitiveModel):
@@ -216,8 +216,9 @@ def _tell_numba() -> None:
         lower = _arithmetic(instruction)
         for operands in ((Block, Block), (Block, types.Float), (types.Float, Block)):
             lower_builtin(function, *operands)(lower)
-    infer_global(exp)(_Function)
-    lower_builtin(exp, Block)(emitting(polynomials.exp))
+    for name, polynomial in ((exp, polynomials.exp), (sigmoid, polynomials.sigmoid), (tanh, polynomials.tanh)):
+        infer_global(name)(_Function)
+        lower_builtin(name, Block)(emitting(polynomial))
 
 
 class _Arithmetic(AbstractTemplate):

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...ops.creation.factories import empty, zeros
+from ...ops.creation.factories import empty
 from ...ops.network.recurrence import GATES
 from ...ops.network.recurrent import recurrent
 from .. import init
@@ -156,9 +156,8 @@ class RNNBase(Module):
         """
         if isinstance(input, PackedSequence):
             data, batch_sizes, sorted_indices, unsorted_indices = input
-            state = self._zeros(data, batch_sizes) if hx is None else self.permute_hidden(hx, sorted_indices)
-            self.check_forward_args(data, state, batch_sizes)
-            out, end = self._run(data, batch_sizes, state)
+            hx = None if hx is None else self.permute_hidden(hx, sorted_indices)
+            out, end = self._run(data, batch_sizes, hx)
             packed = PackedSequence(out, batch_sizes, sorted_indices, unsorted_indices)
             return packed, self.permute_hidden(end, unsorted_indices)
         if input.dim() not in (2, 3):
@@ -168,12 +167,9 @@ class RNNBase(Module):
             )
         is_batched, dim = input.dim() == 3, 0 if self.batch_first else 1
         batch = input if is_batched else input.unsqueeze(dim)
-        if hx is None:
-            hx = self._zeros(batch, None)
-        else:
+        if hx is not None:
             self._check_rank(hx, is_batched)
             hx = hx if is_batched else _each(hx, lambda one: one.unsqueeze(1))
-        self.check_forward_args(batch, hx, None)
         out, end = self._run(batch, None, hx)
         return (out, end) if is_batched else (out.squeeze(dim), _each(end, lambda one: one.squeeze(1)))
 
@@ -184,13 +180,13 @@ class RNNBase(Module):
             )
             raise RuntimeError(f"For {kind} but got {hx.dim()}-D tensor")
 
-    def _zeros(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
-        shape = self.get_expected_hidden_size(input, batch_sizes)
-        return zeros(shape, dtype=input.dtype, device=input.device)
-
     def _run(self, input: Tensor, batch_sizes: Tensor | None, state: Any) -> tuple[Tensor, Any]:
+        if state is None:
+            self.check_input(input, batch_sizes)
+        else:
+            self.check_forward_args(input, state, batch_sizes)
         weights = [weight for weights in self.all_weights for weight in weights]
-        states = state if isinstance(state, tuple | list) else (state,)
+        states = state if state is None or isinstance(state, tuple | list) else (state,)
         out, *ends = recurrent(
             self.mode.lower(), input, batch_sizes, states, weights, self.bias, self.num_layers, self.dropout,
             self.training, self.bidirectional, self.batch_first and batch_sizes is None,
@@ -333,7 +329,3 @@ class LSTM(RNNBase):
                 f"For {'batched 3-D' if is_batched else 'unbatched 2-D'} input, hx and cx should also be {rank}-D but "
                 f"got ({hidden}-D, {cells}-D) tensors"
             )
-
-    def _zeros(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[Tensor, Tensor]:
-        shape = self.get_expected_cell_size(input, batch_sizes)
-        return super()._zeros(input, batch_sizes), zeros(shape, dtype=input.dtype, device=input.device)

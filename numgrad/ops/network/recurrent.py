@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.tensor import Tensor, check_one_device
+from ..creation.factories import zeros
 from ..matrices.matmul import linear
-from ..pointwise.arithmetic import add
 from ..shapes.dimensions import transpose_op
 from ..shapes.joining import cat, stack, unbind_op
 from ..shapes.splitting import split_sizes_op
 from .dropout import dropout
 from .recurrence import GATES, STEPS, steps_composed
+from .recurrent_layer import recurrent_layer
 
 
 def recurrent(
-    kind: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor], params: Sequence[Tensor],
+    kind: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor] | None, params: Sequence[Tensor],
     has_biases: bool, num_layers: int, dropout_p: float, train: bool, bidirectional: bool, batch_first: bool = False,
 ) -> tuple[Tensor, ...]:
     """The last layer's hidden states in all steps, and all layers' states at the end.
@@ -26,7 +27,8 @@ def recurrent(
         kind: "lstm", "gru", "rnn_tanh" or "rnn_relu".
         input: of shape (steps, examples, features), or packed, of shape (elements, features).
         batch_sizes: None, or how many examples each step of a packed input has: int64, on the CPU.
-        hx: the hidden state, and for an LSTM that of the cells, each of shape (layers * directions, examples, size).
+        hx: the hidden state, and for an LSTM that of the cells, each of shape (layers * directions, examples, size);
+            None for zeros.
         params: of each layer and direction the weights of the input and of the hidden state, with biases theirs, and
             for an LSTM with projections those.
         has_biases: whether there are biases.
@@ -41,24 +43,22 @@ def recurrent(
     """
     directions = 2 if bidirectional else 1
     per_layer = _grouped(kind, hx, params, has_biases, num_layers * directions)
-    states = [unbind_op(one, 0) for one in hx]
-    if min(map(len, states)) < len(per_layer):
-        raise RuntimeError(
-            f"Expected more hidden states in stacked_rnn: {len(per_layer)} for {num_layers} layers of {directions} "
-            f"directions, but got shape {list(hx[0].shape)}"
-        )
+    rank = 3 if batch_sizes is None else 2
+    if len(input._layout.shape) != rank:
+        raise RuntimeError(f"input must have {rank} dimensions, got {len(input._layout.shape)}")
     given = transpose_op(input, 0, 1) if batch_first else input
-    if batch_sizes is None and not given._layout.shape[0]:
-        raise RuntimeError(f"Expected sequence length to be larger than 0 in RNN, but got shape {list(input.shape)}")
     if batch_sizes is not None:
-        _check_sizes(batch_sizes, given, hx[0])
+        _check_sizes(batch_sizes, given)
+    elif not given._layout.shape[0]:
+        raise RuntimeError(f"Expected sequence length to be larger than 0 in RNN, but got shape {list(input.shape)}")
+    examples = given._layout.shape[1] if batch_sizes is None else int(batch_sizes[0])
+    states = _states(kind, input, examples, hx, per_layer)
     ends: list[Sequence[Tensor]] = []
     for layer in range(num_layers):
         outputs = []
         for direction in range(directions):
             number = layer * directions + direction
-            state = [one[number] for one in states]
-            out, *end = _layer(kind, given, batch_sizes, state, per_layer[number], bool(direction))
+            out, *end = _layer(kind, given, batch_sizes, states[number], per_layer[number], bool(direction))
             outputs.append(out)
             ends.append(end)
         given = outputs[0] if directions == 1 else cat(outputs, len(outputs[0]._layout.shape) - 1)
@@ -69,14 +69,48 @@ def recurrent(
     return given, *[stack(one) for one in zip(*ends, strict=True)]
 
 
+def _states(
+    kind: str, input: Tensor, examples: int, hx: Sequence[Tensor] | None, weights: Sequence[Sequence[Tensor | None]]
+) -> Sequence[Any]:
+    """The state before the first step for each layer and direction: one tensor, or with projections two.
+
+    Raises:
+        RuntimeError: those given have another shape.
+    """
+    hidden = weights[0][1]
+    assert hidden is not None
+    size, cells = hidden._layout.shape[1], hidden._layout.shape[0] // GATES[kind]
+    sizes = [size, cells] if kind == "lstm" else [size]
+    if hx is None:
+        if size == cells:
+            made: Any = zeros((len(sizes), examples, size), dtype=input.dtype, device=input.device)
+        else:
+            made = [zeros((examples, own), dtype=input.dtype, device=input.device) for own in sizes]
+        return [made] * len(weights)
+    for one, own in zip(hx, sizes, strict=True):
+        if one._layout.shape[:1] < (len(weights),):
+            raise RuntimeError(
+                f"Expected more hidden states in stacked_rnn: one for each of {len(weights)} layers and directions, "
+                f"but got shape {list(one.shape)}"
+            )
+        if one._layout.shape[1:] != (examples, own):
+            raise RuntimeError(
+                f"a state must have the shape {[len(weights), examples, own]}, but got {list(one.shape)}"
+            )
+    each = zip(*[unbind_op(one, 0)[: len(weights)] for one in hx], strict=True)
+    return [stack(state) if size == cells else state for state in each]
+
+
 def _layer(
-    kind: str, input: Tensor, batch_sizes: Tensor | None, state: Sequence[Tensor], params: Sequence[Tensor | None],
-    backwards: bool,
+    kind: str, input: Tensor, batch_sizes: Tensor | None, state: Any, params: Sequence[Any], backwards: bool
 ) -> tuple[Tensor, ...]:
     """One direction of a layer: its hidden states in all steps, and its state at the end."""
     weight, recurrent_weight, bias, recurrent_bias, projection = params
-    if kind != "gru" and bias is not None and recurrent_bias is not None:
-        bias, recurrent_bias = add(bias, recurrent_bias), None
+    if projection is None:
+        out, end = recurrent_layer(
+            input, state, weight, recurrent_weight, bias, recurrent_bias, batch_sizes, kind, backwards
+        )[:2]
+        return out, *unbind_op(end, 0)
     gates = linear(input, weight, bias)
     weights = recurrent_weight, recurrent_bias, projection
     pieces = unbind_op(gates, 0) if batch_sizes is None else split_sizes_op(gates, tuple(batch_sizes.tolist()), 0)
@@ -84,12 +118,14 @@ def _layer(
 
 
 def _grouped(
-    kind: str, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, count: int
+    kind: str, hx: Sequence[Tensor] | None, params: Sequence[Tensor], has_biases: bool, count: int
 ) -> list[list[Tensor | None]]:
     """The weights by layers and directions: of the input, of the hidden state, their biases, and the projection."""
-    if kind == "lstm" and len(hx) != 2:
+    if kind == "lstm" and hx is not None and len(hx) != 2:
         raise RuntimeError(f"lstm expects two hidden states, but got {len(hx)}")
-    projected = kind == "lstm" and hx[0].shape[-1] != hx[1].shape[-1]
+    if len(params) > 1 and len(params[1].shape) != 2:
+        raise RuntimeError(f"the weight of the hidden state must have 2 dimensions, got shape {list(params[1].shape)}")
+    projected = kind == "lstm" and len(params) > 1 and params[1].shape[0] != 4 * params[1].shape[1]
     each = (4 if has_biases else 2) + projected
     if len(params) != each * count:
         raise RuntimeError(
@@ -107,19 +143,18 @@ def _grouped(
     return groups
 
 
-def _check_sizes(batch_sizes: Tensor, rows: Tensor, hidden: Tensor) -> None:
+def _check_sizes(batch_sizes: Tensor, rows: Tensor) -> None:
     """Raise unless each step has some of the examples of the one before it, and all together as many as rows.
 
     Raises:
         RuntimeError: they do not.
     """
     sizes: list[int] = batch_sizes.tolist()
-    examples = hidden._layout.shape[1]
-    shapes = f"batch_sizes {sizes}, input {list(rows.shape)}, hidden state {list(hidden.shape)}"
+    shapes = f"batch_sizes {sizes}, input {list(rows.shape)}"
     if not sizes:
         raise RuntimeError(f"Expected sequence length to be larger than 0 in RNN ({shapes})")
-    if sizes[0] != examples or sizes[-1] < 1 or any(a < b for a, b in itertools.pairwise(sizes)):
-        raise RuntimeError(f"batch_sizes must descend from the number of examples to at least 1 ({shapes})")
+    if sizes[-1] < 1 or any(a < b for a, b in itertools.pairwise(sizes)):
+        raise RuntimeError(f"batch_sizes must not ascend, nor descend below 1 ({shapes})")
     if sum(sizes) != rows._layout.shape[0]:
         raise RuntimeError(f"batch_sizes must add up to the number of rows of the packed input ({shapes})")
 

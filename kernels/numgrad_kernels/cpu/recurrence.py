@@ -1,0 +1,311 @@
+"""Layers of recurrent networks, step by step: products by BLAS, and what makes of them the next state.
+
+Examples are dealt out in slices, each of which goes through all steps by itself.  Rows of ``gates``, ``beside`` and
+``out`` belong to an example in a step: step after step, the first ``sizes[t]`` examples in step ``t``.  A state is the
+hidden state, (examples, size), and after it that of an LSTM's cells.  ``plan`` holds the numbers that the names below
+stand for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from ..blocks import block, put
+from ..facts import Blas, InOut, Out, reaches
+from ..foreign import gemm
+from ..scalar import sigmoid, tanh
+
+#: Placeholder: the dtype that the kernel computes in.
+T = np.float32
+
+#: Elements that are computed with together.
+LANES = 16
+
+#: How many steps there are, examples, elements of a hidden state and of a row of gates.
+STEPS, EXAMPLES, SIZE, GATES = 0, 1, 2, 3
+
+#: How many columns of the products with the hidden state are added to the gates; the others are put ``beside``.
+ADDED = 4
+
+#: How many columns are multiplied at a time, how many slices there are, whether the last step is done first, and how
+#: many rows there are.
+COLUMNS, SLICES, BACKWARDS, ROWS = 5, 6, 7, 8
+
+
+def _reached(given):
+    plan = given.plan.tolist()
+    return max(plan[ROWS], 2 * plan[EXAMPLES], plan[SIZE], 1) * max(plan[GATES], plan[SIZE])
+
+
+def _first(plan, part):
+    """The first example of a slice."""
+    return plan[EXAMPLES] * part // plan[SLICES]
+
+
+# -- forward ------------------------------------------------------------------------------------------------------
+
+
+def lstm_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
+    """``c = f * c + i * g; h = o * tanh(c)``; the gates and ``c`` are kept."""
+    whole = size // LANES * LANES
+    for j in range(0, whole, LANES):
+        i = sigmoid(block(gates, row + j, LANES) + block(bias, j, LANES))
+        f = sigmoid(block(gates, row + size + j, LANES) + block(bias, size + j, LANES))
+        g = tanh(block(gates, row + 2 * size + j, LANES) + block(bias, 2 * size + j, LANES))
+        o = sigmoid(block(gates, row + 3 * size + j, LANES) + block(bias, 3 * size + j, LANES))
+        c = f * block(end, cell + j, LANES) + i * g
+        h = o * tanh(c)
+        put(gates, row + j, i)
+        put(gates, row + size + j, f)
+        put(gates, row + 2 * size + j, g)
+        put(gates, row + 3 * size + j, o)
+        put(beside, at + j, c)
+        put(end, cell + j, c)
+        put(out, at + j, h)
+        put(end, hidden + j, h)
+    for j in range(whole, size):
+        gates[row + j] = sigmoid(gates[row + j] + bias[j])
+        gates[row + size + j] = sigmoid(gates[row + size + j] + bias[size + j])
+        gates[row + 2 * size + j] = tanh(gates[row + 2 * size + j] + bias[2 * size + j])
+        gates[row + 3 * size + j] = sigmoid(gates[row + 3 * size + j] + bias[3 * size + j])
+        beside[at + j] = gates[row + size + j] * end[cell + j] + gates[row + j] * gates[row + 2 * size + j]
+        end[cell + j] = beside[at + j]
+        out[at + j] = gates[row + 3 * size + j] * tanh(beside[at + j])
+        end[hidden + j] = out[at + j]
+
+
+def gru_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
+    """``h = n + z * (h - n)``; the gates and the hidden state's share of the last one are kept."""
+    whole = size // LANES * LANES
+    for j in range(0, whole, LANES):
+        r = sigmoid(block(gates, row + j, LANES) + block(bias, j, LANES))
+        z = sigmoid(block(gates, row + size + j, LANES) + block(bias, size + j, LANES))
+        share = block(beside, at + j, LANES) + block(bias, 2 * size + j, LANES)
+        n = tanh(block(gates, row + 2 * size + j, LANES) + r * share)
+        h = n + z * (block(end, hidden + j, LANES) - n)
+        put(gates, row + j, r)
+        put(gates, row + size + j, z)
+        put(gates, row + 2 * size + j, n)
+        put(beside, at + j, share)
+        put(out, at + j, h)
+        put(end, hidden + j, h)
+    for j in range(whole, size):
+        gates[row + j] = sigmoid(gates[row + j] + bias[j])
+        gates[row + size + j] = sigmoid(gates[row + size + j] + bias[size + j])
+        beside[at + j] += bias[2 * size + j]
+        gates[row + 2 * size + j] = tanh(gates[row + 2 * size + j] + gates[row + j] * beside[at + j])
+        new = gates[row + 2 * size + j]
+        out[at + j] = new + gates[row + size + j] * (end[hidden + j] - new)
+        end[hidden + j] = out[at + j]
+
+
+def tanh_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
+    """``h = tanh(gate)``."""
+    for j in range(size):
+        out[at + j] = tanh(gates[row + j] + bias[j])
+    for j in range(size):
+        end[hidden + j] = out[at + j]
+
+
+def relu_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
+    """``h = relu(gate)``; NaN stays NaN."""
+    for j in range(size):
+        value = gates[row + j] + bias[j]
+        out[at + j] = T(0) if value < T(0) else value
+    for j in range(size):
+        end[hidden + j] = out[at + j]
+
+
+#: Placeholder: one of the functions above.
+step_row = gru_row
+
+
+@reaches(_reached)
+def recurrence(
+    address: Blas, plan, sizes, weight, bias, gates: InOut, beside: Out, end: InOut, out: Out
+):
+    """``out`` becomes the hidden states, ``end`` the state after the last step of what it is before the first.
+
+    ``gates`` are the inputs' shares, and become what the gates are; ``weight`` is (size, gates), and ``bias`` is added
+    to its products.
+    """
+    size, width = plan[SIZE], plan[GATES]
+    for part in prange(plan[SLICES]):
+        first, stop = _first(plan, part), _first(plan, part + 1)
+        base = plan[ROWS] if plan[BACKWARDS] else 0
+        for number in range(plan[STEPS]):
+            t = plan[STEPS] - 1 - number if plan[BACKWARDS] else number
+            if plan[BACKWARDS]:
+                base -= sizes[t]
+            count = max(min(stop, sizes[t]) - first, 0)
+            if count:
+                row = base + first
+                for column in range(0, plan[ADDED], plan[COLUMNS]):
+                    gemm(
+                        address, count, min(plan[COLUMNS], plan[ADDED] - column), size, end, first * size, size, 0,
+                        weight, column, width, 0, 1, gates, row * width + column, width,
+                    )  # fmt: skip
+                for column in range(plan[ADDED], width, plan[COLUMNS]):
+                    gemm(
+                        address, count, min(plan[COLUMNS], width - column), size, end, first * size, size, 0,
+                        weight, column, width, 0, 0, beside, row * size + column - plan[ADDED], size,
+                    )  # fmt: skip
+            for n in range(count):
+                hidden = (first + n) * size
+                at = (base + first + n) * size
+                step_row(
+                    gates, (base + first + n) * width, bias, beside, at, end, hidden,
+                    plan[EXAMPLES] * size + hidden, out, size,
+                )  # fmt: skip
+            if not plan[BACKWARDS]:
+                base += sizes[t]
+
+
+# -- backward -----------------------------------------------------------------------------------------------------
+
+
+#
+# A ``state`` here is that before the step: the hidden state in ``previous``, and that of the cells in ``cells``.
+# ``grads`` are the gradients for the state after the step, and become those for the one before it; where products with
+# the weights are still to be added, that says the function.
+
+
+def lstm_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
+    """The gradients for what the gates are made of; those for the hidden state are the products."""
+    whole = size // LANES * LANES
+    for j in range(0, whole, LANES):
+        curve = tanh(block(beside, at + j, LANES))
+        slope = block(grads, hidden + j, LANES) + block(grad, at + j, LANES)
+        i = block(gates, row + j, LANES)
+        f = block(gates, row + size + j, LANES)
+        g = block(gates, row + 2 * size + j, LANES)
+        o = block(gates, row + 3 * size + j, LANES)
+        of_cell = block(grads, cell + j, LANES) + slope * o * (T(1) - curve * curve)
+        put(slopes, row + j, of_cell * g * (i * (T(1) - i)))
+        put(slopes, row + size + j, of_cell * block(cells, kept + j, LANES) * (f * (T(1) - f)))
+        put(slopes, row + 2 * size + j, of_cell * i * (T(1) - g * g))
+        put(slopes, row + 3 * size + j, slope * curve * (o * (T(1) - o)))
+        put(grads, cell + j, of_cell * f)
+    for j in range(whole, size):
+        bend = tanh(beside[at + j])
+        step = grads[hidden + j] + grad[at + j]
+        into, keep = gates[row + j], gates[row + size + j]
+        new, gate = gates[row + 2 * size + j], gates[row + 3 * size + j]
+        total = grads[cell + j] + step * gate * (T(1) - bend * bend)
+        slopes[row + j] = total * new * (into * (T(1) - into))
+        slopes[row + size + j] = total * cells[kept + j] * (keep * (T(1) - keep))
+        slopes[row + 2 * size + j] = total * into * (T(1) - new * new)
+        slopes[row + 3 * size + j] = step * bend * (gate * (T(1) - gate))
+        grads[cell + j] = total * keep
+
+
+def gru_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
+    """The gradients for the inputs' shares of the gates, and those of the hidden state; products are added."""
+    whole = size // LANES * LANES
+    for j in range(0, whole, LANES):
+        r = block(gates, row + j, LANES)
+        z = block(gates, row + size + j, LANES)
+        n = block(gates, row + 2 * size + j, LANES)
+        slope = block(grads, hidden + j, LANES) + block(grad, at + j, LANES)
+        of_new = slope * (T(1) - z) * (T(1) - n * n)
+        of_reset = of_new * block(beside, at + j, LANES) * (r * (T(1) - r))
+        of_update = slope * (block(previous, at + j, LANES) - n) * (z * (T(1) - z))
+        put(slopes, row + j, of_reset)
+        put(shares, row + j, of_reset)
+        put(slopes, row + size + j, of_update)
+        put(shares, row + size + j, of_update)
+        put(slopes, row + 2 * size + j, of_new)
+        put(shares, row + 2 * size + j, of_new * r)
+        put(grads, hidden + j, slope * z)
+    for j in range(whole, size):
+        reset, update, new = gates[row + j], gates[row + size + j], gates[row + 2 * size + j]
+        step = grads[hidden + j] + grad[at + j]
+        into = step * (T(1) - update) * (T(1) - new * new)
+        shares[row + j] = into * beside[at + j] * (reset * (T(1) - reset))
+        slopes[row + j] = shares[row + j]
+        shares[row + size + j] = step * (previous[at + j] - new) * (update * (T(1) - update))
+        slopes[row + size + j] = shares[row + size + j]
+        slopes[row + 2 * size + j] = into
+        shares[row + 2 * size + j] = into * reset
+        grads[hidden + j] = step * update
+
+
+def tanh_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
+    """The gradients for what ``tanh`` is taken of; those for the hidden state are the products."""
+    for j in range(size):
+        slopes[row + j] = (grads[hidden + j] + grad[at + j]) * (T(1) - out[at + j] * out[at + j])
+
+
+def relu_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
+    """The gradients for what ``relu`` is taken of, 0 where that is not positive; see above."""
+    for j in range(size):
+        slopes[row + j] = grads[hidden + j] + grad[at + j] if out[at + j] > T(0) else T(0)
+
+
+#: Placeholder: one of the functions above.
+slopes_row = gru_slopes
+
+
+@reaches(_reached)
+def recurrence_backward(
+    address: Blas, plan, sizes, weight, state, gates, beside, out, grad, grads: InOut, slopes: Out, shares: Out,
+    previous: Out, cells: Out,
+):  # fmt: skip
+    """``grads``, the gradients for the state after the last step, become those for ``state``, before the first one.
+
+    ``slopes`` become the gradients for the inputs' shares of the gates, and, of a GRU, ``shares`` those for the hidden
+    state's.  ``previous`` becomes that state before each step; each slice has a row of ``cells`` for work.  ``weight``
+    is (gates, size).
+    """
+    size, width = plan[SIZE], plan[GATES]
+    for part in prange(plan[SLICES]):
+        first, stop = _first(plan, part), _first(plan, part + 1)
+        kept = part * size
+        base = 0 if plan[BACKWARDS] else plan[ROWS]
+        for number in range(plan[STEPS]):
+            t = number if plan[BACKWARDS] else plan[STEPS] - 1 - number
+            earlier = t + 1 if plan[BACKWARDS] else t - 1
+            had = 0
+            if 0 <= earlier < plan[STEPS]:
+                had = sizes[earlier]
+            if not plan[BACKWARDS]:
+                base -= sizes[t]
+            ahead = base + sizes[t] if plan[BACKWARDS] else base - had
+            count = max(min(stop, sizes[t]) - first, 0)
+            for n in range(first, first + count):
+                at = (base + n) * size
+                source = (ahead + n) * size
+                cell = (plan[EXAMPLES] + n) * size
+                if n < had:
+                    for j in range(size):
+                        previous[at + j] = out[source + j]
+                    if state.size > plan[EXAMPLES] * size:
+                        for j in range(size):
+                            cells[kept + j] = beside[source + j]
+                else:
+                    for j in range(size):
+                        previous[at + j] = state[n * size + j]
+                    if state.size > plan[EXAMPLES] * size:
+                        for j in range(size):
+                            cells[kept + j] = state[cell + j]
+                slopes_row(
+                    gates, (base + n) * width, beside, at, out, previous, cells, kept, grad, grads, n * size, cell,
+                    slopes, shares, size,
+                )  # fmt: skip
+            if count:
+                row = (base + first) * width
+                for column in range(0, size, plan[COLUMNS]):
+                    some = min(plan[COLUMNS], size - column)
+                    if plan[ADDED] < width:
+                        gemm(
+                            address, count, some, width, shares, row, width, 0, weight, column, size, 0,
+                            1, grads, first * size + column, size,
+                        )  # fmt: skip
+                    else:
+                        gemm(
+                            address, count, some, width, slopes, row, width, 0, weight, column, size, 0,
+                            0, grads, first * size + column, size,
+                        )  # fmt: skip
+            if plan[BACKWARDS]:
+                base += sizes[t]

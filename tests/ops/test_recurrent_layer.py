@@ -1,0 +1,87 @@
+"""Layers of recurrent networks in one kernel: the numbers are those of the steps; what is refused."""
+
+import numpy as np
+import pytest
+
+import numgrad
+from numgrad.ops.network.recurrence import GATES
+from numgrad.ops.network.recurrent_layer import recurrent_layer, steps_of_layer
+
+
+def tensors(kind, input, examples, size, dtype="float64"):
+    """Input, state, weights and biases, which require gradients."""
+    random, gates = np.random.default_rng(2), GATES[kind] * size
+    shapes = input, (1 + (kind == "lstm"), examples, size), (gates, input[-1]), (gates, size), (gates,), (gates,)
+    values = [random.uniform(-0.5, 0.5, shape).astype(dtype) for shape in shapes]
+    return [numgrad.from_numpy(each).requires_grad_() for each in values]
+
+
+@pytest.mark.parametrize("kind", GATES)
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize(("sizes", "examples", "size"), [(None, 35, 37), ([20, 20, 17, 3, 3, 1], 20, 16)])
+def test_the_numbers_are_those_of_the_steps(kind, backwards, sizes, examples, size):
+    """Of several slices of examples, that are done on several threads, and of blocks of elements and what is left."""
+    shape, sizes = ((4, examples, 9), None) if sizes is None else ((sum(sizes), 9), numgrad.tensor(sizes))
+    given = tensors(kind, shape, examples, size)
+    expected = steps_of_layer(*given, sizes, kind, backwards)
+    found = recurrent_layer(*given, sizes, kind, backwards)[:2]
+    weights = [numgrad.cos(each.detach() * 7) for each in expected]
+    pairs = [*zip(found, expected, strict=True), *zip(
+        *[numgrad.autograd.grad(outputs, given, weights) for outputs in (found, expected)], strict=True
+    )]  # fmt: skip
+    for one, other in pairs:
+        np.testing.assert_allclose(one.detach(), other.detach(), 1e-11, 1e-12)
+
+
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_a_gradient_for_one_of_the_results_alone(chosen):
+    given = tensors("lstm", (3, 2, 4), 2, 3)
+    results = [layer(*given, None, "lstm", False)[chosen] for layer in (recurrent_layer, steps_of_layer)]
+    found, expected = [numgrad.autograd.grad(one.sin().sum(), given) for one in results]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, 1e-12, 1e-14)
+
+
+def test_numbers_do_not_depend_on_the_number_of_threads():
+    import numba
+
+    given, found = tensors("lstm", (6, 40, 64), 40, 64, "float32"), []
+    for threads in (1, numba.get_num_threads()):
+        before = numba.get_num_threads()
+        numba.set_num_threads(threads)
+        out, end = recurrent_layer(*given, None, "lstm", False)[:2]
+        found.append([out, end, *numgrad.autograd.grad(out.sum(), given)])
+        numba.set_num_threads(before)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one.detach(), other.detach())
+
+
+def test_examples_of_a_batch_of_calls():
+    given = tensors("gru", (3, 2, 4), 2, 3)
+    inputs = numgrad.stack([given[0], given[0] * 2]).detach()
+
+    def layer(x):
+        return recurrent_layer(x, *given[1:], None, "gru", True)[0]
+
+    expected = numgrad.stack([layer(x) for x in inputs])
+    np.testing.assert_allclose(numgrad.vmap(layer)(inputs).detach(), expected.detach(), 1e-12)
+
+
+@pytest.mark.parametrize(("place", "shape", "message"), [
+    (0, (3, 2, 5), "mat1 and mat2 shapes cannot be multiplied"), (1, (2, 4, 3), "an example for each"),
+    (3, (12, 4), "weight of the hidden state"), (4, (11,), "a bias must have the shape"),
+    (5, (13,), "a bias must have the shape"),
+])  # fmt: skip
+def test_shapes_that_do_not_fit(place, shape, message):
+    given = tensors("lstm", (3, 2, 4), 2, 3)
+    given[place] = numgrad.zeros(shape, dtype=numgrad.float64)
+    with pytest.raises(RuntimeError, match=message):
+        recurrent_layer(*given, None, "lstm", False)
+
+
+def test_dtypes_that_differ():
+    given = tensors("gru", (3, 2, 4), 2, 3)
+    for place in range(1, 6):
+        others = [each.float() if number == place else each for number, each in enumerate(given)]
+        with pytest.raises(RuntimeError, match="must have the same dtype, but got Double and Float"):
+            recurrent_layer(*others, None, "gru", False)
