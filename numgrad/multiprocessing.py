@@ -9,13 +9,13 @@ __all__ = [*_multiprocessing.__all__, "get_all_sharing_strategies", "get_sharing
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The one way in which ``DataLoader`` shares memory with its processes: by files."""
-    return {"file_system"}
+    """The one way in which ``DataLoader`` shares memory with its processes: by files without a name, handed over."""
+    return {"file_descriptor"}
 
 
 def get_sharing_strategy() -> str:
     """That way."""
-    return "file_system"
+    return "file_descriptor"
 
 
 def set_sharing_strategy(new_strategy: str) -> None:

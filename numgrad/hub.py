@@ -1,0 +1,135 @@
+"""``torch.hub``: weights from the network.  Code from there, which is PyTorch's, is not run."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import sys
+import urllib.request
+from typing import Any, NoReturn
+from urllib.parse import urlparse
+
+from tqdm import tqdm
+
+from .serialization import load as _load
+
+__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+
+#: Where in a file's name the beginning of its SHA-256 is, as in "resnet18-f37072fd.pth".
+_DIGEST = re.compile(r"-([a-f0-9]*)\.")
+
+#: Bytes that are read at a time.
+_PIECE = 1 << 17
+
+_folder: str | None = None
+
+
+def get_dir() -> str:
+    """The folder that files are kept in: the one that was set, or "hub" in $TORCH_HOME, by default ~/.cache/torch."""
+    if _folder is not None:
+        return _folder
+    cache = os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "torch")
+    return os.path.join(os.path.expanduser(os.environ.get("TORCH_HOME", cache)), "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """Keep files in this folder."""
+    global _folder
+    _folder = os.path.expanduser(d)
+
+
+def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
+    """Fetch a file; it is there under its name only when it is complete, and its digest right.
+
+    Args:
+        url: where it is.
+        dst: its name here.
+        hash_prefix: the beginning of its SHA-256, in hexadecimal digits.
+        progress: whether to show how far it is.
+
+    Raises:
+        RuntimeError: the digest is another.
+        OSError: it could not be fetched.
+    """
+    partial = f"{dst}.{os.urandom(8).hex()}.partial"
+    digest = hashlib.sha256()
+    try:
+        with urllib.request.urlopen(url) as source, open(partial, "wb") as file:
+            size = source.headers.get("Content-Length")
+            bar = tqdm(total=size and int(size), disable=not progress, unit="B", unit_scale=True, unit_divisor=1024)
+            with bar:
+                while piece := source.read(_PIECE):
+                    file.write(piece)
+                    digest.update(piece)
+                    bar.update(len(piece))
+        if hash_prefix is not None and not digest.hexdigest().startswith(hash_prefix):
+            raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{digest.hexdigest()}")')
+        os.replace(partial, dst)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(partial)
+
+
+def load_state_dict_from_url(
+    url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True, check_hash: bool = False,
+    file_name: str | None = None, weights_only: bool = False,
+) -> Any:  # fmt: skip
+    """What :func:`numgrad.load` reads from a file in the network, which is fetched unless it is here already.
+
+    Args:
+        url: where it is.
+        model_dir: the folder to keep it in, by default "checkpoints" in that of :func:`get_dir`.
+        map_location: the device for its tensors, as in :func:`numgrad.load`.
+        progress: whether to show how far it is.
+        check_hash: whether the end of its name, as in "resnet18-f37072fd.pth", is the beginning of its SHA-256.
+        file_name: its name here, by default that in the URL.
+        weights_only: of no consequence, as in :func:`numgrad.load`.
+
+    Raises:
+        RuntimeError, OSError, pickle.UnpicklingError: it could not be fetched, or not be read.
+    """
+    folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
+    os.makedirs(folder, exist_ok=True)
+    name = file_name or os.path.basename(urlparse(url).path)
+    path = os.path.join(folder, name)
+    if not os.path.exists(path):
+        sys.stdout.write(f'Downloading: "{url}" to {path}\n')
+        found = _DIGEST.search(name) if check_hash else None
+        download_url_to_file(url, path, found and found.group(1), progress)
+    return _load(path, map_location, weights_only=weights_only)
+
+
+def _refuse(name: str, repository: Any) -> NoReturn:
+    raise RuntimeError(
+        f"torch.hub.{name}: the code in {repository!r} is not run, for it is written for PyTorch. Copy the model's "
+        "class, and load its weights with torch.hub.load_state_dict_from_url"
+    )
+
+
+def load(repo_or_dir: Any, model: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """Refused: a model's code in a repository is PyTorch's.
+
+    Raises:
+        RuntimeError: always.
+    """
+    _refuse("load", repo_or_dir)
+
+
+def list(github: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """Refused, as :func:`load`.
+
+    Raises:
+        RuntimeError: always.
+    """
+    _refuse("list", github)
+
+
+def help(github: str, model: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """Refused, as :func:`load`.
+
+    Raises:
+        RuntimeError: always.
+    """
+    _refuse("help", github)
