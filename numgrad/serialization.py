@@ -6,6 +6,7 @@ Nothing in a file is ever executed: what is not a tensor, a container, a number 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import zipfile
 from collections.abc import Callable
@@ -107,7 +108,7 @@ def load(
     """What :func:`save`, or PyTorch's ``torch.save``, wrote to a file; of a safetensors file its tensors as a dict.
 
     Args:
-        f: the file's name, or a file opened for reading bytes.
+        f: the file's name, or a file opened for reading bytes, that can be read in any order.
         map_location: the device to put the tensors on; a dict from names of devices to such; or a function that is
             given each storage, as a tensor of one dimension on the CPU, and the name of the device that it was on, and
             returns it, on any device, or None. Otherwise each goes where it was.
@@ -121,6 +122,7 @@ def load(
         RuntimeError: the file is damaged, or of another format; it holds tensors of a dtype that numgrad has not; or
             a tensor lay on a GPU and there is none.
         ValueError: ``mmap`` with a file that is not given by name.
+        AttributeError, io.UnsupportedOperation: the file can only be read from its start to its end.
     """
     if pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
@@ -132,6 +134,14 @@ def load(
         raise ValueError("f must be a file path in order to use the mmap argument")
     if not hasattr(f, "read"):
         raise AttributeError(f"'{type(f).__name__}' object has no attribute 'read': load() takes a name or a file")
+    try:
+        f.seek(f.tell())
+    except (AttributeError, OSError) as error:
+        kind = AttributeError if isinstance(error, AttributeError) else io.UnsupportedOperation
+        raise kind(
+            f"{error}. You can only torch.load from a file that is seekable. Please pre-load the data into a buffer "
+            "like io.BytesIO and try to load from it instead."
+        ) from None
     name = f"file {f.name!r}" if isinstance(getattr(f, "name", None), str) else "file"
     return _read(f, name, None, placed)
 

@@ -10,6 +10,7 @@ import pytest
 
 import numgrad
 from numgrad import Tensor, arange, tensor
+from numgrad.interop import archives
 from numgrad.nn import Parameter
 from numgrad.serialization import load, save
 
@@ -352,17 +353,11 @@ def test_open_files(tmp_path):
 
 
 class Stream:
-    """A file that can only be written, or only be read, from its start to its end, with nothing but these methods."""
+    """A file with nothing but these methods."""
 
     def __init__(self, data=b""):
         self.buffer = io.BytesIO(data)
         self.read, self.seek, self.tell = self.buffer.read, self.buffer.seek, self.buffer.tell
-
-    def write(self, data):
-        return self.buffer.write(data)
-
-    def flush(self):
-        pass
 
 
 def test_files_with_few_methods():
@@ -381,6 +376,25 @@ def test_files_with_few_methods():
     result = load(Stream(pipe.data))
     assert result["x"].tolist() == [0, 1, 2]
     assert result["y"] == [1.5]
+    stream = Stream()
+    del stream.seek
+    with pytest.raises(AttributeError, match=r"'seek'.*You can only torch\.load from a file that"):
+        load(stream)
+    reading, writing = os.pipe()
+    os.close(writing)
+    with open(reading, "rb") as file, pytest.raises(io.UnsupportedOperation, match="Please pre-load the data"):
+        load(file)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_memory_in_a_file_is_aligned(tmp_path, monkeypatch, large):
+    if large:  # as entries of more than a gigabyte are written
+        monkeypatch.setattr(archives, "_LARGE", 1)
+    save([arange(5), tensor([1.5]), arange(10_000)], tmp_path / "f")
+    for part, count in zip(load(tmp_path / "f", mmap=True), (5, 1, 10_000), strict=True):
+        assert part.data_ptr() % 64 == 0
+        assert part.numel() == count
+    assert load(tmp_path / "f")[2].tolist() == [*range(10_000)]
 
 
 def test_map_location():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import numgrad
+from numgrad.interop import archives
 
 pytestmark = pytest.mark.torch
 
@@ -92,6 +93,15 @@ def test_numbers_and_arrays_of_numpy(tmp_path):
         result = exchanged(state, writer, reader, tmp_path / "file.pt", **options)
         assert [x.tolist() for x in result] == [x.tolist() for x in state]
         assert [x.dtype for x in result] == [x.dtype.newbyteorder("=") for x in state]
+
+
+def test_files_of_large_entries(tmp_path, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(archives, "_LARGE", 1)
+    for mmap in None, True:
+        result = exchanged([numgrad.arange(5), numgrad.ones(3)], numgrad, torch, tmp_path / "file.pt", mmap=mmap)
+        assert [x.tolist() for x in result] == [[0, 1, 2, 3, 4], [1, 1, 1]]
 
 
 def test_views_share_memory(tmp_path):
