@@ -211,6 +211,7 @@ def test_an_index_out_of_range():
         ({"num_workers": -1}, "num_workers option should be non-negative"),
         ({"timeout": 1}, "timeout=1"),
         ({"timeout": -1}, "timeout option should be non-negative"),
+        ({"num_workers": 1, "prefetch_factor": 0}, "prefetch_factor option should be positive where there are workers"),
         ({"num_workers": 1, "prefetch_factor": -1}, "prefetch_factor option should be non-negative"),
         ({"num_workers": 1, "multiprocessing_context": "thread"}, "should specify a valid start method in .*'thread'"),
         ({"prefetch_factor": 2}, "prefetch_factor option could only be specified in multiprocessing"),

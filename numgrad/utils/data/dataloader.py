@@ -58,7 +58,8 @@ class DataLoader(Generic[T]):
     A worker has a copy of the data set, and generators of its own: numgrad's and Python's start from the loader's seed
     plus the worker's number, NumPy's from both. Its kernels run on one thread. Large tensors and arrays reach this
     process in shared memory, which is free when the last of them is gone. An :class:`IterableDataset` is read by each
-    worker from its beginning: ask :func:`get_worker_info` which part is to be read.
+    worker from its beginning: ask :func:`get_worker_info` which part is to be read. A function of your own that Numba
+    runs on threads (``parallel=True``) cannot be run in a forked worker, but in one that is started by "spawn".
 
     Raises:
         ValueError: arguments exclude each other, or one is out of range.
@@ -237,6 +238,8 @@ def _check_workers(
         raise ValueError(f"timeout option should be non-negative, not {timeout}")
     if prefetch_factor is not None and prefetch_factor < 0:
         raise ValueError(f"prefetch_factor option should be non-negative, not {prefetch_factor}")
+    if num_workers and prefetch_factor == 0:
+        raise ValueError("prefetch_factor option should be positive where there are workers, not 0")
     if num_workers:
         _check_count(num_workers)
         if context is not None:

@@ -61,8 +61,8 @@ def context_of(given: Any) -> BaseContext:
 class WorkerIterator(Iterator[Any]):
     """Passes over a data set, read by workers.
 
-    Batches are numbered as they are asked for, one worker after another; ``_ahead`` of them for each worker are under
-    way at a time.  They are given out in this order, unless that is of no matter.
+    Batches are numbered as they are asked for, one worker after another; ``ahead`` of them for each worker are under way
+    at a time.  They are given out in this order, unless that is of no matter.
 
     Args:
         job: what the workers do.
@@ -72,6 +72,7 @@ class WorkerIterator(Iterator[Any]):
         timeout: seconds to wait for a batch, 0 for as long as it takes.
         in_order: whether to give out batches in the order of the sampler.
         pins: whether to copy them to pinned memory.
+        keeps: whether the workers stay for another pass.
     """
 
     def __init__(
