@@ -61,8 +61,8 @@ def context_of(given: Any) -> BaseContext:
 class WorkerIterator(Iterator[Any]):
     """Passes over a data set, read by workers.
 
-    Batches are numbered as they are asked for, one worker after another; ``ahead`` of them for each worker are under way
-    at a time.  They are given out in this order, unless that is of no matter.
+    Batches are numbered as they are asked for, one worker after another; ``ahead`` of them for each worker are under
+    way at a time.  They are given out in this order, unless that is of no matter.
 
     Args:
         job: what the workers do.
