@@ -17,6 +17,7 @@ from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
 from ..matrices.matmul import linear
 from ..memory.copying import contiguous_op, copier, row_reader
+from ..pointwise.arithmetic import add
 from ..reductions.axes import Prepared
 from ..reductions.sums import folded
 from ..shapes.joining import stack, unbind_op
@@ -127,6 +128,9 @@ def recurrent_layer(
     beside = layout_of(input.type, (own.rows, own.size if kind in ("lstm", "gru") else 0))
     rows = layout_of(input.type, (own.rows, input.shape[-1]))
     reads = [row_reader(each) for each in (input, weight_hh, bias, bias_hh)]
+    total = None  # of the biases, if they may be added at once: in the steps, which go through the gates anyway
+    if bias is not None and bias_hh is not None and kind != "gru":
+        total = add.op.launcher([bias, bias_hh], layout_of(input.type, (own.gates,)))
     multiply = own.type.backend.product_launcher(rows, weight, (False, True))
     start, each_step = copier(begin, end), _each_step(own, sizes)
     new, new_beside = [own.type.backend.memory_launcher(one, False) for one in (out, beside)]
@@ -136,6 +140,8 @@ def recurrent_layer(
         inputs, own_weight, own_bias, other_bias = [
             read(one) for read, one in zip(reads, (input, weight_hh, bias, bias_hh), strict=True)
         ]
+        if total is not None:
+            own_bias, other_bias = None, total(bias, bias_hh)
         added = () if own_bias is None else (own_bias,)
         gate_rows = multiply(tensor_of(rows, inputs), weight, *added)
         found = new(), start(begin), gate_rows, new_beside()
