@@ -268,7 +268,7 @@ def test_refused(action, message):
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        (lambda: nn.LSTM, "PyTorch has 'LSTM', but numgrad.nn has it not yet"),
+        (lambda: nn.CrossMapLRN2d, "PyTorch has 'CrossMapLRN2d', but numgrad.nn has it not yet"),
         (lambda: nn.init.normal, "PyTorch has 'normal', but numgrad.nn.init has it not yet; the nearest that there is: "
          "numgrad.nn.init.normal_"),
         (lambda: nn.utils.skip_init, "PyTorch has 'skip_init', but numgrad.nn.utils has it not yet"),
