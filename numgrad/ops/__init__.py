@@ -43,7 +43,19 @@ from .pointwise import (
     special,
     trigonometric,
 )
-from .reductions import axes, extremes, histograms, norms, scans, searching, sorting, statistics, sums
+from .reductions import (
+    axes,
+    covariance,
+    extremes,
+    histograms,
+    norms,
+    quantiles,
+    scans,
+    searching,
+    sorting,
+    statistics,
+    sums,
+)
 from .shapes import (
     broadcasting,
     diagonals,

@@ -490,6 +490,9 @@ class Methods:
     def copysign_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``copysign`` in place: overwrites the tensor and returns it."""
 
+    def corrcoef(self, **keywords: Any) -> Tensor:
+        """Pearson's correlations: the covariances divided by the two standard deviations, from -1 to 1."""
+
     def cos(self, *, out: Tensor | None = ...) -> Tensor:
         """The cosine of an angle in radians."""
 
@@ -504,6 +507,9 @@ class Methods:
 
     def count_nonzero(self, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
         """How many elements are not 0, over all or some dimensions, as int64."""
+
+    def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., **keywords: Any) -> Tensor:
+        """How each two variables vary together: ``sum(w * (x - mean(x)) * conj(y - mean(y))) / divisor``."""
 
     def cpu(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor in the CPU's memory: itself if it lies there."""
@@ -1048,6 +1054,9 @@ class Methods:
     def nanmedian(self, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Any:
         """The median of the elements that are not NaN; see :func:`median`."""
 
+    def nanquantile(self, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., **keywords: Any) -> Tensor:
+        """:func:`quantile` of the elements that are not NaN; NaN where there is no other."""
+
     def nansum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
         """The sum of the elements that are not NaN, over all or some dimensions."""
 
@@ -1140,6 +1149,9 @@ class Methods:
 
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
         """``put`` in place: overwrites the tensor and returns it."""
+
+    def quantile(self, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., **keywords: Any) -> Tensor:
+        """The ``q``-quantiles along a dimension; NaN where there is a NaN."""
 
     def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
         """An angle in radians converted to degrees."""
@@ -1978,6 +1990,10 @@ def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Ten
     """The magnitude of ``input`` with the sign of ``other``, a tensor or a number."""
 
 
+def corrcoef(input: Tensor, **keywords: Any) -> Tensor:
+    """Pearson's correlations: the covariances divided by the two standard deviations, from -1 to 1."""
+
+
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The cosine of an angle in radians."""
 
@@ -2001,6 +2017,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ...
 
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
     """How many elements are not 0, over all or some dimensions, as int64."""
+
+
+def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., **keywords: Any) -> Tensor:
+    """How each two variables vary together: ``sum(w * (x - mean(x)) * conj(y - mean(y))) / divisor``."""
 
 
 def cross(input: Tensor, other: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
@@ -2679,6 +2699,10 @@ def nanmedian(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., **key
     """The median of the elements that are not NaN; see :func:`median`."""
 
 
+def nanquantile(input: Tensor, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., **keywords: Any) -> Tensor:
+    """:func:`quantile` of the elements that are not NaN; NaN where there is no other."""
+
+
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
     """The sum of the elements that are not NaN, over all or some dimensions."""
 
@@ -2794,6 +2818,10 @@ def promote_types(type1: _dtype, type2: _dtype, **keywords: Any) -> _dtype:
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
     """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there."""
+
+
+def quantile(input: Tensor, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., **keywords: Any) -> Tensor:
+    """The ``q``-quantiles along a dimension; NaN where there is a NaN."""
 
 
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

@@ -28,7 +28,7 @@ def module_of(name):
     ("owner", "name", "message"),
     [
         (numgrad, "float16", "PyTorch has 'float16', but numgrad has it not yet; the nearest.*: numgrad.float32$"),
-        (numgrad, "quantile", "PyTorch has 'quantile', but numgrad has it not yet"),
+        (numgrad, "cholesky", "PyTorch has 'cholesky', but numgrad has it not yet"),
         (numgrad, "no_such_name", "^module 'numgrad' has no attribute 'no_such_name'$"),
         (numgrad.nn, "SyncBatchNorm", "PyTorch has 'SyncBatchNorm', but numgrad.nn has.*: numgrad.nn.BatchNorm3d$"),
         (numgrad.nn.functional, "conv_tbc", "PyTorch has 'conv_tbc', but numgrad.nn.functional has it not yet"),
@@ -79,7 +79,7 @@ def test_asking_for_what_is_missing_does_not_search_for_what_is_near(monkeypatch
         raise AssertionError("searched")
 
     monkeypatch.setattr(difflib, "get_close_matches", searched)
-    for owner, name in (numgrad, "quantile"), (numgrad.nn, "SyncBatchNorm"), (numgrad.ones(2), "quantile"):
+    for owner, name in (numgrad, "cholesky"), (numgrad.nn, "SyncBatchNorm"), (numgrad.ones(2), "cholesky"):
         assert not hasattr(owner, name)
         assert getattr(owner, name, None) is None
         with pytest.raises(AttributeError) as caught:

@@ -194,7 +194,7 @@ COUNTS = np.array([3, 0, 1, 3, 3, 0])
 
 @pytest.mark.parametrize("expression", split(
     "x.bincount(); x.bincount(minlength=7); x.bincount(y); x.bincount(y.float()); x[:0].bincount();"
-    "x[:0].bincount(minlength=2);"
+    "x[:0].bincount(y[:0], 2); x[:0].bincount(minlength=2);"
     "y.histc(4); y.histc(5, 0, 1); y.histc(bins=3, min=-1, max=1); (y * 0).histc(3); y.float().histc(7);"
     "y[:0].histc(3);"
     "m.searchsorted(y.sort()[0], y); m.searchsorted(y.sort()[0], y, right=True);"

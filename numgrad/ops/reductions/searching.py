@@ -107,8 +107,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
                 "weights should be 1-d and have the same length as input: "
                 f"{list(weights.shape)} and {list(input.shape)}"
             )
-        counted = weights._layout.type.dtype if weights._layout.type.dtype is float32 else float64
-        row = row_of(convert(weights.detach(), counted))
+        if input._layout.size:  # of nothing PyTorch counts in integers
+            counted = weights._layout.type.dtype if weights._layout.type.dtype is float32 else float64
+            row = row_of(convert(weights.detach(), counted))
     bincount = input._layout.type.backend.bincount
     counts = bincount(row_of(input), row, minlength) if len(input._layout.shape) == 1 else None
     if counts is None:

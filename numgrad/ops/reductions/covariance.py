@@ -1,0 +1,112 @@
+"""Covariances and correlations of variables, of which there are several observations."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...core.types import bool_
+from ..matrices.matmul import matmul
+from ..pointwise.arithmetic import div
+from ..pointwise.complexes import complex_op, imag, real
+from ..shapes.diagonals import diagonal
+from ..shapes.dimensions import squeeze
+from ..shapes.views import reshape
+from ..table.op import composite
+
+
+@composite
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """How each two variables vary together: ``sum(w * (x - mean(x)) * conj(y - mean(y))) / divisor``.
+
+    The divisor is the sum of the weights, less ``correction`` times the mean of the ``aweights`` weighted so.
+
+    Args:
+        input: of shape (variables, observations), or (observations,) of one.
+        correction: 1 for an estimate without bias, 0 for the mean.
+        fweights: of shape (observations,), integers: how often each was observed.
+        aweights: of that shape, floating-point numbers: how much each counts.
+
+    Raises:
+        RuntimeError: the shapes or dtypes do not fit, or weights are negative or add up to 0.
+    """
+    shape = input._layout.shape
+    if len(shape) > 2:
+        raise RuntimeError(
+            "cov(): expected input to have two or fewer dimensions but got an input with "
+            f"{len(shape)} dimensions (shape {list(shape)})"
+        )
+    if input.dtype is bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    rows = input if len(shape) == 2 else reshape(input, (1, -1))
+    count = rows._layout.shape[1]
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is not None:
+            _check_weights(name, given, count)
+    weights: Any = aweights if fweights is None else fweights if aweights is None else fweights * aweights
+    total: Any = count if weights is None else weights.sum()
+    if weights is not None and total == 0:
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+    divisor = total - correction
+    if aweights is not None and correction:
+        divisor = total - correction * ((weights * aweights).sum() / total)
+    if divisor <= 0:
+        warnings.warn(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
+            stacklevel=2,
+        )
+        divisor = 0
+    weighted = rows if weights is None else rows * weights
+    mean = div(weighted.sum(1, keepdim=True), total)
+    apart = rows - mean
+    products = matmul(apart, (apart if weights is None else apart * weights).mH)
+    return squeeze(div(products, divisor))
+
+
+def _check_weights(name: str, weights: Tensor, count: int) -> None:
+    dtype, shape = weights.dtype, weights._layout.shape
+    integral = not (dtype.is_floating_point or dtype.is_complex)
+    if len(shape) > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(shape)} dimensions"
+        )
+    if integral is not (name == "fweights"):
+        wanted = "integral" if name == "fweights" else "floating point"
+        raise RuntimeError(f"cov(): expected {name} to have {wanted} dtype but got {name} with {dtype.legacy} dtype")
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {count}"
+        )
+    if bool((weights < 0).any()):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
+@composite
+def corrcoef(input: Tensor) -> Tensor:
+    """Pearson's correlations: the covariances divided by the two standard deviations, from -1 to 1.
+
+    Args:
+        input: of shape (variables, observations), or (observations,) of one, whose correlation with itself it is.
+
+    Raises:
+        RuntimeError: it has more dimensions.
+    """
+    shape = input._layout.shape
+    if len(shape) > 2:
+        raise RuntimeError(
+            "corrcoef(): expected input to have two or fewer dimensions but got an input with "
+            f"{len(shape)} dimensions (shape {list(shape)})"
+        )
+    products = cov(input)
+    if not products._layout.shape:
+        return products / products
+    variances = diagonal(products)
+    deviations = (real(variances) if products.is_complex() else variances).sqrt()
+    out = products / deviations[:, None] / deviations
+    if not out.is_complex():
+        return out.clamp(-1, 1)
+    return complex_op(real(out).clamp(-1, 1), imag(out).clamp(-1, 1))

@@ -1,0 +1,106 @@
+"""Quantiles: the elements, or what lies between two, below which a share of the others is."""
+
+from __future__ import annotations
+
+from ...core.layout import normal_dim
+from ...core.tensor import Tensor
+from ...core.types import int64
+from ..creation.from_data import tensor
+from ..indexing.gathering import gather_op
+from ..memory.copying import convert
+from ..pointwise.comparison import isnan
+from ..shapes.dimensions import movedim, squeeze_dim, unsqueeze
+from ..shapes.views import reshape
+from ..table.op import composite
+from .sorting import sort
+
+_INTERPOLATIONS = "linear", "lower", "higher", "midpoint", "nearest"
+
+
+@composite
+def quantile(
+    input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """The ``q``-quantiles along a dimension; NaN where there is a NaN.
+
+    Args:
+        input: float32 or float64.
+        q: one share from 0 to 1, or a tensor of one dimension with several, of the input's dtype: then the result has
+            a first dimension for them.
+        dim: of all elements unless given.
+        keepdim: whether the dimension is kept, with size 1.
+        interpolation: what counts between two elements: "linear", "lower", "higher", "midpoint" or "nearest".
+
+    Raises:
+        RuntimeError: a share is not from 0 to 1, there are no elements, or the dtypes or shapes do not fit.
+    """
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
+
+
+@composite
+def nanquantile(
+    input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """:func:`quantile` of the elements that are not NaN; NaN where there is no other."""
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
+
+
+def _quantile(
+    name: str, input: Tensor, q: float | Tensor, dim: int | None, keepdim: bool, interpolation: str, skip: bool
+) -> Tensor:
+    shares = _checked(name, input, q, interpolation)
+    rank, one = len(input._layout.shape), len(shares._layout.shape) == 0
+    if dim is None:
+        lines = reshape(input, (1, -1))
+    else:
+        lines = movedim(input, normal_dim(dim, rank), -1) if rank else reshape(input, (1,))
+    ordered = sort(lines, -1)[0]
+    count = ordered._layout.shape[-1]
+    if count == 0:
+        raise RuntimeError(f"{name}() input tensor must be non-empty (shape {list(input.shape)})")
+
+    missing = isnan(ordered).detach()
+    last = (count - 1 - missing.sum(-1, keepdim=True)).clamp(min=0) if skip else count - 1
+    where = shares.reshape(-1) * last  # between which elements: (..., shares)
+    if not skip:
+        where = where.where(missing[..., -1:].logical_not(), count - 1.0)  # NaNs are the last
+    where = where.expand(*ordered._layout.shape[:-1], -1)
+    if interpolation in ("lower", "higher", "nearest"):
+        where = where.detach()
+        chosen = {"lower": where.floor, "higher": where.ceil, "nearest": where.round}[interpolation]()
+        out = gather_op(ordered, convert(chosen, int64), len(ordered._layout.shape) - 1)
+    else:
+        below = convert(where.detach(), int64)
+        pair = below, convert(where.detach().ceil(), int64)
+        low, high = [gather_op(ordered, index, len(ordered._layout.shape) - 1) for index in pair]
+        out = low.lerp(high, 0.5 if interpolation == "midpoint" else where - below)
+    out = movedim(out, -1, 0)  # (shares, ...)
+    if keepdim:
+        out = reshape(out, (-1, *(1,) * rank)) if dim is None else unsqueeze(out, normal_dim(dim, max(rank, 1)) + 1)
+    elif dim is None:
+        out = squeeze_dim(out, 1)
+    if not rank and dim is not None:
+        out = reshape(out, (-1,))
+    return squeeze_dim(out, 0) if one else out
+
+
+def _checked(name: str, input: Tensor, q: float | Tensor, interpolation: str) -> Tensor:
+    """The shares as a tensor of one dimension, or of none if it is one."""
+    if not input.is_floating_point():
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype, not {input.dtype}")
+    if interpolation not in _INTERPOLATIONS:
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+            f"{interpolation}"
+        )
+    if not isinstance(q, Tensor):
+        if not 0 <= q <= 1:
+            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
+        return tensor(q, dtype=input.dtype, device=input.device)
+    if len(q._layout.shape) > 1:
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, not of shape {list(q.shape)}")
+    if q.dtype is not input.dtype:
+        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor: {q.dtype} and {input.dtype}")
+    if not bool(((q >= 0) & (q <= 1)).all()):
+        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    return q
