@@ -1,5 +1,6 @@
 """Data sets, samplers, batches and the state of the generators afterwards, beside PyTorch's for the same seed."""
 
+import gc
 import itertools
 import random
 import warnings
@@ -209,6 +210,7 @@ def test_workers(arguments, own):
         return [list(loader), list(loader)]
 
     compare(program)
+    gc.collect()  # PyTorch's workers, if they stay
 
 
 @pytest.mark.parametrize("batch_size", [None, 2])
