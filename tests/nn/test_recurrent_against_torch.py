@@ -193,6 +193,20 @@ def test_what_is_refused(program):
     assert str(found).startswith(str(expected)), str(expected)
 
 
+@pytest.mark.parametrize(("sizes", "message"), [
+    ([2, 3, 2], "must not ascend"), ([2, 2, 0], "nor descend below 1"), ([3, 3], "must add up"),
+    ([], "larger than 0"), ([[4, 3]], "1D CPU int64"), ([4.0, 3.0], "1D CPU int64"),
+])  # fmt: skip
+def test_packed_sequences_that_cannot_be(sizes, message):
+    """PyTorch takes some of them for what they are not."""
+    import numgrad
+
+    packed = numgrad.nn.utils.rnn.PackedSequence(numgrad.zeros(7, 3), numgrad.tensor(sizes).to(
+        numgrad.float32 if sizes == [4.0, 3.0] else numgrad.int64))
+    with pytest.raises(RuntimeError, match=message):
+        numgrad.nn.GRU(3, 4)(packed)
+
+
 @pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell", "RNNBase", "RNNCellBase"])
 def test_parameters_of_the_classes(name):
     """PyTorch hides them behind ``*args`` where they differ from those of the base; its overloads name them."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.tensor import Tensor, check_one_device
+from ...core.types import int64
 from ..creation.factories import zeros
 from ..matrices.matmul import linear
 from ..shapes.dimensions import transpose_op
@@ -149,6 +150,11 @@ def _check_sizes(batch_sizes: Tensor, rows: Tensor) -> None:
     Raises:
         RuntimeError: they do not.
     """
+    if batch_sizes.dtype is not int64 or batch_sizes.device.type != "cpu" or len(batch_sizes._layout.shape) != 1:
+        raise RuntimeError(
+            "batch_sizes must be a 1D CPU int64 tensor, but got a tensor of shape "
+            f"{list(batch_sizes.shape)}, {batch_sizes.dtype}, on {batch_sizes.device}"
+        )
     sizes: list[int] = batch_sizes.tolist()
     shapes = f"batch_sizes {sizes}, input {list(rows.shape)}"
     if not sizes:

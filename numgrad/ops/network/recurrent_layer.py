@@ -219,7 +219,8 @@ def recurrent_layer_backward(
     given = begin, gates, beside, out
     reads = [row_reader(each) for each in given]
     read_input, read_weight, each_step = row_reader(input), row_reader(weight_hh), _each_step(own, sizes)
-    start, read_grad = [_or_zeros(*pair) for pair in ((grad_end, begin), (grad_out, out))]
+    start = _zeros(begin) if grad_end is None else copier(grad_end, layout_of(input.type, begin.shape))
+    read_grad = _zeros(out) if grad_out is None else row_reader(grad_out)
     run = backend.recurrence_backward_launcher(*own)
     multiply = {
         0: backend.product_launcher(slope_rows, weight), 2: backend.product_launcher(slope_rows, rows, (True, False)),
@@ -249,13 +250,10 @@ def recurrent_layer_backward(
     return layouts, launch
 
 
-def _or_zeros(grad: Layout | None, like: Layout) -> Callable[[Any], Any]:
-    """What makes of a gradient, or of none, a row in memory of its own."""
-    layout = layout_of(like.type, like.shape)
-    if grad is None:
-        new = like.type.backend.memory_launcher(layout, True)
-        return lambda nothing: new()
-    return copier(grad, layout)
+def _zeros(like: Layout) -> Callable[[Any], Any]:
+    """What gives zeros for a gradient that there is not."""
+    new = like.type.backend.memory_launcher(layout_of(like.type, like.shape), True)
+    return lambda nothing: new()
 
 
 def _gradients_by_operations(kind: str, backwards: bool, wanted: tuple[bool, ...]) -> Callable[..., tuple[Any, ...]]:
