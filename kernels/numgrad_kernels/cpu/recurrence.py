@@ -254,9 +254,9 @@ def recurrence_backward(
 ):  # fmt: skip
     """``grads``, the gradients for the state after the last step, become those for ``state``, before the first one.
 
-    ``slopes`` become the gradients for the inputs' shares of the gates, and, of a GRU, ``shares`` those for the hidden
-    state's.  ``previous`` becomes that state before each step; each slice has a row of ``cells`` for work.  ``weight``
-    is (gates, size).
+    ``slopes`` become the gradients for the inputs' shares of the gates, and ``shares`` those for the hidden state's,
+    which are the same array but for a GRU.  ``previous`` becomes that state before each step; each slice has a row of
+    ``cells`` for work.  ``weight`` is (gates, size).
     """
     size, width = plan[SIZE], plan[GATES]
     for part in prange(plan[SLICES]):
@@ -296,16 +296,9 @@ def recurrence_backward(
             if count:
                 row = (base + first) * width
                 for column in range(0, size, plan[COLUMNS]):
-                    some = min(plan[COLUMNS], size - column)
-                    if plan[ADDED] < width:
-                        gemm(
-                            address, count, some, width, shares, row, width, 0, weight, column, size, 0,
-                            1, grads, first * size + column, size,
-                        )  # fmt: skip
-                    else:
-                        gemm(
-                            address, count, some, width, slopes, row, width, 0, weight, column, size, 0,
-                            0, grads, first * size + column, size,
-                        )  # fmt: skip
+                    gemm(
+                        address, count, min(plan[COLUMNS], size - column), width, shares, row, width, 0,
+                        weight, column, size, 0, 1 if plan[ADDED] < width else 0, grads, first * size + column, size,
+                    )  # fmt: skip
             if plan[BACKWARDS]:
                 base += sizes[t]

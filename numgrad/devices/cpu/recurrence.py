@@ -79,11 +79,11 @@ def recurrence_backward_launcher(
 
     def launch(sizes: Any, weight: Any, *given: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         slopes, previous = empty_row(rows * gates, dtype), empty_row(rows * size, dtype)
-        shares = empty_row(rows * gates, dtype) if kind == "gru" else slopes[:0]
+        shares = empty_row(rows * gates, dtype) if kind == "gru" else slopes
         cells = np.empty(int(plan[recurrence.SLICES]) * size, dtype)
         with one_thread():
             kernel_of().entry(address, plan, sizes, weight, *given, slopes, shares, previous, cells)
-        return slopes, shares if kind == "gru" else slopes, previous
+        return slopes, shares, previous
 
     return launch
 
