@@ -77,12 +77,10 @@ def install_as_torch() -> _Installed:
     Raises:
         RuntimeError: PyTorch itself has been imported already.
 
-    Example:
-        >>> import numgrad
-        >>> with numgrad.install_as_torch():
-        ...     from torch.nn import functional
-        >>> functional is numgrad.nn.functional
-        True
+    It is used so::
+
+        with numgrad.install_as_torch():
+            import program_written_for_pytorch
     """
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return _Installed(None)
