@@ -139,11 +139,11 @@ class LBFGS(Optimizer):
         direction = -gradient
         for number in reversed(range(len(steps))):
             parts[number] = steps[number].dot(direction).item() * float(scales[number])
-            direction = direction.add(changes[number], alpha=-parts[number])
-        direction = direction * float(state["H_diag"])
+            direction.add_(changes[number], alpha=-parts[number])
+        direction.mul_(float(state["H_diag"]))
         for number, step in enumerate(steps):
             part = changes[number].dot(direction).item() * float(scales[number])
-            direction = direction.add(step, alpha=parts[number] - part)
+            direction.add_(step, alpha=parts[number] - part)
         return direction
 
     def _gradient(self) -> Tensor:
