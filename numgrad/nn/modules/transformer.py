@@ -222,23 +222,23 @@ class TransformerEncoder(Module):
         """
         padding = added_mask("src_key_padding_mask", src_key_padding_mask, src.dtype, mask, "mask")
         mask = added_mask("mask", mask, src.dtype)
-        left_out = self._left_out(src, padding) if mask is None else None
         is_causal = _is_causal(mask, is_causal, src, self.layers)
+        x = src
         for layer in self.layers:
-            src = layer(src, src_mask=mask, is_causal=is_causal, src_key_padding_mask=padding)
-        if left_out is not None:
-            src = src.masked_fill(left_out, 0)
-        return src if self.norm is None else self.norm(src)
+            x = layer(x, src_mask=mask, is_causal=is_causal, src_key_padding_mask=padding)
+        if padding is not None and mask is None and self._leaves_out(src):
+            hidden = padding == -math.inf
+            if (hidden[:, 1:] >= hidden[:, :-1]).all() and (hidden | (padding == 0)).all():
+                x = x.masked_fill(hidden.unsqueeze(-1), 0)
+        return x if self.norm is None else self.norm(x)
 
-    def _left_out(self, src: Tensor, padding: Tensor | None) -> Tensor | None:
-        """Where elements are padding that is left out, of shape (N, S, 1)."""
-        if padding is None or src.dim() != 3 or not self.use_nested_tensor or self.layers[0].training:
-            return None
-        if is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in self.layers[0].parameters())):
-            return None
-        hidden = padding == -math.inf
-        at_end = (hidden[:, 1:] >= hidden[:, :-1]).all() and (hidden | (padding == 0)).all()
-        return hidden.unsqueeze(-1) if at_end else None
+    def _leaves_out(self, src: Tensor) -> bool:
+        """Whether padding is left out, if all of it is at the end of sequences."""
+        if src.dim() != 3 or not self.use_nested_tensor or self.layers[0].training:
+            return False
+        return not is_grad_enabled() or not (
+            src.requires_grad or any(p.requires_grad for p in self.layers[0].parameters())
+        )
 
 
 class TransformerDecoder(Module):
