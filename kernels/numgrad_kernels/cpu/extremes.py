@@ -150,6 +150,21 @@ def max_pool(
             indices[line * columns + column] = index
 
 
+def spacing(stride):
+    """Placeholder: a stride that the compiler may know, for which it makes better code."""
+    return stride
+
+
+def spacing_of_one(stride):
+    """A stride of 1."""
+    return 1
+
+
+def spacing_of_two(stride):
+    """A stride of 2."""
+    return 2
+
+
 def _keep_larger(best, index, low, high, x, base, step, within):
     """Keep for the columns from ``low`` to ``high`` the larger of what they have and ``x[base + within + j * step]``.
     """
@@ -183,12 +198,7 @@ def max_pool_lines(
                         low, high = -(shift // stride_x), (width - 1 - shift) // stride_x + 1
                         low, high = max(low, start) - start, min(high, stop) - start
                         within = (z * height + y) * width + shift + start * stride_x
-                        if stride_x == 1:
-                            _keep_larger(best, index, low, high, x, base, 1, within)
-                        elif stride_x == 2:
-                            _keep_larger(best, index, low, high, x, base, 2, within)
-                        else:
-                            _keep_larger(best, index, low, high, x, base, stride_x, within)
+                        _keep_larger(best, index, low, high, x, base, spacing(stride_x), within)
             for j in range(stop - start):
                 out[line * columns + start + j] = best[j]
                 indices[line * columns + start + j] = max(index[j], 0)

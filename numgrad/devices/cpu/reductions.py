@@ -237,6 +237,7 @@ def max_pool_launcher(
     lowest = nothing("max", dtype)
     outs = [(count, dtype), (count, np.dtype(np.int64))]
     if not adaptive and math.prod(sizes[:3]) < 2**31:
-        return bound(extremes.max_pool_lines, dtype, None, dtype, (*sizes, lowest), outs, work)
+        spacing = {1: extremes.spacing_of_one, 2: extremes.spacing_of_two}.get(sizes[8], extremes.spacing)
+        return bound(extremes.max_pool_lines, dtype, None, dtype, (*sizes, lowest), outs, work, spacing=spacing)
     window = extremes.adaptive_window if adaptive else extremes.window
     return bound(extremes.max_pool, dtype, None, dtype, (*sizes, lowest), outs, work, window=window)
