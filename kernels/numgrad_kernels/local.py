@@ -10,7 +10,7 @@ import numpy as np
 from numba.core import cgutils, types
 
 from .overloads import generated
-from .rows import Row
+from .rows import ElementRow, Row
 
 
 def local_array(size: int, dtype: Any) -> np.ndarray:
@@ -75,7 +75,7 @@ def _window(typing_context: Any, address: Any, start: Any, count: Any, dtype: An
 
 @generated(row)
 def _inner_row(typing_context: Any, array: Any, indices: Any) -> Any:
-    result = Row(array.dtype)
+    result = ElementRow(array.dtype)
     index_types = types.Tuple([types.intp] * len(indices))  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -21,7 +21,7 @@ from numba.np.numpy_support import from_dtype
 from . import scalar
 from .facts import Facts
 from .inline import Inliner
-from .rows import Row
+from .rows import ElementRow, Row
 
 #: Elements per piece of a parallel loop: fixed, so that results cannot depend on the number of threads.
 BLOCK = 4096
@@ -134,8 +134,8 @@ class Program:
 
 def argument_types(program: Program) -> tuple[types.Type, ...]:
     """Numba's types of the arguments of the kernel over rows: inputs, then outputs."""
-    inputs = [from_dtype(i.dtype) if i.scalar else Row(from_dtype(i.dtype)) for i in program.arguments]  # type: ignore[arg-type]
-    return (*inputs, *[Row(from_dtype(dtype)) for _, dtype in program.outputs])
+    inputs = [from_dtype(i.dtype) if i.scalar else ElementRow(from_dtype(i.dtype)) for i in program.arguments]  # type: ignore[arg-type]
+    return (*inputs, *[ElementRow(from_dtype(dtype)) for _, dtype in program.outputs])
 
 
 def nest_types(program: Program) -> tuple[types.Type, ...]:

@@ -320,6 +320,22 @@ def test_compiled_kernels_and_the_same_text_in_python_agree(rank, dtype):
     np.testing.assert_allclose(expected, exact, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("dtype", [F4, F8, np.dtype("complex64"), I8])
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_is_read_may_be_written(place, dtype, tmp_path, monkeypatch):
+    """As in an operation in place; then, too, the loop runs on vectors, and asks nothing before it does."""
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(store, "_kernels", {})  # only who compiles a kernel has its code
+    kernel = compiled(program("rate_of_change", rate_of_change, "input", "other", compute=dtype, out=dtype))
+    inputs = [(100 * array).astype(dtype) for array in arrays(1, False, 2, F8)]
+    expected = np.empty_like(inputs[0])
+    kernel.entry(*inputs, expected)
+    kernel.entry(*inputs, inputs[place])
+    np.testing.assert_array_equal(inputs[place], expected)
+    assert "vector.body" in kernel.llvm()
+    assert "memcheck" not in kernel.llvm()
+
+
 def any_name(i, n, start, low, high, exp, out, x, x_i):
     count = i - n
     kernel = count * low
