@@ -41,6 +41,11 @@ def row(array: np.ndarray, indices: tuple[int, ...]) -> np.ndarray:
     return array[indices]
 
 
+def element_row(array: np.ndarray, indices: tuple[int, ...]) -> np.ndarray:
+    """The same for a kernel that computes element by element: see :class:`~numgrad_kernels.rows.ElementRow`."""
+    return row(array, indices)
+
+
 def view(memory: np.ndarray, start: int, sizes: tuple[int, ...], steps: tuple[int, ...]) -> np.ndarray:
     """The elements of ``memory`` from number ``start`` on, in steps of so many elements."""
     item = memory.itemsize
@@ -75,7 +80,15 @@ def _window(typing_context: Any, address: Any, start: Any, count: Any, dtype: An
 
 @generated(row)
 def _inner_row(typing_context: Any, array: Any, indices: Any) -> Any:
-    result = ElementRow(array.dtype)
+    return _inner(Row(array.dtype), array, indices)
+
+
+@generated(element_row)
+def _inner_element_row(typing_context: Any, array: Any, indices: Any) -> Any:
+    return _inner(ElementRow(array.dtype), array, indices)
+
+
+def _inner(result: Row, array: Any, indices: Any) -> Any:
     index_types = types.Tuple([types.intp] * len(indices))  # type: ignore[attr-defined]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -33,7 +33,7 @@ LANES = 64
 _OWN_NAMES = {
     *["bool_", "call", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "nest", "njit", "piece"],
     *["count", "cuda", "left", "load4", "local_array", "n", "prange", "quads", "quotient", "range", "rest", "row"],
-    *["rows", "sizes", "start", "step", "store4", "view"],
+    *["element_row", "rows", "sizes", "start", "step", "store4", "view"],
     *[f"{letter}{axis}" for letter in "in" for axis in range(64)],
     *[np.dtype(code).name for code in np.typecodes["All"]],
     *vars(scalar),
@@ -134,8 +134,9 @@ class Program:
 
 def argument_types(program: Program) -> tuple[types.Type, ...]:
     """Numba's types of the arguments of the kernel over rows: inputs, then outputs."""
-    inputs = [from_dtype(i.dtype) if i.scalar else ElementRow(from_dtype(i.dtype)) for i in program.arguments]  # type: ignore[arg-type]
-    return (*inputs, *[ElementRow(from_dtype(dtype)) for _, dtype in program.outputs])
+    row = ElementRow if len(program.outputs) == 1 else Row
+    inputs = [from_dtype(i.dtype) if i.scalar else row(from_dtype(i.dtype)) for i in program.arguments]  # type: ignore[arg-type]
+    return (*inputs, *[row(from_dtype(dtype)) for _, dtype in program.outputs])
 
 
 def nest_types(program: Program) -> tuple[types.Type, ...]:
@@ -168,7 +169,7 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", ne
     constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", " ".join(body))]
     lines += [f"from numpy import {', '.join(dtype_names(program) + constants)}"]
     blocked = "a" in inner and program.compute.kind == "f" and not imports <= _CHEAP
-    local = ["local_array"] * blocked + ["row"] * ("c" in inner) + ["view"] * nest
+    local = ["local_array"] * blocked + [_row_maker(program)] * ("c" in inner) + ["view"] * nest
     if local or imports:
         lines += [""]
     if local:
@@ -272,7 +273,7 @@ class _Reading:
                 self.before += [f"{name}_i = {cast(inputs[name], first, program.compute)}"]
                 continue
             if letter == "c":
-                self.before += [f"{name}_r = row({name}, {_tuple(outer)})"]
+                self.before += [f"{name}_r = {_row_maker(program)}({name}, {_tuple(outer)})"]
             self.elements[name] = f"{name}_r[@]" if letter == "c" else f"{name}[{', '.join([*outer, '@'])}]"
             if name in inputs:
                 self.arrays[name] = inputs[name]
@@ -286,6 +287,11 @@ class _Reading:
         dtypes = {name: _stored(operand, self.program.compute) for name, operand in self.arrays.items()}
         dtypes |= dict(self.program.outputs)
         return [f"    {name}_b = local_array({LANES}, {_dtype_name(dtype)})" for name, dtype in dtypes.items()]
+
+
+def _row_maker(program: Program) -> str:
+    """What makes a row of an array's elements along the last dimension."""
+    return "element_row" if len(program.outputs) == 1 else "row"
 
 
 def _tuple(names: list[str]) -> str:

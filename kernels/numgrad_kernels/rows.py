@@ -27,15 +27,16 @@ class Row(types.Array):
 
 
 class ElementRow(Row):
-    """A row of a kernel that computes element by element: no element that it writes is read in another round.
+    """A row of a kernel that writes one element in each round, made of elements of the same number.
 
     Note [Rows that are the same]
     In an operation in place the row that is written is one of those that are read.  LLVM, which cannot know that the
     others lie apart from it, looks where rows begin and end before a loop runs on vectors, and finds that these two
     overlap: it would go one element at a time, which takes three to seven times as long.  So these rows tell it that
-    nothing that is written is read.  Of a row that is read and written that does not hold, but no harm comes of it:
-    each round reads its elements before it writes the one that depends on them, and reads none that another one writes.
-    Rows that overlap in another way are refused before a kernel runs (``check_in_place``).
+    nothing that is written is read.  Of the row that is read and written that does not hold, but what is written
+    depends on all that its round reads, so that it is written after that, and no other round reads it.  Where a kernel
+    writes several elements in a round the second could be made from the first, and rows say nothing.  Rows that
+    overlap in another way are refused before a kernel runs (``check_in_place``), or copied.
     """
 
     def __repr__(self) -> str:

@@ -113,15 +113,15 @@ def test_rows_in_one_piece_and_repeated_elements_are_taken_before_the_innermost_
 
 from numpy import float32
 
-from numgrad_kernels.local import row
+from numgrad_kernels.local import element_row
 from numgrad_kernels.scalar import exp
 
 
 def kernel(input, weight, out):
     for i0 in range(out.shape[0]):
-        input_r = row(input, (i0,))
+        input_r = element_row(input, (i0,))
         weight_i = float32(weight[i0, 0])
-        out_r = row(out, (i0,))
+        out_r = element_row(out, (i0,))
         for i in range(out.shape[1]):
             input_i = input_r[i]
             scaled = weight_i * input_i

@@ -7,12 +7,11 @@ from typing import Any
 
 from numgrad_kernels import scalar
 
-from ...core.layout import Layout, layout_of
+from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor, tensor_of
 from ..reductions.axes import Prepared
 from ..shapes.joining import cat
 from ..shapes.parts import slice_op
-from ..table.arguments import Dim
 from ..table.callables import overload
 from ..table.elementwise import pointwise
 from ..table.lookup import lookup
@@ -238,7 +237,7 @@ def _(grad, input, dim):
 
 
 @lookup(export=False)
-def glu(input: Layout, dim: Dim = -1) -> Any:
+def glu(input: Layout, dim: int = -1) -> Any:
     """The first half of dimension ``dim`` times the sigmoid of the second.
 
     Raises:
@@ -247,6 +246,7 @@ def glu(input: Layout, dim: Dim = -1) -> Any:
     shape = input.shape
     if not shape:
         raise RuntimeError("glu does not support scalars because halving size must be even")
+    dim = normal_dim(dim, len(shape))
     if shape[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
     if not input.type.dtype.is_floating_point:

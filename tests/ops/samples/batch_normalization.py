@@ -1,5 +1,7 @@
 """Samples of normalization of batches and of groups of channels, and of its gradients."""
 
+import math
+
 import numpy as np
 from ops.sampling import ANY, FLOATS, POSITIVE, sample, without
 
@@ -68,8 +70,8 @@ for _given, _parameters, _training in (
 def _of_groups(x, groups, eps):
     """The input with mean 0 and variance 1 in each group, their scales, and a function that gives means over groups."""
     def mean(own):
-        divided = own.reshape(x.shape[0], groups, -1).mean(2, keepdims=True)
-        return np.repeat(divided, x[0].size // groups, 2).reshape(x.shape)
+        length = math.prod(x.shape[1:]) // groups
+        return np.repeat(own.reshape(len(x), groups, length).mean(2, keepdims=True), length, 2).reshape(x.shape)
 
     centred = x - mean(x)
     scale = 1 / np.sqrt(mean(centred**2) + eps)
@@ -100,7 +102,9 @@ def _call_groups_backward(grad, x, weight, groups, eps):
     return group_norm_backward(grad, x, weight, *statistics, groups, eps)
 
 
-for _given, _parameters, _groups in (((2, 4, 3), (4,), 2), ((3, 2, 4, 5), None, 1), ((2, 4, 4, 4), (4,), 2)):
+for _given, _parameters, _groups in (
+    ((2, 4, 3), (4,), 2), ((3, 2, 4, 5), None, 1), ((2, 4, 4, 4), (4,), 2), ((0, 4, 3), (4,), 2),
+):
     _args = {"args": (_groups, _EPS), "dtypes": FLOATS}
     sample("group_norm_op", _group_norm, _given, _parameters, _parameters, call=_call_groups, **_args)
     sample(
