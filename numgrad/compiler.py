@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -70,8 +71,6 @@ def cudagraph_mark_step_begin() -> None:
 
 def set_stance(stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None) -> Any:
     """A context without effect."""
-    import contextlib
-
     return contextlib.nullcontext()
 
 

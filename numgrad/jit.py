@@ -5,7 +5,9 @@ That is said once.  What needs TorchScript itself, its files above all, is refus
 
 from __future__ import annotations
 
+import builtins
 import contextlib
+import types
 import typing
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -84,11 +86,20 @@ class Attribute(typing.NamedTuple):
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Whether the object is of a type, or one of a tuple of types; of containers' types only the container counts."""
-    import builtins
-
-    types: tuple[Any, ...] = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
-    return builtins.isinstance(obj, tuple([typing.get_origin(one) or one for one in types]))
+    """Whether the object is of a type, or one of a tuple of types, and so is all that is in it: ``list[int]``, say."""
+    if builtins.isinstance(target_type, tuple):
+        return any(isinstance(obj, one) for one in target_type)
+    container, inner = typing.get_origin(target_type), typing.get_args(target_type)
+    if container in (typing.Union, types.UnionType):
+        return isinstance(obj, inner)
+    kind: Any = container or target_type or types.NoneType
+    if not builtins.isinstance(obj, kind):
+        return False
+    if container is tuple and inner[1:] != (...,):
+        return len(obj) == len(inner) and all(map(isinstance, obj, inner))
+    if container is dict:
+        return all(isinstance(key, inner[0]) and isinstance(value, inner[1]) for key, value in obj.items())
+    return container is None or all(isinstance(one, inner[0]) for one in obj)
 
 
 def is_scripting() -> bool:

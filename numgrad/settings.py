@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .core.device import set_default_device
+from .core.device import numbered, set_default_device, to_device
 from .core.types import dtype, float32, float64, get_default_dtype, set_default_dtype
 from .devices import cpu
 
@@ -114,14 +114,16 @@ def set_default_tensor_type(t: Any) -> None:
 
     Raises:
         TypeError: it is no type of floating-point tensors.
+        ImportError, RuntimeError: it is a GPU's, and there is none; nothing has changed then.
     """
     name = t if isinstance(t, str) else f"torch.{getattr(t, '__name__', '')}"
     *device, element = name.removeprefix("torch.").split(".")
     types: dict[str, dtype] = {"FloatTensor": float32, "DoubleTensor": float64, "Tensor": get_default_dtype()}
     if element not in types or device not in ([], ["cuda"]):
         raise TypeError(f"only floating-point types are supported as the default type, not {name}")
+    chosen = numbered(to_device(device[0] if device else "cpu"))
     set_default_dtype(types[element])
-    set_default_device(device[0] if device else "cpu")
+    set_default_device(chosen)
 
 
 def typename(obj: Any, /) -> str:

@@ -38,6 +38,16 @@ def test_scaled_losses_give_the_same_steps():
     assert scaler.get_scale() == 16.0  # it grew after two steps
 
 
+def test_the_scale_stays_a_finite_float32():
+    weight = torch.nn.Parameter(torch.ones(1))
+    optimizer, scaler = torch.optim.SGD([weight], lr=1.0), torch.amp.GradScaler("cpu", 2.0**126, growth_interval=1)
+    for _ in range(3):
+        weight.grad = torch.zeros(1)
+        scaler.step(optimizer)
+        scaler.update()
+    assert scaler.get_scale() == 2.0**127
+
+
 def test_a_step_with_infinite_gradients_is_left_out():
     weight = torch.nn.Parameter(torch.ones(2))
     optimizer, scaler = torch.optim.SGD([weight], lr=1.0), torch.amp.GradScaler("cpu", init_scale=4.0)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..accelerator import is_available
 from ..core.tensor import Tensor
+from ..core.types import finfo, float32
 
 __all__ = ["GradScaler"]
 
@@ -111,7 +112,8 @@ class GradScaler:
         else:
             self._finite_steps += 1
             if self._finite_steps == self._growth_interval:
-                self._scale *= self._growth_factor
+                if self._scale * self._growth_factor <= finfo(float32).max:  # else losses would become infinite
+                    self._scale *= self._growth_factor
                 self._finite_steps = 0
         self._seen, self._stepped = {}, set()
 

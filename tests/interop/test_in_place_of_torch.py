@@ -112,10 +112,19 @@ def test_decorators_give_functions_back():
     ):
         assert decorate(double) is double
     assert not any(ask() for ask in (numgrad.compiler.is_compiling, numgrad.jit.is_scripting, numgrad.jit.is_tracing))
-    assert numgrad.jit.isinstance([1], list[int])
     assert numgrad.jit.wait(numgrad.jit.fork(double, 3)) == 6
     with pytest.raises(RuntimeError, match="Either mode or options"):
         numgrad.compile(double, mode="default", options={})
+
+
+@pytest.mark.parametrize(("value", "type", "is_one"), [
+    (1, int, True), (None, None, True), (1, (str, int), True), (1, str | None, False), ([1], list[int] | None, True),
+    ([1], list[str], False), ([[1]], list[list[str]], False), ((1, "a"), tuple[int, str], True),
+    ((1, 2), tuple[int], False), ((1, 2), tuple[int, ...], True), ({"a": 1}, dict[str, int], True),
+    ({"a": 1}, dict[str, float], False),
+])  # fmt: skip
+def test_what_is_in_a_container_is_asked_for_too(value, type, is_one):
+    assert numgrad.jit.isinstance(value, type) is is_one
 
 
 def test_torchscript_is_refused():

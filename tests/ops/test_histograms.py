@@ -52,6 +52,8 @@ ROW = torch.arange(4.0)
 @pytest.mark.parametrize(("call", "error", "message"), [
     (lambda: (ROW / 0).histogram(4), RuntimeError, "dimension 0's range [nan, nan] is not finite"),
     (lambda: ROW.histogram(0), RuntimeError, "bins must be > 0, but got 0 for dimension 0"),
+    (lambda: ROW.histogram(ROW[:1]), RuntimeError, "bins must be > 0, but got 1 edges, which bound none"),
+    (lambda: torch.histogramdd(ROW, 4), RuntimeError, "should have at least 2 dimensions, but got 1"),
     (lambda: ROW.histogram(4, range=(2, 1)), RuntimeError, "min should not exceed max, but got min 2 max 1"),
     (lambda: ROW.long().histogram(2), NotImplementedError, '"histogramdd" not implemented for \'Long\''),
     (lambda: ROW.histogram(4, weight=ROW[:3]), RuntimeError, "input with shape [4, 1] and weight with shape [3]"),

@@ -56,6 +56,8 @@ ROW = torch.arange(4.0)
     (lambda: ROW.quantile(torch.ones(1).double()), "quantile() q tensor must be same dtype as the input tensor"),
     (lambda: ROW.long().quantile(0.5), "quantile() input tensor must be either float or double dtype"),
     (lambda: ROW[:0].nanquantile(0.5), "nanquantile() input tensor must be non-empty (shape [0])"),
+    (lambda: torch.ones(0, 3).quantile(0.5, 1), "quantile() input tensor must be non-empty (shape [0, 3])"),
+    (lambda: torch.ones(1).expand(2**24 + 1).quantile(0.5), "quantile() input tensor is too large: 16777217 elements"),
     (lambda: ROW.quantile(0.5, interpolation="none"), "interpolation must be one of linear, lower, higher"),
     (lambda: torch.ones(1, 1, 1).cov(), "cov(): expected input to have two or fewer dimensions"),
     (lambda: torch.ones(1, 1, 1).corrcoef(), "corrcoef(): expected input to have two or fewer dimensions"),
@@ -70,6 +72,12 @@ ROW = torch.arange(4.0)
 def test_what_is_refused(call, message):
     with pytest.raises(RuntimeError, match=re.escape(message)):
         call()
+
+
+def test_the_dimension_of_one_element_is_checked():
+    assert torch.tensor(2.0).quantile(0.5, -1) == 2
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        torch.tensor(2.0).quantile(0.5, 1)
 
 
 def test_too_few_observations_are_warned_of():

@@ -68,7 +68,7 @@ def histogramdd(
         RuntimeError, NotImplementedError: see there.
     """
     shape = input._layout.shape
-    if not shape:
+    if len(shape) < 2:
         raise RuntimeError(f"{_NAME}: input tensor should have at least 2 dimensions, but got {len(shape)}")
     given = [bins] * shape[-1] if isinstance(bins, int) else list(bins)
     if len(given) != shape[-1]:
@@ -126,6 +126,11 @@ def _edges(dim: int, column: Tensor, bins: Any, limits: Sequence[float] | None) 
             raise RuntimeError(
                 f"{_NAME}: input tensor and bins tensors should have the same dtype, but got input with dtype "
                 f"{column.dtype} and bins for dimension {dim} with dtype {bins.dtype}"
+            )
+        if bins.numel() < 2:
+            raise RuntimeError(
+                f"torch.histogram(): bins must be > 0, but got {bins.numel()} edges, which bound none, for dimension "
+                f"{dim}"
             )
         return bins.detach().contiguous()
     if bins <= 0:

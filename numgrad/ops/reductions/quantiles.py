@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.layout import normal_dim
 from ...core.tensor import Tensor
-from ...core.types import int64
+from ...core.types import float32, int64
 from ..creation.from_data import tensor
 from ..indexing.gathering import gather_op
 from ..memory.copying import convert
@@ -15,6 +15,9 @@ from ..table.op import composite
 from .sorting import sort
 
 _INTERPOLATIONS = "linear", "lower", "higher", "midpoint", "nearest"
+
+#: Up to here every integer is a float32.
+_MOST = 2**24
 
 
 @composite
@@ -32,7 +35,8 @@ def quantile(
         interpolation: what counts between two elements: "linear", "lower", "higher", "midpoint" or "nearest".
 
     Raises:
-        RuntimeError: a share is not from 0 to 1, there are no elements, or the dtypes or shapes do not fit.
+        RuntimeError: a share is not from 0 to 1, there are no elements, or more than 2**24 of float32 along the
+            dimension, or the dtypes or shapes do not fit.
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
@@ -50,14 +54,13 @@ def _quantile(
 ) -> Tensor:
     shares = _checked(name, input, q, interpolation)
     rank, one = len(input._layout.shape), len(shares._layout.shape) == 0
-    if dim is None:
-        lines = reshape(input, (1, -1))
-    else:
-        lines = movedim(input, normal_dim(dim, rank), -1) if rank else reshape(input, (1,))
+    axis = 0 if dim is None else normal_dim(dim, max(rank, 1))
+    along = rank > 0 and dim is not None
+    lines = movedim(input, axis, -1) if along else reshape(input, (1, -1) if dim is None else (1,))
+    count = lines._layout.shape[-1]
+    if count > _MOST and input.dtype is float32:
+        raise RuntimeError(f"{name}() input tensor is too large: {count} elements; float32 cannot number them")
     ordered = sort(lines, -1)[0]
-    count = ordered._layout.shape[-1]
-    if count == 0:
-        raise RuntimeError(f"{name}() input tensor must be non-empty (shape {list(input.shape)})")
 
     missing = isnan(ordered).detach()
     last = (count - 1 - missing.sum(-1, keepdim=True)).clamp(min=0) if skip else count - 1
@@ -76,7 +79,7 @@ def _quantile(
         out = low.lerp(high, 0.5 if interpolation == "midpoint" else where - below)
     out = movedim(out, -1, 0)  # (shares, ...)
     if keepdim:
-        out = reshape(out, (-1, *(1,) * rank)) if dim is None else unsqueeze(out, normal_dim(dim, max(rank, 1)) + 1)
+        out = reshape(out, (-1, *(1,) * rank)) if dim is None else unsqueeze(out, axis + 1)
     elif dim is None:
         out = squeeze_dim(out, 1)
     if not rank and dim is not None:
@@ -86,6 +89,8 @@ def _quantile(
 
 def _checked(name: str, input: Tensor, q: float | Tensor, interpolation: str) -> Tensor:
     """The shares as a tensor of one dimension, or of none if it is one."""
+    if not input.numel():
+        raise RuntimeError(f"{name}() input tensor must be non-empty (shape {list(input.shape)})")
     if not input.is_floating_point():
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype, not {input.dtype}")
     if interpolation not in _INTERPOLATIONS:
