@@ -129,7 +129,7 @@ class Compare:
                 time = one.median / scale
                 value = f"{trim_sigfig(time, one.significant_figures) if self._trim else time:.{decimals}f}"
                 mark = f" (! {one.iqr / one.median * 100:.0f}%)" if highlight and one.has_warnings else ""
-            texts.append(f"{value:>{width}}{mark:>{7 if highlight else 0}}")
+            texts.append(value.rjust(width) + mark.rjust(7 if highlight else 0))
         length = max(map(len, texts))
         return [text if text.strip() else " " * length for text in texts]
 

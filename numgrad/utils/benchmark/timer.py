@@ -165,6 +165,7 @@ class Timer:
         """How many runs are a block: a thousandth of the time, and ten thousand times as long as timing itself."""
         with set_torch_threads(self._task_spec.num_threads):
             overhead = float(np.median([self._time(0) for _ in range(5)]))
+            self._time(1)  # in which kernels may be compiled
             number = 1
             while number * 10 < 2**31:
                 taken = self._time(number)
