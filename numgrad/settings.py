@@ -40,7 +40,7 @@ def set_num_threads(num: int) -> None:
 
 def get_num_threads() -> int:
     """How many threads operations on the CPU use at most."""
-    return cpu.threads()
+    return cpu.thread_count()
 
 
 def init_num_threads() -> None:

@@ -70,7 +70,7 @@ def worth_threads(size: int) -> bool:
     return size >= PARALLEL_FROM and _threads_allowed and numba.get_num_threads() > 1
 
 
-def threads() -> int:
+def thread_count() -> int:
     """How many threads a kernel of this thread of the program is run on at most."""
     return numba.get_num_threads() if _threads_allowed else 1
 
