@@ -9,7 +9,7 @@ from collections.abc import MutableMapping
 
 import numba
 
-__all__ = ["PARALLEL_FROM", "set_threads", "stay_on_one_thread", "threads", "worth_threads"]
+__all__ = ["PARALLEL_FROM", "set_threads", "stay_on_one_thread", "thread_count", "worth_threads"]
 
 #: Elements from which the simplest kernels, such as an addition, are run on several threads.
 #:
