@@ -800,6 +800,13 @@ class Methods:
     def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
         """``index_put`` in place: overwrites the tensor and returns it."""
 
+    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
+        """A copy in which parts of ``source`` with one index are reduced to one: ``out[index[i]]`` with
+        ``source[i]``."""
+
+    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
+        """``index_reduce`` in place: overwrites the tensor and returns it."""
+
     def index_select(self, dim: _int, index: Tensor, **keywords: Any) -> Tensor:
         """The tensor at the indices of one dimension, in their order; a copy."""
 
@@ -2381,6 +2388,11 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
 
 def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
     """``index_put`` in place: overwrites the tensor and returns it."""
+
+
+def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
+    """A copy in which parts of ``source`` with one index are reduced to one: ``out[index[i]]`` with
+    ``source[i]``."""
 
 
 def index_select(input: Tensor, dim: _int, index: Tensor, **keywords: Any) -> Tensor:

@@ -22,6 +22,7 @@ IN_PLACE = [
     ("scatter_add", (1, ROWS.expand(3, 2), ones(3, 2))), ("masked_fill", (arange(4) > 1, 5)),
     ("scatter_reduce", (1, ROWS.expand(3, 2), ones(3, 2), "mean")),
     ("scatter_reduce", (1, ROWS.expand(3, 2), ones(3, 2), "amax")),
+    ("index_reduce", (1, ROWS, ones(3, 2), "mean")),
     ("masked_fill", (arange(4) > 1, tensor(5.0))), ("masked_scatter", (arange(4) > 1, arange(20.0))),
 ]  # fmt: skip
 
@@ -161,6 +162,9 @@ REFUSED = [
     ("index_add", (0, ROWS, ones(3, 4)), RuntimeError, ["Number of indices (2)", "(3), for dim: 0"]),
     ("index_add", (0, ROWS, ones(2, 3)), RuntimeError, ["source tensor shape must match", "[3, 4]", "[2, 3]"]),
     ("index_add", (0, ROWS + 1, ones(2, 4)), IndexError, ["index out of range in self: 3"]),
+    ("index_reduce", (0, ROWS, ones(2, 4), "sum"), RuntimeError, ["one of prod, mean, amax or amin but got sum"]),
+    ("index_reduce", (0, ROWS, ones(2, 3), "mean"), RuntimeError, ["source tensor shape must match", "[2, 3]"]),
+    ("index_reduce", (0, ROWS + 1, ones(2, 4), "mean"), IndexError, ["index out of range in self: 3"]),
     ("index_copy", (0, ROWS, ones(3, 4)), IndexError, ["Number of indices (2)", "(3)"]),
     ("index_copy", (0, ROWS.int(), ones(2, 4)), RuntimeError, ["Expected a long tensor for index, but got Int"]),
     ("index_copy", (0, [0], ones(1, 4)), TypeError, ["'index' (position 2) must be Tensor, not list"]),

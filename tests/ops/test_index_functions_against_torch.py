@@ -70,6 +70,14 @@ FUNCTIONS = lines("""
     w.index_add_(1, i, y); w
     w[1:].index_add_(1, i, y[1:]); w
     w.transpose(0, 2).index_add_(1, i, y.transpose(0, 2)); w
+    x.index_reduce(1, i, y, "prod")
+    x.index_reduce(1, i, y, "mean")
+    x.index_reduce(-2, i, y, "mean", include_self=False)
+    x.index_reduce(1, i, y, "amax", include_self=False)
+    x.index_reduce(1, i, y, "amin")
+    w.index_reduce_(1, i, y, "amax"); w
+    m.tensor([3]).index_reduce(0, m.tensor([0, 0]), m.tensor([1, -9]), "mean")
+    m.tensor(3.0).index_reduce(0, m.tensor(0), m.tensor(1.0), "mean")
     x.index_copy(1, m.tensor([3, 0]), y[:, :2])
     x.index_copy(0, m.tensor(1), y[:1])
     w.index_copy_(1, m.tensor([3, 0, 1, 2]), y); w

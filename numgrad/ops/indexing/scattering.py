@@ -19,12 +19,16 @@ from ..memory.overwriting import as_number
 from ..pointwise.arithmetic import conj, div, mul
 from ..pointwise.comparison import eq, where
 from ..pointwise.integers import floor_quotient
+from ..shapes.broadcasting import expand
 from ..shapes.parts import slice_op
+from ..shapes.views import reshape
+from ..table.arguments import Dim
 from ..table.lookup import lookup
 from ..table.op import public
 from ..table.operands import check_apart, not_implemented
 from .gathering import beyond, check_index_dtype, gather_op, scatter_zeros, scatterer
 from .launchers import number_in, updating
+from .selecting import check_part, not_added
 
 # -- setting and adding -------------------------------------------------------------------------------------------
 
@@ -72,7 +76,19 @@ def _(grad, index, dim):
 @updating(
     "ScatterReduceBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"], joint=True
 )
-def scatter_reduce_op(
+def scatter_reduce_op(input: Layout, index: Layout, src: Layout, dim: int, reduce: str, include_self: bool) -> Any:
+    return _reducer(input, index, src, dim, reduce, include_self)
+
+
+@updating(
+    "IndexReduceBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"], joint=True
+)
+def index_reduce_op(input: Layout, index: Layout, src: Layout, dim: int, reduce: str, include_self: bool) -> Any:
+    """``scatter_reduce_op`` with an index that was expanded to the shape of the source."""
+    return _reducer(input, index, src, dim, reduce, include_self)
+
+
+def _reducer(
     input: Layout, index: Layout, src: Layout, dim: int, reduce: str, include_self: bool
 ) -> Callable[..., None]:
     identity = _identity(input.type.dtype, reduce)
@@ -116,6 +132,7 @@ def _without_self(grad: Tensor, index: Tensor, dim: int, include_self: bool) -> 
 
 
 @scatter_reduce_op.gradient("input", "src")
+@index_reduce_op.gradient("input", "src")
 def _(grad, input, index, src, out, dim, reduce, include_self, needed):
     """``(grad * d(out) / d(input), gather(grad, index, dim) * d(out) / d(src))``: 1 for sums, 1 / count for means, the
     other factors for products, a share for extremes.
@@ -300,3 +317,36 @@ def scatter_reduce(
     if (reduce == "mean" and dtype is bool_) or (reduce in ("amax", "amin") and dtype.is_complex):
         raise not_implemented(f"scatter_gather_tensor_cpu_reduce_{reduce}", input)
     return _resolved(scatter_reduce_op, input, dim, index, src, reduce, include_self)
+
+
+@lookup(outside=not_added, in_place=True)
+def index_reduce(
+    input: Layout, dim: Dim, index: Layout, source: Layout, reduce: str, *, include_self: bool = True
+) -> Any:
+    """A copy in which parts of ``source`` with one index are reduced to one: ``out[index[i]]`` with ``source[i]``.
+
+    Args:
+        index: a vector of int32 or int64, with an element for each part of the source along ``dim``.
+        reduce: "prod", "mean" (of integers rounded down), "amax" or "amin".
+        include_self: whether the part that is there is reduced with them.
+
+    Gradients are those of :func:`scatter_reduce`.
+
+    Raises:
+        IndexError, RuntimeError: the index is no vector, one of it is not in [0, size), or the source does not fit.
+    """
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(
+            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+        )
+    check_part("index_reduce_", input, dim, index, source)
+    dtype = input.type.dtype
+    if dtype is bool_ or dtype.is_complex:
+        raise not_implemented("index_func_", input)
+    shape = [1] * len(source.shape)
+    shape[dim : dim + 1] = [index.size] if source.shape else []
+
+    def spread(input: Tensor, index: Tensor, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return input, expand(reshape(index, shape), source._layout.shape), source
+
+    return index_reduce_op, (dim, reduce, include_self), spread

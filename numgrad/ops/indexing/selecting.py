@@ -210,11 +210,37 @@ def _with_part(
     return op, (dim, *arguments), lambda input, index, source: (input, index, reshape(source, shape))
 
 
-def _not_added(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
+def not_added(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> IndexError:
     return IndexError(f"index out of range in self: {found.index}")
 
 
-@lookup(outside=_not_added, in_place=True)
+def check_part(name: str, input: Layout, dim: int, index: Layout, source: Layout) -> None:
+    """Raise unless a source has a part of the input for each of the indices of one dimension.
+
+    Raises:
+        IndexError, RuntimeError: the index is no vector of int64 or int32, or the source does not fit.
+    """
+    check_index_dtype(index, name)
+    _vector(input, index, f"{name}(): Index is supposed to be a vector")
+    if source.type.dtype is not input.type.dtype:
+        raise RuntimeError(
+            f"{name}(): self ({input.type.dtype.legacy}) and source ({source.type.dtype.legacy}) must have the "
+            "same scalar type"
+        )
+    count, extent = index.size, _extent(source, min(dim, max(len(source.shape) - 1, 0)))
+    if count != extent:
+        raise RuntimeError(
+            f"{name}(): Number of indices ({count}) should be equal to source.size(dim): ({extent}), for dim: {dim}"
+        )
+    rest = [layout.shape[:dim] + layout.shape[dim + 1 :] for layout in (input, source)]
+    if rest[0] != rest[1] or bool(input.shape) < bool(source.shape[1:]):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(input.shape)} source.shape = {list(source.shape)}"
+        )
+
+
+@lookup(outside=not_added, in_place=True)
 def index_add(input: Layout, dim: Dim, index: Layout, source: Layout, *, alpha: Any = 1) -> Any:
     """A copy with ``alpha * source`` added at the indices of one dimension: ``out[index[i]] += alpha * source[i]``.
 
@@ -223,24 +249,7 @@ def index_add(input: Layout, dim: Dim, index: Layout, source: Layout, *, alpha: 
     Raises:
         IndexError, RuntimeError: the index is no vector of int64 or int32 in [0, size), or the source does not fit.
     """
-    check_index_dtype(index, "index_add_")
-    _vector(input, index, "index_add_(): Index is supposed to be a vector")
-    if source.type.dtype is not input.type.dtype:
-        raise RuntimeError(
-            f"index_add_(): self ({input.type.dtype.legacy}) and source ({source.type.dtype.legacy}) must have the "
-            "same scalar type"
-        )
-    count, extent = index.size, _extent(source, min(dim, max(len(source.shape) - 1, 0)))
-    if count != extent:
-        raise RuntimeError(
-            f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({extent}), for dim: {dim}"
-        )
-    rest = [layout.shape[:dim] + layout.shape[dim + 1 :] for layout in (input, source)]
-    if rest[0] != rest[1] or bool(input.shape) < bool(source.shape[1:]):
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{list(input.shape)} source.shape = {list(source.shape)}"
-        )
+    check_part("index_add_", input, dim, index, source)
     return _with_part(index_add_op, input, index, source, dim, alpha)
 
 

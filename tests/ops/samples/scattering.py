@@ -55,3 +55,6 @@ for _shape, _places, _dim in (((3, 3, 2), (2, 4, 2), 1), ((3,), (5,), 0), ((2, 0
         for _include in (True, False) if len(_shape) == 1 else (True,) if _reduce == "mean" else ():
             sample("scatter_reduce_op", _reduced, _shape, _places, _places, args=(_dim, _reduce, _include),
                    domain=(NONZERO, _index, NONZERO), dtypes=FLOATS)
+            if _shape == (3,) and _reduce == "mean":
+                sample("index_reduce_op", _reduced, _shape, _places, _places, args=(_dim, _reduce, _include),
+                       domain=(NONZERO, _index, NONZERO), dtypes=FLOATS)
