@@ -42,8 +42,15 @@ class _Finder(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Put numgrad's module in the place of the empty one that Python has made; fill that if it is ``torch``."""
         if module.__name__ == "torch":
-            names = {"__getattr__": lambda name: getattr(numgrad, name), "__dir__": lambda: dir(numgrad)}
-            vars(module).update(names, __doc__=numgrad.__doc__, __version__=TORCH_VERSION)
+            names = vars(module)
+
+            def found(name: str) -> Any:
+                value = names[name] = getattr(numgrad, name)  # kept: asking takes half as long as an operation
+                return value
+
+            names.update(
+                __getattr__=found, __dir__=lambda: dir(numgrad), __doc__=numgrad.__doc__, __version__=TORCH_VERSION
+            )
         else:
             sys.modules[module.__name__] = importlib.import_module(_own(module.__name__))
 
