@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .core.device import numbered, set_default_device, to_device
+from .core.tensor import Tensor
 from .core.types import dtype, float32, float64, get_default_dtype, set_default_dtype
 from .devices import cpu
 
@@ -128,7 +129,7 @@ def set_default_tensor_type(t: Any) -> None:
 
 def typename(obj: Any, /) -> str:
     """The name of an object's type: of a tensor such as "torch.FloatTensor", else that of its class and module."""
-    if hasattr(obj, "_layout"):
+    if isinstance(obj, Tensor):
         return obj.type()
     cls = obj if isinstance(obj, type) or (callable(obj) and hasattr(obj, "__qualname__")) else type(obj)
     module = getattr(cls, "__module__", None)

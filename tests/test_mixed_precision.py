@@ -38,6 +38,18 @@ def test_scaled_losses_give_the_same_steps():
     assert scaler.get_scale() == 16.0  # it grew after two steps
 
 
+def test_without_gradients_there_is_no_step():
+    optimizer, scaler = torch.optim.SGD([torch.ones(1)], lr=1.0), torch.amp.GradScaler("cpu")
+    scaler.unscale_(optimizer)
+    with pytest.raises(AssertionError, match="No inf checks were recorded for this optimizer"):
+        scaler.step(optimizer)
+    with pytest.raises(AssertionError, match="No inf checks were recorded prior to update"):
+        scaler.update()
+    for factors in ((1.0, 0.5), (2.0, 1.0)):
+        with pytest.raises(AssertionError, match=r"factor must be [<>] 1\.0"):
+            torch.amp.GradScaler("cpu", 1.0, *factors)
+
+
 def test_the_scale_stays_a_finite_float32():
     weight = torch.nn.Parameter(torch.ones(1))
     optimizer, scaler = torch.optim.SGD([weight], lr=1.0), torch.amp.GradScaler("cpu", 2.0**126, growth_interval=1)

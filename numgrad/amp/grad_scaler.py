@@ -26,6 +26,9 @@ class GradScaler:
         backoff_factor: by which it is multiplied after one with gradients that are not.
         growth_interval: see there.
         enabled: if not, losses and steps are left as they are.
+
+    Raises:
+        AssertionError: ``growth_factor`` is not above 1, or ``backoff_factor`` not below.
     """
 
     def __init__(
@@ -36,17 +39,17 @@ class GradScaler:
             warnings.warn("GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
             enabled = False
         if enabled and growth_factor <= 1:
-            raise ValueError("The growth factor must be > 1.0.")
+            raise AssertionError("The growth factor must be > 1.0.")
         if enabled and backoff_factor >= 1:
-            raise ValueError("The backoff factor must be < 1.0.")
+            raise AssertionError("The backoff factor must be < 1.0.")
         self._enabled = enabled
         self._scale = float(init_scale)
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval = growth_interval
         self._finite_steps = 0
         #: Of each optimizer since the last update, by identity: whether its gradients are divided already and whether
-        #: all were finite then.
-        self._seen: dict[int, bool] = {}
+        #: all were finite then, None of none.
+        self._seen: dict[int, bool | None] = {}
         self._stepped: set[int] = set()
 
     def scale(self, outputs: Any) -> Any:
@@ -75,17 +78,17 @@ class GradScaler:
             parameter.grad for group in optimizer.param_groups for parameter in group["params"]
             if parameter.grad is not None
         ]  # fmt: skip
-        if not gradients:
-            raise RuntimeError("No inf checks were recorded for this optimizer.")
         for gradient in gradients:
             gradient.detach().mul_(1 / self._scale)
-        self._seen[id(optimizer)] = all(bool(gradient.isfinite().all()) for gradient in gradients)
+        finite = all(bool(gradient.isfinite().all()) for gradient in gradients)
+        self._seen[id(optimizer)] = finite if gradients else None
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """The optimizer's step, with gradients divided by the scale; left out if one of them is not finite.
 
         Raises:
             RuntimeError: there was one since the last :meth:`update`, or a closure is given.
+            AssertionError: no parameter has a gradient.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -95,18 +98,26 @@ class GradScaler:
             raise RuntimeError("step() has already been called since the last update().")
         if id(optimizer) not in self._seen:
             self.unscale_(optimizer)
+        finite = self._seen[id(optimizer)]
+        if finite is None:
+            raise AssertionError("No inf checks were recorded for this optimizer.")
         self._stepped.add(id(optimizer))
-        return optimizer.step(*args, **kwargs) if self._seen[id(optimizer)] else None
+        return optimizer.step(*args, **kwargs) if finite else None
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Change the scale by what the steps since the last update have found, or to ``new_scale``."""
+        """Change the scale by what the steps since the last update have found, or to ``new_scale``.
+
+        Raises:
+            AssertionError: there were no gradients since then, and no ``new_scale`` is given.
+        """
         if not self._enabled:
             return
+        found = [finite for finite in self._seen.values() if finite is not None]
         if new_scale is not None:
             self._scale = float(new_scale)
-        elif not self._seen:
-            raise RuntimeError("No inf checks were recorded prior to update.")
-        elif not all(self._seen.values()):
+        elif not found:
+            raise AssertionError("No inf checks were recorded prior to update.")
+        elif not all(found):
             self._scale *= self._backoff_factor
             self._finite_steps = 0
         else:

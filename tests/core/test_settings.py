@@ -76,6 +76,7 @@ def test_a_type_of_a_gpu_that_is_not_there_changes_nothing():
 
 def test_names_of_types():
     assert torch.typename(torch.ones(1)) == "torch.FloatTensor"
+    assert torch.typename(torch.Tensor) == "numgrad.Tensor"
     assert torch.typename(3) == "int"
     assert torch.typename(torch.nn.ReLU()) == "numgrad.nn.modules.activation.ReLU"
 
