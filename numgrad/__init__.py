@@ -99,7 +99,8 @@ __all__ = [
     "distributed", "distributions", "double", "dtype", "e", "enable_grad", "explain", "fft", "finfo", "float",
     "float32", "float64", "from_dlpack", "func", "get_default_device", "get_default_dtype", "hub", "iinfo", "inf",
     "inference_mode", "initial_seed", "inspect", "install_as_torch", "int", "int16", "int32", "int64", "int8",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_autocast_enabled",
+    "is_deterministic_algorithms_warn_only_enabled",
     "is_grad_enabled", "is_inference_mode_enabled", "jit", "layout", "linalg", "load", "long", "manual_seed",
     "memory_format", "multiprocessing", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "profiler",
     "random", "save", "seed", "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled",
@@ -120,8 +121,9 @@ _MODULES = [
 _LATER = {
     **{name: name for name in _MODULES},
     "OutOfMemoryError": "cuda", "autocast": "amp", "compile": "compiler", "explain": "viz.explanation",
-    "inspect": "viz.inspection", "install_as_torch": "interop.in_place_of_torch", "load": "serialization",
-    "save": "serialization", "vectorize": "ops.table.vectorize", "vmap": "func",
+    "inspect": "viz.inspection", "install_as_torch": "interop.in_place_of_torch",
+    "is_autocast_enabled": "amp.autocast_mode", "load": "serialization", "save": "serialization",
+    "vectorize": "ops.table.vectorize", "vmap": "func",
     **dict.fromkeys(_NATIVE, "native_functions"),
     **dict.fromkeys(_SETTINGS, "settings"),
 }
@@ -154,6 +156,7 @@ if TYPE_CHECKING:
     from . import serialization as serialization
     from . import testing as testing
     from .amp import autocast
+    from .amp.autocast_mode import is_autocast_enabled
     from .compiler import compile
     from .cuda import OutOfMemoryError
     from .interop.in_place_of_torch import install_as_torch

@@ -13,6 +13,7 @@ def test_autocast_that_is_not_enabled_changes_nothing():
     assert double(torch.ones(2)).dtype is torch.float32
     with torch.autocast(device_type="cpu", dtype=torch.float32):
         assert (torch.ones(2) + 1).dtype is torch.float32
+        assert not torch.is_autocast_enabled("cpu")
 
 
 def test_autocast_says_what_there_is_not():

@@ -10,7 +10,7 @@ from typing import Any
 from ..accelerator import is_available
 from ..core.types import float32
 
-__all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+__all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available", "is_autocast_enabled"]
 
 
 class autocast:  # noqa: N801 - PyTorch's name
@@ -61,6 +61,11 @@ class autocast:  # noqa: N801 - PyTorch's name
 def is_autocast_available(device_type: str) -> bool:
     """Whether ``autocast`` takes this type of device."""
     return device_type in ("cpu", "cuda")
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """False: what is computed in another dtype than its operands' is refused."""
+    return False
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str = "cuda", cast_inputs: Any = None) -> Any:
