@@ -6,7 +6,7 @@ operations it needs.
 
 # ruff: noqa: F401, I001 - each module fills its part of the table; the last line needs all the others
 from ..interop import interchange
-from .creation import distributions, factories, from_data, random_numbers
+from .creation import distributions, factories, from_data, random_numbers, signal_windows
 from .indexing import advanced, gathering, index, launchers, masking, scattering, selecting, subscript
 from .matrices import addmm, bilinear, einsum, linalg, matmul, products
 from .memory import copying, moving, overwriting
@@ -71,7 +71,7 @@ from .shapes import (
     views,
     windows,
 )
-from .spectral import fourier
+from .spectral import fourier, short_time
 from .table import promotion
 from .table.op import ops, public_functions
 from . import operators, autograd_operations

@@ -852,6 +852,9 @@ class Methods:
     def isreal(self, **keywords: Any) -> Tensor:
         """For each element whether its imaginary part is 0."""
 
+    def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ..., **keywords: Any) -> Tensor:
+        """The signal, (..., samples), of which ``stft`` with the same arguments makes ``input``."""
+
     def kron(self, other: Tensor, **keywords: Any) -> Tensor:
         """The Kronecker product: the second tensor, times each element of the first."""
 
@@ -1353,6 +1356,10 @@ class Methods:
     def std(self, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
         """The standard deviation over all or some dimensions: the square root of :func:`var`."""
 
+    def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., **keywords: Any) -> Tensor:
+        """The Fourier transforms of frames of a signal: (..., frequencies, frames) complex numbers of (...,
+        samples)."""
+
     def sub(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
         """``input - alpha * other``."""
 
@@ -1791,6 +1798,10 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., a
     n, m)."""
 
 
+def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``1 - abs(2 * n / last - 1)``, a triangle; see :func:`hann_window`."""
+
+
 def bernoulli(input: Tensor, p: _float | None = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
     """Ones, each with the probability that the element of ``input`` (or ``p``) gives, and zeros, of its
     dtype."""
@@ -1826,6 +1837,10 @@ def bitwise_right_shift(input: Tensor, other: _Operand, *, out: Tensor | None = 
 
 def bitwise_xor(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """The bits set in one but not both; of bools, exclusive or."""
+
+
+def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``0.42 - 0.5 * cos(2 * pi * n / last) + 0.08 * cos(4 * pi * n / last)``; see :func:`hann_window`."""
 
 
 def block_diag(*tensors: Any, **keywords: Any) -> Tensor:
@@ -2329,6 +2344,14 @@ def gt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """``input > other``."""
 
 
+def hamming_window(window_length: _int, periodic: _bool = ..., alpha: _float = ..., beta: _float = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``alpha - beta * cos(2 * pi * n / last)``; see :func:`hann_window`."""
+
+
+def hann_window(window_length: _int, periodic: _bool = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
+    """``0.5 - 0.5 * cos(2 * pi * n / last)``, of shape (window_length,)."""
+
+
 def hardshrink(input: Tensor, lambd: _float = ..., **keywords: Any) -> Tensor:
     """0 where the magnitude is at most ``lambd``, ``input`` elsewhere."""
 
@@ -2465,6 +2488,10 @@ def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 def isreal(input: Tensor, **keywords: Any) -> Tensor:
     """For each element whether its imaginary part is 0."""
+
+
+def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ..., **keywords: Any) -> Tensor:
+    """The signal, (..., samples), of which ``stft`` with the same arguments makes ``input``."""
 
 
 def kron(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
@@ -3108,6 +3135,11 @@ def std(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _b
 
 def std_mean(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean over all or some dimensions, as :func:`std`."""
+
+
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., **keywords: Any) -> Tensor:
+    """The Fourier transforms of frames of a signal: (..., frequencies, frames) complex numbers of (...,
+    samples)."""
 
 
 def sub(input: Tensor, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:

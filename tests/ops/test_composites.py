@@ -61,6 +61,19 @@ def _local_response(x, size, alpha):
     return x / (1 + alpha * means) ** 0.75
 
 
+def _frames(x, size, hop, *how):
+    spectra = np.stack([np.fft.rfft(x[start : start + size]) for start in range(0, len(x) - size + 1, hop)], 1)
+    return np.stack([spectra.real, spectra.imag], -1)
+
+
+def _overlapped(x, size, hop, *how):
+    frames = np.fft.irfft(x[..., 0] + 1j * x[..., 1], size, 0).T
+    total = np.zeros((2, size + hop * (len(frames) - 1)))
+    for number, frame in enumerate(frames):
+        total[:, number * hop : number * hop + size] += frame, np.ones(size)
+    return total[0] / total[1]
+
+
 #: For each function how NumPy computes it, the shapes of its tensors, and further arguments.
 SAMPLES = [
     ("adjoint", np.transpose, [(2, 3)], ()),
@@ -92,6 +105,7 @@ SAMPLES = [
     ("hsplit", np.hsplit, [(2, 4)], (2,)),
     ("hstack", lambda *x: np.hstack(x), [(2, 3), (2, 1)], ()),
     ("inner", np.inner, [(2, 3), (4, 3)], ()),
+    ("istft", _overlapped, [(3, 5, 2)], (4, 2, None, None, False)),
     ("kron", np.kron, [(2, 2), (2, 3)], ()),
     ("ldexp", np.ldexp, [(2, 3)], (numgrad.tensor([1, 0, -2]),)),
     ("linear", lambda x, weight: x @ weight.T, [(2, 3), (4, 3)], ()),
@@ -113,6 +127,7 @@ SAMPLES = [
     ("rms_norm", _normalized, [(3, 4)], ((4,), numgrad.arange(4.0, dtype=numgrad.float64))),
     ("softsign", lambda x: x / (1 + np.abs(x)), [(2, 3)], ()),
     ("square", np.square, [(2, 3)], ()),
+    ("stft", _frames, [(12,)], (4, 2, None, None, False, "reflect", False, True, False)),
     ("tanhshrink", lambda x: x - np.tanh(x), [(2, 3)], ()),
     ("tensor_split", np.array_split, [(5, 2)], (2,)),
     ("tensordot", np.tensordot, [(2, 3), (3, 2)], (1,)),
@@ -124,6 +139,7 @@ SAMPLES = [
 #: How those are called that do not take their tensors one after the other.
 CALLS = {
     "einsum": lambda einsum, *tensors: einsum("ij,ik->jk", *tensors),
+    "istft": lambda istft, x, *how: istft(numgrad.view_as_complex(x.contiguous()), *how),
     **dict.fromkeys(("column_stack", "dstack", "hstack", "vstack"), lambda stack, *tensors: stack(tensors)),
 }
 

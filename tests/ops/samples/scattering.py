@@ -51,10 +51,9 @@ for _shape, _places, _dim in (((2, 3), (1, 3), 0), ((3,), (1,), 0), ((2, 0), (1,
 for _shape, _places, _dim in (((3, 3, 2), (2, 4, 2), 1), ((3,), (5,), 0), ((2, 0), (1, 0), 0), ((), (), 0)):
     _index = index(_shape[_dim]) if _shape else ZERO
     sample("scatter_add_op", _changed(np.add.at), _shape, _places, _places, args=(_dim,), domain=(ANY, _index, ANY))
+    sample("index_reduce_op", _reduced, _shape, _places, _places, args=(_dim, "mean", True),
+           domain=(NONZERO, _index, NONZERO), dtypes=FLOATS)
     for _reduce in _UFUNCS:
         for _include in (True, False) if len(_shape) == 1 else (True,) if _reduce == "mean" else ():
             sample("scatter_reduce_op", _reduced, _shape, _places, _places, args=(_dim, _reduce, _include),
                    domain=(NONZERO, _index, NONZERO), dtypes=FLOATS)
-            if _shape == (3,) and _reduce == "mean":
-                sample("index_reduce_op", _reduced, _shape, _places, _places, args=(_dim, _reduce, _include),
-                       domain=(NONZERO, _index, NONZERO), dtypes=FLOATS)

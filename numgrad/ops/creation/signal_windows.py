@@ -1,0 +1,92 @@
+"""Windows of signals, which fade to both sides: those of Hann, Hamming, Blackman and Bartlett."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...core.types import to_dtype
+from ..pointwise.arithmetic import add, mul, neg, sub
+from ..pointwise.clamping import minimum
+from ..pointwise.trigonometric import cos
+from ..table.op import public
+from .factories import arange, finished, ones
+
+
+def _window(
+    name: str, length: int, periodic: bool, curve: Callable[[Tensor, int], Tensor],
+    dtype: Any, device: Any, requires_grad: bool,
+) -> Tensor:
+    """The first ``length`` values of ``curve(places, last)``, which goes from place 0 to the last.
+
+    With ``periodic`` that is the place after the window, so that windows side by side go on as one curve.
+
+    Raises:
+        RuntimeError: the length is negative, or the dtype is not floating-point.
+    """
+    length = operator.index(length)
+    if length < 0:
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
+    if dtype is not None and not to_dtype(dtype).is_floating_point:
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {to_dtype(dtype)}")
+    if length < 2:
+        return ones(length, dtype=dtype, device=device, requires_grad=requires_grad)
+    places = arange(float(length), dtype=dtype, device=device)
+    return finished(curve(places, length if periodic else length - 1), requires_grad)
+
+
+def _raised_cosine(alpha: float, beta: float) -> Callable[[Tensor, int], Tensor]:
+    return lambda places, last: add(mul(cos(mul(places, 2 * math.pi / last)), -beta), alpha)
+
+
+def _blackman(places: Tensor, last: int) -> Tensor:
+    angle = mul(places, math.pi / last)
+    fine, coarse = cos(mul(angle, 4)), cos(mul(angle, 2))
+    return add(sub(mul(fine, 0.08), mul(coarse, 0.5)), 0.42)
+
+
+def _triangle(places: Tensor, last: int) -> Tensor:
+    rising = mul(places, 2 / last)
+    return minimum(rising, add(neg(rising), 2))
+
+
+@public(method=False)
+def hann_window(
+    window_length: int, periodic: bool = True, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """``0.5 - 0.5 * cos(2 * pi * n / last)``, of shape (window_length,).
+
+    With ``periodic`` ``last`` is ``window_length``, else one less: then the window is symmetric.
+
+    Raises:
+        RuntimeError: the length is negative, or the dtype is not floating-point.
+    """
+    return _window("hann_window", window_length, periodic, _raised_cosine(0.5, 0.5), dtype, device, requires_grad)
+
+
+@public(method=False)
+def hamming_window(
+    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None,
+    device: Any = None, requires_grad: bool = False,
+) -> Tensor:
+    """``alpha - beta * cos(2 * pi * n / last)``; see :func:`hann_window`."""
+    return _window("hamming_window", window_length, periodic, _raised_cosine(alpha, beta), dtype, device, requires_grad)
+
+
+@public(method=False)
+def blackman_window(
+    window_length: int, periodic: bool = True, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """``0.42 - 0.5 * cos(2 * pi * n / last) + 0.08 * cos(4 * pi * n / last)``; see :func:`hann_window`."""
+    return _window("blackman_window", window_length, periodic, _blackman, dtype, device, requires_grad)
+
+
+@public(method=False)
+def bartlett_window(
+    window_length: int, periodic: bool = True, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """``1 - abs(2 * n / last - 1)``, a triangle; see :func:`hann_window`."""
+    return _window("bartlett_window", window_length, periodic, _triangle, dtype, device, requires_grad)
