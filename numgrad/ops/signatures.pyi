@@ -2470,6 +2470,11 @@ def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Whether the number is neither infinite nor NaN."""
 
 
+def isin(elements: Any, test_elements: Any, *, assume_unique: _bool = ..., invert: _bool = ..., **keywords: Any) -> Tensor:
+    """Which elements are among the ``test_elements``; with ``invert`` which are not: bools of the elements'
+    shape."""
+
+
 def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Whether the number is infinite."""
 

@@ -207,7 +207,11 @@ COUNTS = np.array([3, 0, 1, 3, 3, 0])
     "x.reshape(2, 3).unique(dim=1).contiguous(); x[[0, 0, 2]].unique_consecutive(True);"
     "x.reshape(3, 2)[[0, 0, 1]].unique_consecutive(True, True, dim=0); x.mode()[0]; x.reshape(2, 3).mode(1);"
     "x.sort(stable=True); x.sort(stable=True, descending=True); x.argsort(stable=True); (x > 0).sort(stable=True);"
-    "m.tensor([3.0, nan, 1.0, nan]).unique(return_inverse=True, return_counts=True)"
+    "m.tensor([3.0, nan, 1.0, nan]).unique(return_inverse=True, return_counts=True);"
+    "m.isin(x, m.tensor([0, 3])); m.isin(x.reshape(2, 3), m.tensor([[0.0], [2.5]]), invert=True); m.isin(y, 2);"
+    "m.isin(x, 3, assume_unique=True); m.isin(x, 3, invert=True); m.isin(3, x); m.isin(2.5, x); m.isin(0.1, y);"
+    "m.isin(m.tensor([1.0, nan, 9.0]), m.tensor([nan, 1.0])); m.isin(x, x[:0]); m.isin(x[:0], x); m.isin(x[0], x);"
+    "m.isin(m.arange(200) % 17, m.arange(40) * 3); m.isin(x > 0, x); m.isin(x, x * 1j)"
 ))
 def test_counting_and_searching(expression):
     assert_same(program(expression), COUNTS, *randoms((6,)), requires_grad=False)

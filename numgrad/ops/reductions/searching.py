@@ -8,16 +8,23 @@ from typing import Any
 
 from ...core.layout import Layout, layout_of, normal_dim, numel
 from ...core.tensor import Tensor, check_one_device, fresh, tensor_of
-from ...core.types import float32, float64, int32, int64, tensor_type
+from ...core.types import bool_, float32, float64, int32, int64, tensor_type
 from ..batching.examples import dynamic, each
+from ..creation.factories import full
 from ..creation.from_data import tensor
+from ..indexing.masking import masked_select_op
+from ..indexing.selecting import index_select_op
 from ..memory.copying import convert, row_of, row_reader
+from ..pointwise.clamping import clamp
+from ..pointwise.comparison import eq, ne
+from ..shapes.views import reshape
 from ..table.lookup import lookup
 from ..table.op import public
 from ..table.operands import not_implemented
 from ..table.promotion import promote_types
 from .axes import axis_sizes, index_tensor
 from .extremes import refuse_complex_order
+from .sorting import sort
 
 # -- different elements -----------------------------------------------------------------------------------------
 
@@ -223,3 +230,40 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     if len(boundaries._layout.shape) != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+# -- membership -------------------------------------------------------------------------------------------------
+
+
+@public(method=False)
+@each
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Which elements are among the ``test_elements``; with ``invert`` which are not: bools of the elements' shape.
+
+    Either may be a number, but not both.  A NaN is among none.  ``assume_unique`` changes nothing.
+
+    Raises:
+        RuntimeError: the elements of one are bools or complex.
+        TypeError: none is a tensor.
+    """
+    if not (isinstance(elements, Tensor) or isinstance(test_elements, Tensor)):
+        raise TypeError("isin(): elements or test_elements must be a tensor")
+    for one in (elements, test_elements):
+        kind = one.dtype if isinstance(one, Tensor) else tensor(one).dtype
+        if kind is bool_ or kind.is_complex:
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {kind.legacy}")
+    if not isinstance(test_elements, Tensor):
+        return (ne if invert else eq)(elements.detach(), test_elements)
+    row = sort(reshape(test_elements.detach(), (-1,)))[0]
+    if row.is_floating_point():
+        row = masked_select_op(row, eq(row, row))  # a search goes astray beside a NaN
+    if isinstance(elements, Tensor):
+        elements = elements.detach()
+    else:
+        same = row.is_floating_point() or isinstance(elements, int)
+        elements = tensor(elements, dtype=row.dtype if same else None, device=row.device)
+    if not row._layout.size:
+        return full(elements.shape, invert, dtype=bool_, device=elements.device)
+    places = clamp(searchsorted(row, elements), max=row._layout.size - 1)
+    nearest = index_select_op(row, reshape(places, (-1,)), 0)
+    return (ne if invert else eq)(reshape(nearest, elements._layout.shape), elements)
