@@ -1,4 +1,4 @@
-"""Norms and systems of linear equations, under the names of PyTorch's ``torch.linalg``."""
+"""Norms, products and systems of linear equations, under the names of PyTorch's ``torch.linalg``."""
 
 from __future__ import annotations
 
@@ -10,16 +10,29 @@ from .core.missing import found_later as _found_later
 from .core.tensor import Tensor
 from .core.types import to_dtype as _to_dtype
 from .devices import LinAlgError
+from .ops.matrices.linalg import chain_matmul as _chain_matmul
+from .ops.matrices.linalg import cross as _cross
 from .ops.matrices.linalg import linalg_solve_op as _solve_op
+from .ops.matrices.linalg import matrix_power as _matrix_power
+from .ops.matrices.matmul import matmul
 from .ops.memory.copying import convert as _convert
 from .ops.pointwise.arithmetic import abs as _abs
+from .ops.pointwise.arithmetic import conj as _conj
+from .ops.pointwise.arithmetic import mul as _mul
 from .ops.reductions.extremes import amax as _amax
 from .ops.reductions.extremes import amin as _amin
 from .ops.reductions.norms import vector_norm
 from .ops.reductions.sums import sum as _sum
+from .ops.shapes.diagonals import diagonal as _diagonal
+from .ops.shapes.dimensions import squeeze_dim as _squeeze
+from .ops.shapes.dimensions import unsqueeze as _unsqueeze
 from .ops.table.arguments import checked as _checked
+from .ops.table.op import check_tensors as _check_tensors
 
-__all__ = ["LinAlgError", "matrix_norm", "norm", "solve", "vector_norm"]
+__all__ = [
+    "LinAlgError", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm", "solve", "vecdot",
+    "vector_norm",
+]
 
 solve = _solve_op.public
 
@@ -85,6 +98,52 @@ def norm(
     if isinstance(ord, str):
         raise RuntimeError(f"linalg.norm: Order {ord} is one of matrices, but dim names {len(dims)} dimensions")
     return vector_norm(A, ord, dims, keepdim, dtype=dtype)
+
+
+@_checked
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The sums of ``conj(x) * y`` along a dimension; the other dimensions are broadcast."""
+    _check_tensors("vecdot", x=x, y=y)
+    return _sum(_mul(_conj(x), y), dim)
+
+
+@_checked
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The cross product of vectors of three elements in a dimension; see :func:`numgrad.cross`."""
+    return _cross(input, other, dim)
+
+
+@_checked
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The diagonals of matrices in two dimensions, as a last dimension; a view; see :func:`numgrad.diagonal`."""
+    return _diagonal(A, offset, dim1, dim2)
+
+
+@_checked
+def matrix_power(A: Tensor, n: int) -> Tensor:
+    """The product of ``n`` times a square matrix, or each of several; see :func:`numgrad.matrix_power`."""
+    return _matrix_power(A, n)
+
+
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+    """The product of several matrices, in the order of multiplications that takes the fewest.
+
+    The first may be a vector, which is taken for a row, and the last, for a column; the result is without these.
+
+    Raises:
+        RuntimeError: there are fewer than two, one has another number of dimensions, or their shapes do not fit.
+    """
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    first, last = [len(one._layout.shape) == 1 for one in (tensors[0], tensors[-1])]
+    matrices = [*tensors]
+    if first:
+        matrices[0] = _unsqueeze(matrices[0], 0)
+    if last:
+        matrices[-1] = _unsqueeze(matrices[-1], -1)
+    product = _chain_matmul(*matrices)
+    product = _squeeze(product, 1) if last else product
+    return _squeeze(product, 0) if first else product
 
 
 if not TYPE_CHECKING:

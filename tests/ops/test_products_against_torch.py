@@ -264,3 +264,18 @@ LISTS = expressions(
 @pytest.mark.parametrize("expression", LISTS)
 def test_einsum_by_numbers(expression):
     assert_same(program(expression), *randoms((3, 4), (4,)))
+
+
+@pytest.mark.parametrize("program", [
+    lambda m, x, y, v: m.linalg.vecdot(x, y), lambda m, x, y, v: m.linalg.vecdot(x, v[:, None], dim=0),
+    lambda m, x, y, v: m.linalg.cross(x, y), lambda m, x, y, v: m.linalg.cross(x, y, dim=0),
+    lambda m, x, y, v: m.linalg.diagonal(x), lambda m, x, y, v: m.linalg.diagonal(x, offset=1, dim1=1, dim2=0),
+    lambda m, x, y, v: m.linalg.matmul(x, v), lambda m, x, y, v: m.linalg.matrix_power(x, 3),
+    lambda m, x, y, v: m.linalg.multi_dot([x, y]), lambda m, x, y, v: m.linalg.multi_dot((v, x, y[:, :1], v[:1])),
+    lambda m, x, y, v: m.linalg.multi_dot([v, v]), lambda m, x, y, v: m.linalg.multi_dot([x, y[:, :2], x[:2]]),
+    lambda m, x, y, v: m.linalg.multi_dot([x]), lambda m, x, y, v: m.linalg.multi_dot([x, v, y]),
+    lambda m, x, y, v: m.linalg.cross(x, y[:, :2]),
+])  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_products_of_linalg(program, dtype):
+    assert_same(program, *randoms((3, 3), (3, 3), (3,), dtype=dtype), graph=False)
