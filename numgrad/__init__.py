@@ -35,6 +35,7 @@ from .core.printing import set_printoptions
 from .core.tensor import Tensor
 from .core.types import (
     Size,
+    bfloat16,
     channels_last,
     channels_last_3d,
     complex64,
@@ -43,6 +44,7 @@ from .core.types import (
     device,
     dtype,
     finfo,
+    float16,
     float32,
     float64,
     get_default_dtype,
@@ -72,7 +74,7 @@ from .interop.interchange import from_dlpack, to_dlpack  # this uses the operati
 __version__ = "0.1.0"
 
 newaxis = None
-float, double = float32, float64
+float, double, half = float32, float64, float16
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
@@ -94,18 +96,18 @@ _SETTINGS = [
 
 __all__ = [
     "Generator", "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp", "are_deterministic_algorithms_enabled",
-    "autocast", "autograd", "backends", "bool", "cdouble", "cfloat", "channels_last", "channels_last_3d", "compile",
-    "compiler", "complex128", "complex64", "contiguous_format", "cuda", "data", "default_generator", "device",
-    "distributed", "distributions", "double", "dtype", "e", "enable_grad", "explain", "fft", "finfo", "float",
-    "float32", "float64", "from_dlpack", "func", "get_default_device", "get_default_dtype", "hub", "iinfo", "inf",
-    "inference_mode", "initial_seed", "inspect", "install_as_torch", "int", "int16", "int32", "int64", "int8",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_autocast_enabled",
-    "is_deterministic_algorithms_warn_only_enabled",
-    "is_grad_enabled", "is_inference_mode_enabled", "jit", "layout", "linalg", "load", "long", "manual_seed",
-    "memory_format", "multiprocessing", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "profiler",
-    "random", "save", "seed", "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled",
-    "set_printoptions", "short", "special", "strided", "to_dlpack", "types", "uint8", "use_deterministic_algorithms",
-    "utils", "vectorize", "version", "viz", "vmap",
+    "autocast", "autograd", "backends", "bfloat16", "bool", "cdouble", "cfloat", "channels_last",
+    "channels_last_3d", "compile", "compiler", "complex128", "complex64", "contiguous_format", "cuda", "data",
+    "default_generator", "device", "distributed", "distributions", "double", "dtype", "e", "enable_grad", "explain",
+    "fft", "finfo", "float", "float16", "float32", "float64", "from_dlpack", "func", "get_default_device",
+    "get_default_dtype", "half", "hub", "iinfo", "inf", "inference_mode", "initial_seed", "inspect",
+    "install_as_torch", "int", "int16", "int32", "int64", "int8", "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled", "is_autocast_enabled", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled",
+    "is_inference_mode_enabled", "jit", "layout", "linalg", "load", "long", "manual_seed", "memory_format",
+    "multiprocessing", "nan", "newaxis", "nn", "no_grad", "optim", "pi", "preserve_format", "profiler", "random",
+    "save", "seed", "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_grad_enabled",
+    "set_printoptions", "short", "special", "strided", "to_dlpack", "types", "uint8",
+    "use_deterministic_algorithms", "utils", "vectorize", "version", "viz", "vmap",
     *_NATIVE,
     *_SETTINGS,
     *_public_functions,

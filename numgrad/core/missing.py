@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 #: What to use in place of names that have no like-named neighbour.
 _INSTEAD = {
-    "bfloat16": "float32", "float16": "float32", "half": "float", "HalfTensor": "FloatTensor",
+    "bfloat16": "float", "half": "float", "HalfTensor": "FloatTensor",
     "BFloat16Tensor": "FloatTensor", "complex32": "complex64", "chalf": "cfloat", "uint16": "int32", "uint32": "int64",
     "uint64": "int64", "SparseAdam": "Adam",
 }

@@ -68,11 +68,11 @@ class dtype:  # noqa: N801 - PyTorch's name
         "name", "numpy",
     )
 
-    #: Every dtype by its name and by its NumPy type.
+    #: Every dtype that tensors may have, by its name and by its NumPy type.
     named: ClassVar[dict[str, dtype]] = {}
     of_numpy: ClassVar[dict[np.dtype, dtype]] = {}
 
-    def __init__(self, name: str, numpy: Any, legacy: str):
+    def __init__(self, name: str, numpy: Any, legacy: str, *, supported: bool = True):
         self.name = name
         self.numpy = np.dtype(numpy)
         self.legacy = legacy  # the type's name in "torch.FloatTensor"
@@ -83,8 +83,9 @@ class dtype:  # noqa: N801 - PyTorch's name
         self.kind = self.numpy.kind.replace("u", "i")  # "b" bool, "i" integer, "f" floating point, "c" complex
         self.category = "bifc".index(self.kind)
         self.differentiable = self.kind in "fc"  # whether tensors of it may require a gradient
-        dtype.named[name] = self
-        dtype.of_numpy[self.numpy] = self
+        if supported:
+            dtype.named[name] = self
+            dtype.of_numpy[self.numpy] = self
 
     @property
     def __numpy_dtype__(self) -> np.dtype:
@@ -110,6 +111,10 @@ float32 = dtype("float32", np.float32, "Float")
 float64 = dtype("float64", np.float64, "Double")
 complex64 = dtype("complex64", np.complex64, "ComplexFloat")
 complex128 = dtype("complex128", np.complex128, "ComplexDouble")
+
+# Names that programs compare with, or keep for a GPU: no tensor is made of them.
+float16 = dtype("float16", np.float16, "Half", supported=False)
+bfloat16 = dtype("bfloat16", np.float16, "BFloat16", supported=False)  # NumPy has none; two bytes
 
 #: PyTorch's other names of dtypes, and its older names of types, such as "DoubleTensor".
 _ALIASES = {
@@ -139,6 +144,7 @@ def set_default_dtype(d: dtype) -> None:
         raise TypeError(f"invalid dtype object: only floating-point types are supported as the default type, not {d!r}")
     if not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, not {d}")
+    check_supported(d)
     _default = d
     for forget in default_dtype_changed:
         forget()
@@ -154,6 +160,16 @@ def real_of(dtype: dtype) -> dtype:
     return {complex64: float32, complex128: float64}.get(dtype, dtype)
 
 
+def check_supported(wanted: dtype) -> None:
+    """Raise unless tensors may have this dtype.
+
+    Raises:
+        TypeError: it is one that numgrad knows by name only.
+    """
+    if dtype.named.get(wanted.name) is not wanted:
+        raise TypeError(f"numgrad has no dtype {wanted} yet: compute in float32; it has {', '.join(dtype.named)}")
+
+
 def to_dtype(value: Any) -> dtype:
     """The dtype that ``value`` names: a dtype, one's name, a NumPy dtype, or Python's bool, int, float or complex.
 
@@ -161,6 +177,7 @@ def to_dtype(value: Any) -> dtype:
         TypeError: numgrad has no such dtype.
     """
     if isinstance(value, dtype):
+        check_supported(value)
         return value
     if isinstance(value, str):
         name = value.removeprefix("torch.")
@@ -226,6 +243,7 @@ class TensorType:
     _all: ClassVar[dict[tuple[dtype, str, int | None], TensorType]] = {}
 
     def __init__(self, dtype: dtype, device: device):
+        check_supported(dtype)
         self.dtype = dtype
         self.device = device
         self.backend = cpu if device.type == "cpu" else begin_cuda()

@@ -757,10 +757,6 @@ class Methods:
         """How many elements there are in each bin, and the edges of the bins; the last bin has its upper edge,
         too."""
 
-    def histogramdd(self, bins: _int | Sequence[_int] | Sequence[Tensor], *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> Tensor:
-        """How many points there are in each bin of several dimensions, and for each dimension the edges of the
-        bins."""
-
     def hsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
         """Equal pieces, or those between indices, along the columns (of a vector, its elements)."""
 

@@ -350,3 +350,17 @@ def test_type_as():
     assert x.type_as(numgrad.tensor(1)).tolist() == [1, -2]
     with pytest.raises(TypeError, match=r"argument 'other' \(position 1\) must be Tensor, not torch.dtype"):
         x.type_as(numgrad.int64)
+
+
+@pytest.mark.parametrize("wanted", [numgrad.float16, numgrad.half, numgrad.bfloat16])
+def test_what_is_a_name_only_makes_no_tensor(wanted):
+    assert wanted.is_floating_point
+    assert wanted.itemsize == 2
+    assert numgrad.ones(1).dtype is not wanted
+    for make in (
+        lambda: numgrad.ones(2, dtype=wanted), lambda: numgrad.tensor(1, dtype=wanted),
+        lambda: numgrad.ones(2).to(wanted), lambda: numgrad.nn.Linear(2, 2).to(wanted),
+        lambda: numgrad.set_default_dtype(wanted),
+    ):
+        with pytest.raises(TypeError, match=f"numgrad has no dtype {wanted} yet: compute in float32"):
+            make()

@@ -50,7 +50,7 @@ def histogram(
     return _Histogram(counts, edges[0])
 
 
-@public
+@public(method=False)
 @each
 def histogramdd(
     input: Tensor, bins: int | Sequence[int] | Sequence[Tensor], *, range: Sequence[float] | None = None,
