@@ -22,9 +22,11 @@ def test_spawned_workers():
 
 
 PROGRAM = """
-import os, sys, time
+import os, signal, sys, time
 import numgrad as torch
 from numgrad.utils.data import DataLoader, Dataset
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs ignore
 
 class Slow(Dataset):
     def __len__(self):
