@@ -27,41 +27,25 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": functional.relu, 
 
 
 class _Layer(Module):
-    """What the layers of encoders and decoders have in common.
+    """What the layers of encoders and decoders have in common; see :class:`TransformerEncoderLayer`."""
 
-    Args:
-        attentions: the names of its modules of attention.
-        d_model: E, the elements of a vector.
-        nhead: how many heads of attention there are.
-        dim_feedforward: the elements between the two linear maps.
-        dropout: the probability with which, in training, an element is dropped: of weights of attention, between the
-            linear maps, and of what is added to the input.
-        activation: what stands between the linear maps: "relu", "gelu", or a function of a tensor.
-        layer_norm_eps: what layer normalization adds to the variance.
-        batch_first: whether tensors are of shape (N, L, E), not (L, N, E).
-        norm_first: whether each part normalizes its input, and not the sum of its input and its result.
-        bias: whether linear maps and normalizations have biases.
-        device, dtype: of the parameters.
-
-    Raises:
-        RuntimeError: there is no activation of this name.
-        ValueError, AssertionError: as in :class:`MultiheadAttention` and :class:`Dropout`.
-    """
+    #: The names of its modules of attention.
+    _attentions: tuple[str, ...]
 
     def __init__(
-        self, attentions: tuple[str, ...], d_model: int, nhead: int, dim_feedforward: int, dropout: float,
-        activation: str | Callable[[Tensor], Tensor], layer_norm_eps: float, batch_first: bool, norm_first: bool,
-        bias: bool, device: Any, dtype: Any,
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = functional.relu, layer_norm_eps: float = 1e-5,
+        batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
     ) -> None:
         super().__init__()
         where = {"device": device, "dtype": dtype}
-        for name in attentions:
+        for name in self._attentions:
             setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **where))
         self.linear1 = Linear(d_model, dim_feedforward, bias, **where)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, **where)
         self.norm_first = norm_first
-        parts = range(1, len(attentions) + 2)
+        parts = range(1, len(self._attentions) + 2)
         for number in parts:
             setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **where))
         for number in parts:
@@ -105,15 +89,7 @@ class TransformerEncoderLayer(_Layer):
         ValueError, AssertionError: as in :class:`MultiheadAttention` and :class:`Dropout`.
     """
 
-    def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-        activation: str | Callable[[Tensor], Tensor] = functional.relu, layer_norm_eps: float = 1e-5,
-        batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            ("self_attn",), d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
-            norm_first, bias, device, dtype,
-        )
+    _attentions = ("self_attn",)
 
     def forward(
         self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
@@ -136,15 +112,7 @@ class TransformerDecoderLayer(_Layer):
     The arguments are those of :class:`TransformerEncoderLayer`.
     """
 
-    def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-        activation: str | Callable[[Tensor], Tensor] = functional.relu, layer_norm_eps: float = 1e-5,
-        batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            ("self_attn", "multihead_attn"), d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
-            batch_first, norm_first, bias, device, dtype,
-        )
+    _attentions = "self_attn", "multihead_attn"
 
     def forward(
         self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
