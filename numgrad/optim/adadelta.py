@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.tensor import Tensor
-from .fused import FusedOptimizer, buffer, check_not_negative, check_rate, new_number
+from .fused import FusedOptimizer, check_not_negative, check_rate
 
 __all__ = ["Adadelta"]
 
@@ -36,6 +35,7 @@ class Adadelta(FusedOptimizer):
     """
 
     _kernel = "adadelta"
+    _buffers = "square_avg", "acc_delta"
 
     def __init__(
         self,
@@ -58,12 +58,6 @@ class Adadelta(FusedOptimizer):
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
             "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
         })
-
-    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
-        state = self.state[param]
-        if not state:
-            state["step"] = new_number()
-        return buffer(state, "square_avg", param), buffer(state, "acc_delta", param)
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         rho = float(group["rho"])

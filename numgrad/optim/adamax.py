@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.tensor import Tensor
-from .fused import FusedOptimizer, buffer, check_betas, check_not_negative, check_rate, new_number
+from .fused import FusedOptimizer, check_betas, check_not_negative, check_rate
 
 __all__ = ["Adamax"]
 
@@ -35,6 +34,7 @@ class Adamax(FusedOptimizer):
     """
 
     _kernel = "adamax"
+    _buffers = "exp_avg", "exp_inf"
 
     def __init__(
         self,
@@ -57,12 +57,6 @@ class Adamax(FusedOptimizer):
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
         })
-
-    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
-        state = self.state[param]
-        if not state:
-            state["step"] = new_number()
-        return buffer(state, "exp_avg", param), buffer(state, "exp_inf", param)
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         beta1, beta2 = map(float, group["betas"])

@@ -42,6 +42,9 @@ class FusedOptimizer(Optimizer):
     #: What is kept for a parameter as one number, a 0-d tensor on the CPU.
     _scalars: ClassVar[tuple[str, ...]] = ("step",)
 
+    #: The names of the tensors kept for a parameter, in the kernel's order, where these are always the same.
+    _buffers: ClassVar[tuple[str, ...]]
+
     def __init__(self, params: Any, defaults: dict[str, Any]):
         self._plans: dict[TensorType, _Plan] = {}
         self._refuse_differentiable(defaults)
@@ -82,7 +85,10 @@ class FusedOptimizer(Optimizer):
 
     def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
         """The tensors kept for a parameter, in the kernel's order; made where there are none yet."""
-        raise NotImplementedError
+        state = self.state[param]
+        if not state:
+            state["step"] = new_number()
+        return tuple([buffer(state, name, param) for name in self._buffers])
 
     def _advanced(self, group: dict[str, Any], param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
         """Count a step of the parameter; what comes out is all its numbers depend on besides its group."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.tensor import Tensor
-from .fused import FusedOptimizer, buffer, check_betas, check_not_negative, check_rate, new_number
+from .fused import FusedOptimizer, check_betas, check_not_negative, check_rate
 
 __all__ = ["RAdam"]
 
@@ -40,6 +39,7 @@ class RAdam(FusedOptimizer):
     """
 
     _kernel = "radam"
+    _buffers = "exp_avg", "exp_avg_sq"
 
     def __init__(
         self,
@@ -64,12 +64,6 @@ class RAdam(FusedOptimizer):
             "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
             "differentiable": differentiable,
         })
-
-    def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
-        state = self.state[param]
-        if not state:
-            state["step"] = new_number()
-        return buffer(state, "exp_avg", param), buffer(state, "exp_avg_sq", param)
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
         beta1, beta2 = map(float, group["betas"])
