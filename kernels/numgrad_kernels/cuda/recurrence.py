@@ -143,35 +143,33 @@ def gru_slopes(
         grads[number] = slope * update
 
 
-def tanh_slopes(
+def of_tanh(slope, out):
+    """The gradient for what ``tanh`` is taken of, given that for its value and this value."""
+    return slope * (T(1) - out * out)
+
+
+def of_relu(slope, out):
+    """The gradient for what ``relu`` is taken of, 0 where that is not positive."""
+    return slope if out > T(0) else T(0)
+
+
+def of_gate(slope, out):
+    """Placeholder: one of these."""
+    return slope
+
+
+def plain_slopes(
     gates, row, beside, ahead, had, state, out, grad, grads, slopes: Out, shares, previous: Out, examples,
     size, count
 ):  # fmt: skip
-    """The gradients for what ``tanh`` is taken of."""
+    """The gradients for what a function is taken of, where there is no other gate."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         at = row * size + number
         hidden = state[number]
         if number < had * size:
             hidden = out[ahead * size + number]
         previous[at] = hidden
-        slopes[at] = (grads[number] + grad[at]) * (T(1) - out[at] * out[at])
-
-
-def relu_slopes(
-    gates, row, beside, ahead, had, state, out, grad, grads, slopes: Out, shares, previous: Out, examples,
-    size, count
-):  # fmt: skip
-    """The gradients for what ``relu`` is taken of, 0 where that is not positive."""
-    for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
-        at = row * size + number
-        hidden = state[number]
-        if number < had * size:
-            hidden = out[ahead * size + number]
-        previous[at] = hidden
-        slope = T(0)
-        if out[at] > T(0):
-            slope = grads[number] + grad[at]
-        slopes[at] = slope
+        slopes[at] = of_gate(grads[number] + grad[at], out[at])
 
 
 def carry(products, adds, size, grads: InOut):

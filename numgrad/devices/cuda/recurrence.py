@@ -22,12 +22,13 @@ __all__ = ["recurrence_backward_launcher", "recurrence_launcher"]
 
 _KINDS = (np.dtype(np.float32), np.dtype(np.float64))
 
-#: What does a step, and what goes back through it, by the kind of network.
-_STEPS = {
-    "lstm": (recurrence.lstm_step, recurrence.lstm_slopes), "gru": (recurrence.gru_step, recurrence.gru_slopes),
-    "rnn_tanh": (recurrence.tanh_step, recurrence.tanh_slopes),
-    "rnn_relu": (recurrence.relu_step, recurrence.relu_slopes),
-}  # fmt: skip
+#: What does a step, what goes back through it, and the parts of that, by the kind of network.
+_STEPS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "lstm": (recurrence.lstm_step, recurrence.lstm_slopes, {}),
+    "gru": (recurrence.gru_step, recurrence.gru_slopes, {}),
+    "rnn_tanh": (recurrence.tanh_step, recurrence.plain_slopes, {"of_gate": recurrence.of_tanh}),
+    "rnn_relu": (recurrence.relu_step, recurrence.plain_slopes, {"of_gate": recurrence.of_relu}),
+}
 
 
 @dataclass
@@ -79,7 +80,7 @@ def recurrence_backward_launcher(
     type: Any, kind: str, steps: int, examples: int, rows: int, size: int, gates: int, backwards: bool
 ) -> Callable[..., tuple[DeviceRow, DeviceRow, DeviceRow]]:
     """What goes back through all steps; see the CPU's."""
-    dtype, slopes_of = type.numpy, _STEPS[kind][1]
+    dtype, (_, slopes_of, parts) = type.numpy, _STEPS[kind]
     weights = layout_of(type, (gates, size))
 
     @functools.cache
@@ -97,7 +98,7 @@ def recurrence_backward_launcher(
             layout, product = multiply(count)
             launch(
                 slopes_of, dtype, gate_rows, row, beside, ahead, had, state, out, grad, grads, slopes, shares, previous,
-                examples, size, count, blocks=blocks_for(count * size),
+                examples, size, count, blocks=blocks_for(count * size), **parts,
             )
             products = product(_Matrix(layout, shares, row * gates), _Matrix(weights, weight))
             launch(
