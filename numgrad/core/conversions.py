@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.grad_mode import GRAD, state
+from ..devices import recording
 from ..devices.rows import DeviceRow
 from .differentiable import Differentiable
 from .layout import numel, span
@@ -51,6 +52,8 @@ class Conversions(Differentiable):
         """
         if self._layout.size != 1:
             raise RuntimeError(f"a Tensor with {self._layout.size} elements cannot be converted to Scalar")
+        if recording.recorder is not None:
+            recording.values_read("item()")
         return self._storage.item(self._offset)
 
     def tolist(self) -> Any:
@@ -108,6 +111,8 @@ class Conversions(Differentiable):
                 "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't "
                 "support that yet: the tensor stands for all examples, which may differ. Use where() to choose."
             )
+        if recording.recorder is not None:
+            recording.values_read("asking whether it is true")
         return bool(self._storage.item(self._offset))
 
     def __float__(self) -> float:

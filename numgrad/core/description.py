@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..devices import recording
 from .device import CPU
 from .formats import check_memory_format, is_formatted
 from .layout import Layout, normal_dim
@@ -163,7 +164,7 @@ class Description(Methods):
             return 0
         if self.is_cuda:
             return self._storage.address + self._offset * self._layout.type.dtype.itemsize
-        return self._array().ctypes.data
+        return self._place().ctypes.data
 
     @property
     def name(self) -> None:
@@ -181,6 +182,12 @@ class Description(Methods):
 
     def _array(self) -> np.ndarray:
         """The elements as a NumPy array on the same memory."""
+        if recording.recorder is not None:
+            recording.values_read("reading its elements")
+        return self._place()
+
+    def _place(self) -> np.ndarray:
+        """The same for whoever looks at no element."""
         layout = self._layout
         memory = self._storage
         if memory.__class__ is not np.ndarray:

@@ -32,6 +32,7 @@ from numgrad_kernels import cache, progress, store
 from numgrad_kernels.facts import Facts
 from numgrad_kernels.store import Kernel, compiled_kernels
 
+from . import recording
 from .traffic import Traffic, array_traffic, kernel_traffic
 
 #: Where what is told of runs.
@@ -165,7 +166,7 @@ def _change() -> None:
     gpu_listeners = tuple([listener for listener, devices in _asked if GPU in devices])
     for kernel_class in _kernel_classes.values():
         for kernel in kernel_class.kernels():
-            if _listeners_to(kernel_class.device_type):
+            if _listeners_to(kernel_class.device_type) or recording.recorder is not None:
                 _surround(kernel, kernel_class)
             elif kernel in _bare:
                 setattr(kernel, kernel_class.attribute, _bare.pop(kernel))
@@ -175,6 +176,13 @@ def _change() -> None:
 
 def _listeners_to(device_type: str) -> tuple[Listener, ...]:
     return listeners if device_type == CPU else gpu_listeners
+
+
+def record(recorder: recording.Recorder | None) -> None:
+    """Tell a recorder, which knows them by their arguments, of the runs of kernels; None for nobody."""
+    with _changing:
+        recording.record_with(recorder)
+        _change()
 
 
 @contextmanager
@@ -194,10 +202,10 @@ def add_kernel_class(kernels: type, kernel_class: KernelClass) -> None:
 
 def kernel_made(kernel: Any) -> None:
     """Say that the process has a new kernel."""
-    if listeners or gpu_listeners:
+    if listeners or gpu_listeners or recording.recorder is not None:
         with _changing:
             kernel_class = _kernel_classes[type(kernel)]
-            if _listeners_to(kernel_class.device_type):
+            if _listeners_to(kernel_class.device_type) or recording.recorder is not None:
                 _surround(kernel, kernel_class)
 
 
@@ -216,6 +224,8 @@ def _surround(kernel: Any, kernel_class: KernelClass) -> None:
 
 def _around_entry(kernel: Kernel, entry: Callable[..., None]) -> Callable[..., None]:
     def run(*arguments: Any) -> None:
+        if recording.recorder is not None:
+            recording.recorder.launch(kernel, arguments)
         begun = perf_counter_ns()
         entry(*arguments)
         ended = perf_counter_ns()

@@ -169,4 +169,4 @@ def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
 
 def share_elements(left: Any, right: Any) -> bool:
     """Whether an element of one tensor is an element of the other, too; taken to be so where it is hard to tell."""
-    return may_share_elements(left._array(), right._array())
+    return may_share_elements(left._place(), right._place())

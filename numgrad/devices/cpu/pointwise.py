@@ -24,8 +24,10 @@ from numgrad_kernels.pointwise import (
 from numgrad_kernels.store import Kernel
 
 from ...core.layout import Layout, loop_nest
+from .. import recording
 from ..launches import compile_kernel
 from ..memory import LARGE, check_countable, empty_row, out_of_memory
+from ..recording import number_at
 from .threads import PARALLEL_FROM, worth_threads
 
 __all__ = ["pointwise_kernels", "pointwise_launcher"]
@@ -120,7 +122,8 @@ def _form(
         lines += [f"size = {outputs[0] if into else names[forms.index('a')]}._layout.size"]
     for name, form in zip(names, forms, strict=True):
         if form == "v":
-            given += [f"{name}._storage.item({name}._offset)"]
+            number = f"{name}._storage.item({name}._offset)"
+            given += [f"{number} if told.recorder is None else number_at({name}._storage, {name}._offset)"]
         elif form == "n":
             given += [name]
         elif rows:
@@ -154,6 +157,6 @@ def _form(
         *["        " + line for line in lines],
         "    return launch",
     ]
-    namespace: dict[str, Any] = {"empty": np.empty, "new_row": _new_row}
+    namespace: dict[str, Any] = {"empty": np.empty, "new_row": _new_row, "number_at": number_at, "told": recording}
     exec("\n".join(text), namespace)
     return namespace["bind"]

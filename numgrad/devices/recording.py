@@ -1,0 +1,116 @@
+"""What devices tell of all that they do with memory while a program is recorded: see ``numgrad.programs``.
+
+Note [Recording]
+A program is recorded while it runs, in one thread: whatever is done is done as ever, and told besides.  A recorder is
+told of
+
+- every run of a kernel, before it runs (``launches``);
+- what NumPy or LAPACK does instead of one, where the sizes of the result do not depend on values (``by_host``);
+- numbers that a kernel is given and that were read from a tensor (``number_at``);
+- every other look that Python takes at elements (``values_read``): what the program does from there on may depend on
+  them, so that it cannot be replayed;
+- what Python does for a run of the program besides its launches, such as an optimizer that counts steps (``before``).
+
+What is told of none of these must neither read nor write the elements of tensors.  While nothing is recorded,
+``recorder`` is None, and that is all that is asked.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Recorder(Protocol):
+    """Who is told.  Threads other than that which records are not its business: it sees to that itself."""
+
+    def launch(self, kernel: Any, arguments: Sequence[Any]) -> None:
+        """A kernel is about to run."""
+
+    def host(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        """``function(*arguments)`` is to be called: it reads arrays among the arguments, and returns new ones.
+
+        Their sizes and dtypes depend on those of the arguments only, and on what is no array.
+        """
+
+    def values_read(self, what: str) -> None:
+        """Python is about to look at elements; ``what`` is how messages call that, such as ``item()``."""
+
+    def before(self, effect: Any) -> None:
+        """``effect.advance()`` has been called, and is to be called before each replay, ``undo()`` if that fails."""
+
+
+#: Who is told, while a program is recorded.
+recorder: Recorder | None = None
+
+
+def record_with(new: Recorder | None) -> None:
+    """Tell this recorder from now on; None for nobody."""
+    global recorder
+    recorder = new
+
+
+def values_read(what: str) -> None:
+    """Tell that Python is about to look at elements."""
+    if recorder is not None:
+        recorder.values_read(what)
+
+
+def reads_values(what: str) -> Callable[[Function], Function]:
+    """Decorate a function that looks at elements, such as one whose result has as many as there are nonzero ones."""
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            if recorder is not None:
+                recorder.values_read(what)
+            return function(*arguments, **keywords)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def by_host(function: Function) -> Function:
+    """Decorate a function of arrays that NumPy computes, called by position: see ``Recorder.host``."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        return function(*arguments) if recorder is None else recorder.host(function, arguments)
+
+    return call  # type: ignore[return-value]
+
+
+class _Number:
+    """A number that was read from memory, and where."""
+
+    array: np.ndarray
+    index: int
+
+
+class ReadInt(int, _Number):
+    """An integer, or a truth value, that a kernel is given."""
+
+
+class ReadFloat(float, _Number):
+    """A real number that a kernel is given."""
+
+
+class ReadComplex(complex, _Number):
+    """A complex number that a kernel is given."""
+
+
+_CLASSES: dict[type, Any] = {bool: ReadInt, int: ReadInt, float: ReadFloat, complex: ReadComplex}
+
+
+def number_at(array: np.ndarray, index: int) -> Any:
+    """An element as a number for a kernel, which knows where it was read; only while a program is recorded."""
+    value = array.item(index)
+    number = _CLASSES[value.__class__](value)
+    number.array, number.index = array, index
+    return number
