@@ -1,7 +1,14 @@
 """What is known of a kernel besides its text: what it computes in, and what a run of it reads and writes.
 
-A kernel that is written by hand says in its signature which arrays it writes: ``out: Out`` is written before anything
-is read of it, ``sums: InOut`` is read as it was before, too.  All other arrays are only read.
+A kernel that is written by hand says in its signature which arrays it writes:
+
+- ``out: Out``: every element, whatever was there before; of room for work, which nobody looks at afterwards, as many as
+  it needs.  It is given no more than that, unless it reports that something is wrong.
+- ``out: Part``: some of the elements, as many as it ``reaches``, and reads none of them.  The others stay.
+- ``sums: InOut``: some or all of them, and reads them as they were before.
+- ``wrong: Report``: only what says that something is wrong: True, or a number from 0 on.
+
+All other arrays are only read.
 """
 
 from __future__ import annotations
@@ -13,11 +20,17 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
 
-#: An array of which a kernel reads nothing but what it has written itself.
+#: An array that a kernel writes as a whole: it reads nothing but what it has written itself.
 Out = Annotated[Any, "written"]
+
+#: An array of which a kernel writes some elements and reads none.
+Part = Annotated[Any, "written in part"]
 
 #: An array that a kernel reads and writes.
 InOut = Annotated[Any, "read and written"]
+
+#: An array in which a kernel says that something is wrong, and which it may leave alone where all is well.
+Report = Annotated[Any, "report"]
 
 #: The address of one of BLAS's functions, which does the kernel's work.
 Blas = Annotated[Any, "called"]
@@ -34,6 +47,8 @@ class Facts:
         most: tells how many elements a run goes to of any array, at most: what it is given may be longer.
         hidden: tells of arrays that only their addresses are given of, by names, how many elements a run goes to.
         calls_blas: whether BLAS does its work.
+        partial: of those that it writes and does not read, the ones that it may leave as they were in part.
+        reports: of those, the ones that say what is wrong: see ``Report``.
     """
 
     compute: np.dtype
@@ -43,6 +58,8 @@ class Facts:
     most: Callable[[Any], int] = lambda given: sys.maxsize
     hidden: Callable[[Any], dict[str, int]] = lambda given: {}
     calls_blas: bool = False
+    partial: frozenset[str] = frozenset()
+    reports: frozenset[str] = frozenset()
 
 
 Function = TypeVar("Function", bound=Callable[..., None])
@@ -68,9 +85,13 @@ def facts_of(kernel: Any, compute: np.dtype) -> Facts:
         return kernel.facts(compute)
     parameters = kernel.__code__.co_varnames[: kernel.__code__.co_argcount]
     hints = get_type_hints(kernel, include_extras=True)
-    written = frozenset([name for name, hint in hints.items() if hint in (Out, InOut)])
+    kinds = {kind: frozenset([n for n in parameters if hints.get(n) == kind]) for kind in (Out, Part, InOut, Report)}
+    written = frozenset().union(*kinds.values())
     if not written:
-        raise TypeError(f"{kernel.__name__}: say which arrays the kernel writes, with Out or InOut")
-    read = frozenset([name for name in parameters if hints.get(name) != Out])
+        raise TypeError(f"{kernel.__name__}: say which arrays the kernel writes, with Out, Part or InOut")
+    read = frozenset(parameters) - (written - kinds[InOut])
     most = getattr(kernel, "most", Facts.most)
-    return Facts(compute, parameters, read, written, most, calls_blas=Blas in hints.values())
+    return Facts(
+        compute, parameters, read, written, most, calls_blas=Blas in hints.values(),
+        partial=kinds[Part] | kinds[Report], reports=kinds[Report],
+    )

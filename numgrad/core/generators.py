@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import devices
-from ..devices import cpu
+from ..devices.cpu import random
+from ..devices.recording import reads_values
 from .device import to_device
 from .types import device, numbered
 
@@ -223,19 +224,11 @@ class Philox(Generator, device_type="cuda"):
             self._seed, self._offset = struct.unpack("<QQ", data)
 
 
-_WORD = np.dtype(np.uint64)
-
-#: Draws taken at a time: few enough to stay in the processor's cache until they are used.
-_CHUNK = 1 << 14
-
 #: From this range on PyTorch takes two draws for an integer.
 _WIDE_RANGE = 1 << 28
 
 #: Bytes of a generator's state as PyTorch writes it.
 _STATE_SIZE = 5056
-
-#: From this size on PyTorch computes normals in blocks, below it one pair at a time.
-_BLOCK = 16
 
 
 class MersenneTwister(Generator, device_type="cpu"):
@@ -248,6 +241,7 @@ class MersenneTwister(Generator, device_type="cpu"):
         self._spare = np.zeros(2)
         super()._begin()
 
+    @reads_values("seeding a generator")
     def _restart(self) -> None:
         seeded = np.random.MT19937(0)
         seeded._legacy_seeding(self._seed % 2**32)
@@ -264,7 +258,7 @@ class MersenneTwister(Generator, device_type="cpu"):
         """
         out = _empty(size, dtype) if out is None else out
         with self._lock:
-            self._fill_uniform(out, float(low), float(high))
+            random.fill_uniform(self._state, out, float(low), float(high))
         return out
 
     def normal(
@@ -273,70 +267,46 @@ class MersenneTwister(Generator, device_type="cpu"):
         """``size`` normal numbers, in the 1-D array ``out`` or a new one, of ``dtype``, float32 or float64."""
         out = _empty(size, dtype) if out is None else out
         with self._lock:
-            fill = self._fill_pairs if size < _BLOCK else self._fill_normal
-            fill(out, float(mean), float(std))
+            if size < random.BLOCK:
+                random.fill_pairs(self._state, self._spare, out, float(mean), float(std))
+            else:
+                random.fill_normal(self._state, out, float(mean), float(std))
         return out
 
     def normal_pairs(self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
         """``normal`` as PyTorch computes it for tensors that are not contiguous, whatever their size: by pairs."""
         out = _empty(size, dtype)
         with self._lock:
-            self._fill_pairs(out, float(mean), float(std))
+            random.fill_pairs(self._state, self._spare, out, float(mean), float(std))
         return out
 
     def exponential(self, size: int, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
         """``size`` numbers from the exponential distribution, as a new 1-D array."""
         with self._lock:
-            return (-np.log1p(-self._uniforms(size)) / rate).astype(dtype)
+            return random.exponentials(self._state, size, rate, dtype)
 
     def bernoulli(self, size: int, probability: float | np.ndarray) -> np.ndarray:
         """``size`` truth values, each true with the ``probability``, one number or an array of floats."""
-        dtype = probability.dtype if isinstance(probability, np.ndarray) else np.float64
         with self._lock:
-            return self._uniforms(size, dtype) < probability
+            return random.bernoulli(self._state, size, probability)
 
     def integers(self, size: int, low: int, high: int, wide: bool | None = None) -> np.ndarray:
         """``size`` integers from [low, high), as a new int64 array; the range is at most 2^64.
 
         ``wide`` numbers take two 32-bit draws each; unless told otherwise, as in PyTorch, those of 2^28 or more.
         """
-        span = high - low
+        two_each = high - low >= _WIDE_RANGE if wide is None else wide
         with self._lock:
-            two_each = span >= _WIDE_RANGE if wide is None else wide
-            draws = self._draws64(size) if two_each else self._draws(size)
-        if span < 2**64:
-            draws %= np.uint64(span)
-        if low:
-            draws += np.uint64(low % 2**64)
-        return draws.view(np.int64)
+            return random.integers(self._state, size, low, high - low, two_each)
 
     def permutation(self, size: int) -> np.ndarray:
         """The numbers from 0 to ``size - 1`` in random order, as a new int64 array."""
-        order = np.arange(size)
         with self._lock:
-            draws = self._draws(max(size - 1, 0))
-        cpu.shuffle(draws, order)
-        return order
-
-    def _draws(self, size: int) -> np.ndarray:
-        """The next 32-bit numbers, as a new uint64 array."""
-        draws = np.empty(size, _WORD)
-        cpu.draw(self._state, draws)
-        return draws
-
-    def _draws64(self, size: int) -> np.ndarray:
-        """Pairs of draws as one number of 64 bits, the first draw its high half."""
-        draws = self._draws(2 * size)
-        return draws[0::2] << np.uint64(32) | draws[1::2]
-
-    def _uniforms(self, size: int, dtype: Any = np.float64) -> np.ndarray:
-        """Uniform numbers from [0, 1)."""
-        out = np.empty(size, dtype)
-        self._fill_uniform(out, 0.0, 1.0)
-        return out
+            return random.permutation(self._state, size)
 
     # -- the state, in the layout of PyTorch's ``get_state`` ----------------------------------------------
 
+    @reads_values("reading a generator's state")
     def state_bytes(self) -> bytes:
         """The state as PyTorch writes it: seed, index in the block, the block, and the normal that waits."""
         with self._lock:
@@ -345,6 +315,7 @@ class MersenneTwister(Generator, device_type="cpu"):
             tail = struct.pack("<dddi4x8x", 0.0, spare if waits else 0.0, 0.0, int(waits))
             return head + self._state[:624].astype("<u8").tobytes() + tail
 
+    @reads_values("setting a generator's state")
     def set_state_bytes(self, data: bytes) -> None:
         """Go on from a state that :meth:`state_bytes` or PyTorch wrote.
 
@@ -362,30 +333,6 @@ class MersenneTwister(Generator, device_type="cpu"):
             self._seed = seed
             self._state[:624], self._state[624] = words, 625 - left
             self._spare[:] = spare, bool(waits)
-
-    def _fill_uniform(self, out: np.ndarray, low: float, high: float) -> None:
-        run = cpu.random_kernel("uniform", out.dtype).entry
-        draws_each = out.itemsize // 4
-        for start in range(0, out.size, _CHUNK):
-            part = out[start : start + _CHUNK]
-            run(self._state, np.empty(part.size * draws_each, _WORD), low, high, part)
-
-    def _fill_normal(self, out: np.ndarray, mean: float, std: float) -> None:
-        kernel = cpu.random_kernel("normal", out.dtype).entry
-        for start in range(0, out.size, _CHUNK):
-            part = out[start : start + _CHUNK]
-            self._fill_uniform(part, 0.0, 1.0)
-            kernel(mean, std, part)  # its whole blocks
-        if out.size % _BLOCK:  # then the last block is drawn afresh, over the end of the one before
-            last = out[-_BLOCK:]
-            self._fill_uniform(last, 0.0, 1.0)
-            kernel(mean, std, last)
-
-    def _fill_pairs(self, out: np.ndarray, mean: float, std: float) -> None:
-        """Normals in pairs; one that is left over waits for the next call, whatever its dtype."""
-        pairs = (out.size - int(self._spare[1]) + 1) // 2
-        draws = np.empty(4 * pairs, _WORD)
-        cpu.random_kernel("normal_pairs", out.dtype).entry(self._state, draws, self._spare, mean, std, out)
 
 
 def _empty(size: int, dtype: np.dtype) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 
 import numgrad_kernels.cpu
 import numgrad_kernels.cuda
-from numgrad_kernels.facts import Blas, InOut, Out, facts_of, reaches
+from numgrad_kernels.facts import Blas, InOut, Out, Part, Report, facts_of, reaches
 from numgrad_kernels.parallel import with_parts
 from numgrad_kernels.source import module_text
 
@@ -21,19 +21,22 @@ WRITTEN_BY = {"gemm": 13, "gemv": 10, "store4": 0, "atomic_add": 0, "compare_and
 
 
 @reaches(lambda given: given.count)
-def adds(address: Blas, x, count, sums: InOut, out: Out):
+def adds(address: Blas, x, count, sums: InOut, out: Out, row: Part, wrong: Report):
     sums[0] += x[0]
     out[0] = sums[0]
+    row[count] = x[0]
+    if x[0] != x[0]:
+        wrong[0] = True
 
 
 def test_facts_are_those_of_the_signature():
     facts = facts_of(adds, FLOAT32)
-    assert (facts.compute, facts.parameters) == (FLOAT32, ("address", "x", "count", "sums", "out"))
-    assert (facts.read - {"address", "count"}, facts.written) == ({"x", "sums"}, {"sums", "out"})
+    assert (facts.compute, facts.parameters) == (FLOAT32, ("address", "x", "count", "sums", "out", "row", "wrong"))
+    assert facts.read - {"address", "count"} == {"x", "sums"}
+    assert (facts.written, facts.partial) == ({"sums", "out", "row", "wrong"}, {"row", "wrong"})
+    assert facts.reports == {"wrong"}
     assert facts.calls_blas
-    assert module_text(adds, FLOAT32).endswith(
-        "def kernel(address, x, count, sums, out):\n    sums[0] += x[0]\n    out[0] = sums[0]\n"
-    )
+    assert "def kernel(address, x, count, sums, out, row, wrong):\n    sums[0] += x[0]\n" in module_text(adds, FLOAT32)
 
 
 def test_a_kernel_that_says_nothing_of_what_it_writes_is_refused():
@@ -48,7 +51,7 @@ def kernels_of(package):
     for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
         for function in vars(importlib.import_module(module.name)).values():
             own = isinstance(function, FunctionType) and function.__module__ == module.name
-            if own and {"Out", "InOut"} & {*function.__annotations__.values()}:
+            if own and {"Out", "Part", "InOut", "Report"} & {*function.__annotations__.values()}:
                 yield function
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..facts import Out
+from ..facts import Out, Report
 from .indexing import inside
 
 #: Placeholder: the dtype of the table.
@@ -47,7 +47,7 @@ def _larger(values, index, out, chosen):
 
 
 def bag_sums(
-    x, rows, width, indices, starts, factors, padding, mean, chunk, out: Out, divisors: Out, wrong: Out
+    x, rows, width, indices, starts, factors, padding, mean, chunk, out: Out, divisors: Out, wrong: Report
 ):  # fmt: skip
     """``out[b]`` is the sum of the rows in bag b, each times its factor if there are any.
 
@@ -70,7 +70,7 @@ def bag_sums(
                 _divide(divisors[b], sums)
 
 
-def bag_largest(x, rows, width, indices, starts, padding, chunk, out: Out, chosen: Out, wrong: Out):
+def bag_largest(x, rows, width, indices, starts, padding, chunk, out: Out, chosen: Out, wrong: Report):
     """``out[b, c]`` is the largest element of column c in the rows of bag b, and ``chosen[b, c]`` its row's number.
 
     Of equal ones it is the first; 0 and -1 stand where the bag has none.

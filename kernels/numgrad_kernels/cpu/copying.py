@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..facts import Out, reaches
+from ..facts import Part, reaches
 
 #: Elements that one piece of the work copies, about.
 PIECE = 16384
@@ -16,7 +16,7 @@ T = np.float32
 
 @reaches(lambda given: given.outer * given.middle * given.rows * given.width)
 def copy_runs(
-    x, start, x_outer, x_middle, x_row, x_step, out: Out, target, out_outer, out_middle, out_row, outer, middle, rows,
+    x, start, x_outer, x_middle, x_row, x_step, out: Part, target, out_outer, out_middle, out_row, outer, middle, rows,
     width
 ):  # fmt: skip
     """``out[o, m, r, i]`` is ``x[o, m, r, i]``, of extents ``outer``, ``middle``, ``rows`` and ``width``.
@@ -54,7 +54,7 @@ def _repeat(value, out):
 
 
 @reaches(lambda given: given.outer * (given.x_width + given.y_width))
-def join_rows(x, x_start, x_step, x_width, y, y_start, y_step, y_width, outer, stride, start, out: Out):
+def join_rows(x, x_start, x_step, x_width, y, y_start, y_step, y_width, outer, stride, start, out: Part):
     """Write ``outer`` rows from each of two rows beside each other to ``out``.
 
     Those of ``x`` begin ``x_step`` elements after one another, and so on.  The rows of ``out`` are ``stride`` elements
@@ -73,7 +73,7 @@ def join_rows(x, x_start, x_step, x_width, y, y_start, y_step, y_width, outer, s
 
 @reaches(lambda given: given.matrices * given.rows * given.columns)
 def keep_triangle(
-    x, start, x_step, x_row, x_column, out: Out, target, out_step, out_row, out_column, matrices, rows, columns,
+    x, start, x_step, x_row, x_column, out: Part, target, out_step, out_row, out_column, matrices, rows, columns,
     diagonal, above
 ):  # fmt: skip
     """``out[m, r, c]`` is ``x[m, r, c]``, or 0 above (or below) a diagonal; both begin and go on in steps of their own.

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..facts import InOut, Out, reaches
+from ..facts import InOut, Out, Report, reaches
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -26,7 +26,7 @@ T = np.float32
 PIECE = 16384
 
 
-def find_outside(indices, low, high, out: Out):
+def find_outside(indices, low, high, out: Report):
     """For each PIECE indices, whether one is not in [low, high)."""
     for piece in prange(out.size):
         out[piece] = _any_outside(indices[piece * PIECE : (piece + 1) * PIECE], low, high)
@@ -40,7 +40,7 @@ def _any_outside(indices, low, high):
     return smallest < low or (largest >= high and indices.size > 0)
 
 
-def fold_indices(first, first_size, second, size, flat_indices: Out, wrong: Out):
+def fold_indices(first, first_size, second, size, flat_indices: Out, wrong: Report):
     """``first * size + second``: flat flat_indices, not negative, over dimensions of ``first_size`` and of ``size``.
 
     ``wrong`` becomes whether an index of the first leads outside, and whether one of the second does.
@@ -106,7 +106,7 @@ def _copy(values, out):
 
 @reaches(lambda given: given.outer * given.indices.size * given.inner)
 def take_rows(
-    x, start, outer_step, indices, index_step, low, size, inner_step, outer, inner, chunk, out: Out, wrong: Out
+    x, start, outer_step, indices, index_step, low, size, inner_step, outer, inner, chunk, out: Out, wrong: Report
 ):
     """``out[o, j, c]`` is the element of ``x`` at index number ``j``."""
     count = indices.size
@@ -139,7 +139,7 @@ def take_rows(
 @reaches(lambda given: given.outer * given.indices.size * given.inner)
 def put_rows(
     values, value_outer, value_step, value_inner, start, outer_step, indices, index_step, low, size, inner_step, outer,
-    inner, chunk, columns, out: InOut, wrong: Out
+    inner, chunk, columns, out: InOut, wrong: Report
 ):  # fmt: skip
     """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at index number ``j``, as ``put``
     says."""
@@ -208,7 +208,7 @@ def _put_each(values, source, value_step, base, indices, step, size, out):
 
 
 @reaches(lambda given: given.indices.size)
-def gather_axis(x, indices, length, width, inner, chunk, out: Out, wrong: Out):
+def gather_axis(x, indices, length, width, inner, chunk, out: Out, wrong: Report):
     """``out[o, j, c]`` is ``x[o, indices[o, j, c], c]``; ``length`` and ``width`` are extents of the middle axis."""
     outer = x.size // max(length * inner, 1)
     chunks = (width + chunk - 1) // chunk
@@ -243,7 +243,7 @@ def _gather(x, indices, out):
 
 
 @reaches(lambda given: given.indices.size)
-def scatter_axis(values, value_step, indices, length, width, inner, columns, mode, out: InOut, wrong: Out):
+def scatter_axis(values, value_step, indices, length, width, inner, columns, mode, out: InOut, wrong: Report):
     """``out[o, indices[o, j, c], c]`` gets ``values[o, j, c]``, as ``combined`` does by the ``mode``.
 
     ``value_step`` is 1, or 0 for a single value.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..facts import Out, reaches
+from ..facts import Out, Report, reaches
 from ..local import local_array
 from .segments import total
 
@@ -32,7 +32,7 @@ def _is_class(index, classes):
 @reaches(lambda given: given.target.size)
 def negative_likelihood(
     x, classes, inner, target, weight, ignored, mean, losses: Out, parts: Out, out: Out, total_weight: Out,
-    wrong: Out
+    wrong: Report
 ):  # fmt: skip
     """Minus the element at each target, times the weight of the class (if ``weight`` has any); 0 where ignored.
 
@@ -76,7 +76,7 @@ def negative_likelihood(
     out[0] = parts[0] / total_weight[0] if mean else parts[0]
 
 
-def put_negative(grad, classes, inner, target, weight, ignored, divisor, out: Out, wrong: Out):
+def put_negative(grad, classes, inner, target, weight, ignored, divisor, out: Out, wrong: Report):
     """``out`` becomes 0 except for minus the gradient at each target, times the weight of the class, unless ignored.
 
     The gradient is one number for all targets or one for each; it is divided by ``divisor``, if that has an element.
@@ -113,7 +113,7 @@ def put_negative(grad, classes, inner, target, weight, ignored, divisor, out: Ou
                         wrong[0] = True
 
 
-def find_improbable(x, found: Out):
+def find_improbable(x, found: Report):
     """``found[0]`` becomes true if an element is not in [0, 1], which a NaN is not."""
     wrong = False
     for j in range(x.size):

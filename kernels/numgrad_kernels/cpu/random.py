@@ -69,6 +69,24 @@ def uniform(state: InOut, draws: Out, low, high, out: Out):
     convert(draws, low, high, out)
 
 
+def bernoulli(state: InOut, draws: Out, units: Out, probability, probabilities, out: Out):
+    """Fill ``out`` with whether uniform numbers in [0, 1) are below the ``probability``, or each below its own.
+
+    ``units`` is room for some of these numbers, which are made of new ``draws`` as ``uniform`` makes them.
+    """
+    each = draws.size // units.size
+    for start in range(0, out.size, units.size):
+        count = min(units.size, out.size - start)
+        draw(state, draws[: count * each])
+        convert(draws, T(0), T(1), units[:count])
+        if probabilities.size:
+            for i in range(count):
+                out[start + i] = units[i] < probabilities[start + i]
+        else:
+            for i in range(count):
+                out[start + i] = units[i] < T(probability)
+
+
 def normal_float32(mean, std, out: InOut):
     """Turn ``out`` (float32) from uniforms in [0, 1) into normals, in place, by Box and Muller.
 
@@ -147,7 +165,7 @@ def normal_float64(mean, std, out: InOut):
 
 
 def normal_pairs(state: InOut, draws: Out, spare: InOut, mean, std, out: Out):
-    """Fill ``out`` with normals made in pairs, of four new ``draws`` each.
+    """Fill ``out`` with normals made in pairs, of four new ``draws`` each, for as many as which there is room.
 
     One that is left over waits for the next call in ``spare`` (float64, 2): its value, and 1 if there is one, else 0.
     """
@@ -156,8 +174,9 @@ def normal_pairs(state: InOut, draws: Out, spare: InOut, mean, std, out: Out):
         out[0] = T(spare[0] * std + mean)
         spare[1] = 0.0
         filled = 1
-    draw(state, draws)
-    for i in range(0, draws.size, 4):
+    count = (out.size - filled + 1) // 2 * 4
+    draw(state, draws[:count])
+    for i in range(0, count, 4):
         first = (draws[i] << np.uint64(32)) | draws[i + 1]
         second = (draws[i + 2] << np.uint64(32)) | draws[i + 3]
         angle = 2.0 * math.pi * (np.float64(np.int64(first & np.uint64(0x1FFFFFFFFFFFFF))) * 2.0**-53)

@@ -11,10 +11,10 @@ from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
 from ...core.layout import broadcast_shapes, numel
 from ...core.tensor import Tensor, fresh
-from ...core.types import CPU, float64, tensor_type
+from ...core.types import CPU, bool_, float64, tensor_type
 from ..batching.batches import is_batched
 from ..batching.examples import drawn
-from ..memory.copying import contiguous, row_of
+from ..memory.copying import contiguous, convert, row_of
 from ..memory.overwriting import FilledNode, copy_
 from ..pointwise.arithmetic import add, mul
 from ..reductions.extremes import max as largest
@@ -122,9 +122,8 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
     else:
         _check_probability(p)
         values = source.bernoulli(input.numel(), float(p), **out)
-    if type.device is CPU:
-        values = values.astype(type.numpy)
-    result = fresh(values, input._layout.shape, type)
+    drawn_type = tensor_type(bool_) if type.device is CPU else type
+    result = convert(fresh(values, input._layout.shape, drawn_type), type.dtype)
     return _drawn(result, _BernoulliBackward0, input)
 
 

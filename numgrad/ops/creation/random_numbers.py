@@ -173,8 +173,6 @@ def randperm(
         raise RuntimeError(f"value cannot be converted to type {type.dtype.name} without overflow: {size} numbers")
     devices.check_countable((size,), np.dtype(np.int64))
     order = random.given_or_default(generator, type.device).permutation(size)
-    if type.device is CPU:
-        return finished(fresh(order.astype(type.numpy, copy=False), (size,), type), requires_grad)
     return finished(convert(fresh(order, (size,), tensor_type(int64, type.device)), type.dtype), requires_grad)
 
 
