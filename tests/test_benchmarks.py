@@ -4,6 +4,7 @@ import functools
 import importlib
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -97,6 +98,49 @@ def test_the_solver_solves(benchmarks):
     slopes = [start.detach() * number for number in range(7)]
     stacked = solver.stacked(numgrad)([slope.float() for slope in slopes], solver.DIFFERENCE, 0.5)
     np.testing.assert_allclose(stacked, solver.summed(slopes, solver.DIFFERENCE, 0.5), 1e-5, 1e-7)
+
+
+@pytest.fixture
+def options():
+    """Those of the command that the tables of compiled programs look at, for the shortest run."""
+    threads = numgrad.get_num_threads()
+    yield SimpleNamespace(threads=1, rounds=1, seconds=0, only="", torch_compile=False, jax=None)
+    numgrad.set_num_threads(threads)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:torch.compile:UserWarning")
+def test_compiled_programs_have_the_results_of_either_library(benchmarks, options, capsys):
+    """They are compared before anything is timed, at the first three times that each is called."""
+    import torch
+
+    figures = benchmarks("compiling").compare_compiled(options, numgrad, torch)
+    assert list(figures) == [case.title for case in benchmarks("parts.compiled").COMPILED]
+    assert all(time > 0 for times in figures.values() for time in times.values())
+    lines = capsys.readouterr().out.splitlines()
+    assert len([line for line in lines if line.startswith("|")]) == len(figures) + 2
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:torch.compile:UserWarning")
+def test_other_results_of_a_compiled_program_are_not_timed(benchmarks, options, monkeypatch):
+    import torch
+
+    def wrongly(function):
+        return lambda *inputs: tuple(1.01 * each for each in function(*inputs))
+
+    monkeypatch.setattr(numgrad, "compile", wrongly)
+    options.only = "chain"
+    with pytest.raises(AssertionError, match="30 pointwise operations on 8 elements: compiled"):
+        benchmarks("compiling").compare_compiled(options, numgrad, torch)
+
+
+def test_first_results_of_compiled_programs(benchmarks, options):
+    options.only = "chain"
+    (runs,) = benchmarks("compiling").compare_first_results(options, numgrad).values()
+    for seconds in runs.values():
+        assert 0 < seconds[0] < seconds[1] < seconds[2]
+    assert runs["kernels on disk"][0] < runs["empty cache"][0]
 
 
 def test_tables_for_a_gpu(benchmarks):

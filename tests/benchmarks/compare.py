@@ -3,6 +3,7 @@
     python tests/benchmarks/compare.py                      everything
     python tests/benchmarks/compare.py small pointwise      only these parts; see --help
     python tests/benchmarks/compare.py growth --plot growth.svg
+    python tests/benchmarks/compare.py compile compile-first --torch-compile --jax jax/bin/python
     python tests/benchmarks/compare.py --device cuda        on a GPU
     python tests/benchmarks/compare.py pointwise --device cuda --elements 1000000 --no-torch
 
@@ -20,15 +21,19 @@ from pathlib import Path
 from typing import Any
 
 import gpu
+from compiling import compare_compiled, compare_first_results
 from first import compare_first_runs
 from growth import compare_growth, plot
 from parts import PARTS
 from timing import Part, best_times, by_events, geometric_mean, use_device
 
+#: Parts that are no tables of cases, and need PyTorch.
+WITH_PYTORCH = ("growth", "first", "compile", "compile-first")
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    every = [*PARTS, "growth", "first"]
+    every = [*PARTS, *WITH_PYTORCH]
     parser.add_argument("parts", nargs="*", help=f"any of: {', '.join(every)} (default: all)")
     parser.add_argument("--only", default="", help="only cases whose name contains this")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="threads for both libraries")
@@ -39,6 +44,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the operations that the part 'drawn' draws")
     parser.add_argument("--json", type=Path, help="write the figures here, too")
     parser.add_argument("--plot", type=Path, help="draw how the cost grows here (needs matplotlib)")
+    parser.add_argument("--torch-compile", action="store_true", help="have torch.compile beside what is compiled")
+    parser.add_argument("--jax", metavar="PYTHON", help="have JAX beside what is compiled: a Python that it is in")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where both libraries compute")
     parser.add_argument(
         "--elements", type=int, nargs="+", default=[1 << 20, 1 << 23, 1 << 26],
@@ -95,10 +102,14 @@ def on_cpu(names: list[str], options: Any, modules: list[Any]) -> dict[str, Any]
     """Time these parts and print their tables."""
     results: dict[str, Any] = {}
     for name in names:
-        if name in ("first", "growth") and len(modules) == 1:
+        if name in WITH_PYTORCH and len(modules) == 1:
             print(f"\nThe part '{name}' needs PyTorch.")
         elif name == "first":
             results[name] = compare_first_runs()
+        elif name == "compile":
+            results[name] = compare_compiled(options, *modules)
+        elif name == "compile-first":
+            results[name] = compare_first_results(options, modules[0])
         elif name == "growth":
             results[name] = compare_growth(options.rounds)
             if options.plot:

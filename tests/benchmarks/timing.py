@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "Case", "Input", "Part", "Program", "best_times", "by_events", "derivative", "geometric_mean", "integers", "placed",
-    "tensor_of", "use_device",
+    "Case", "Input", "Part", "Program", "Step", "best_times", "by_events", "by_host_clock", "derivative",
+    "geometric_mean", "integers", "placed", "tensor_of", "use_device",
 ]
 
 Program = Callable[[], Any]
@@ -45,6 +45,18 @@ class Case:
     name: str
     make: Callable[[Any], Program]
     calls: int = 1
+
+
+@dataclass(frozen=True)
+class Step:
+    """A program that can be compiled: a function with what it is given, and the parameters that it knows besides."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    parameters: Sequence[Any] = ()
+
+    def __call__(self) -> Any:
+        return self.function(*self.arguments)
 
 
 @dataclass(frozen=True)

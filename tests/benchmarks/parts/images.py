@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from timing import Case, Input, Part, Program, derivative, integers, placed, tensor_of
+from timing import Case, Input, Part, Step, derivative, integers, placed, tensor_of
 
-__all__ = ["convolutions", "image_layers", "image_steps"]
+from .steps import training
+
+__all__ = ["convolutional", "convolutions", "image_layers", "image_steps"]
 
 
 def _convolution(name: str, images: tuple[int, ...], channels: int, size: int = 3, **options: int) -> Case:
@@ -63,9 +65,10 @@ def image_layers(rows: int, columns: int) -> Iterator[Part]:
     yield Part("Pooling and normalization of 32 x 64 x 56 x 56, forward and backward", cases, 0.9)
 
 
-def convolutional(module: Any, batch: int = 64) -> Program:
+def convolutional(module: Any, batch: int = 64) -> Step:
     """The usual network for 28 x 28 digits: two convolutions, pooling, two layers; SGD with momentum."""
     nn = module.nn
+    module.manual_seed(0)
     layers = (
         nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(),
         nn.MaxPool2d(2), nn.Flatten(), nn.Linear(32 * 7 * 7, 64), nn.ReLU(), nn.Linear(64, 10),
@@ -73,7 +76,7 @@ def convolutional(module: Any, batch: int = 64) -> Program:
     return _training(module, nn.Sequential(*layers), (batch, 1, 28, 28))
 
 
-def residual(module: Any, batch: int = 16) -> Program:
+def residual(module: Any, batch: int = 16) -> Step:
     """A residual network of three stages of two blocks, 16 to 64 channels, on 32 x 32 photographs."""
     nn = module.nn
 
@@ -99,18 +102,11 @@ def residual(module: Any, batch: int = 16) -> Program:
     return _training(module, nn.Sequential(*layers), (batch, 3, 32, 32))
 
 
-def _training(module: Any, network: Any, images: tuple[int, ...]) -> Program:
+def _training(module: Any, network: Any, images: tuple[int, ...]) -> Step:
     model = placed(network)
     optimizer = module.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     x, y = tensor_of(module, Input(images, grad=False), 0), tensor_of(module, integers(images[:1], 10), 0)
-
-    def step() -> None:
-        loss = module.nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-
-    return step
+    return training(model, optimizer, module.nn.functional.cross_entropy, x, y)
 
 
 def image_steps(rows: int, columns: int) -> Iterator[Part]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from timing import Case, Input, Part, Program, placed, tensor_of
 
-__all__ = ["dormand_prince", "parts", "stacked", "summed"]
+__all__ = ["DIFFERENCE", "STAGES", "dormand_prince", "one_step", "parts", "stacked", "summed"]
 
 #: Adds up slopes, each times its weight and the step.
 Mix = Callable[[list[Any], tuple[float, ...], float], Any]
@@ -43,27 +43,38 @@ def stacked(module: Any) -> Mix:
     return lambda slopes, weights, step: module.stack(slopes, -1) @ (rows[weights] * step)
 
 
+def one_step(
+    function: Callable[[float, Any], Any], time: float, state: Any, slope: Any, step: float, tolerance: float,
+    mixed: Mix,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """The state a step after ``time``, its slope, and the error of the step: the root of the mean square over
+    ``tolerance * (1 + abs(state))``.
+    """
+    slopes = [slope]
+    for moment, weights in STAGES[1:]:
+        reached = state + mixed(slopes, weights, step)
+        slopes.append(function(time + moment * step, reached))
+    scale = (state.detach().abs().maximum(reached.detach().abs()) + 1) * tolerance
+    error = (mixed([each.detach() for each in slopes], DIFFERENCE, step) / scale).square().mean().sqrt()
+    return reached, slopes[-1], error
+
+
 def dormand_prince(
     function: Callable[[float, Any], Any], state: Any, end: float, tolerance: float, mixed: Mix, step: float = 0.1
 ) -> tuple[Any, int]:
     """The state at the time ``end`` from that at 0, and how many steps were tried.
 
-    The length of a step follows from the error of the last: the root of the mean square over
-    ``tolerance * (1 + abs(state))``.
+    The length of a step follows from the error of the last.
     """
     time, tried = 0.0, 0
     slope = function(time, state)
     while time < end:
         step = min(step, end - time)
-        slopes = [slope]
-        for moment, weights in STAGES[1:]:
-            reached = state + mixed(slopes, weights, step)
-            slopes.append(function(time + moment * step, reached))
-        scale = (state.detach().abs().maximum(reached.detach().abs()) + 1) * tolerance
-        error = (mixed([each.detach() for each in slopes], DIFFERENCE, step) / scale).square().mean().sqrt().item()
+        reached, last, size = one_step(function, time, state, slope, step, tolerance, mixed)
+        error = size.item()
         tried += 1
         if error <= 1:
-            time, state, slope = time + step, reached, slopes[-1]  # which is the first of the next step
+            time, state, slope = time + step, reached, last  # which is the first of the next step
         step *= min(5.0, max(0.2, 0.9 * max(error, 1e-10) ** -0.2))
     return state, tried
 

@@ -6,33 +6,41 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from timing import Case, Input, Part, Program, integers, placed, tensor_of
+from timing import Case, Input, Part, Program, Step, integers, placed, tensor_of
 
-__all__ = ["STEPS", "parts"]
+__all__ = ["STEPS", "language_model", "parts", "perceptron", "training"]
 
 
-def perceptron(module: Any, batch: int, sizes: tuple[int, ...]) -> Program:
-    """A multilayer perceptron, cross-entropy, SGD with momentum."""
+def training(model: Any, optimizer: Any, loss: Callable[..., Any], x: Any, y: Any) -> Step:
+    """One step: the loss of the model's output for ``x`` beside ``y``, its gradients, and the optimizer's update."""
+
+    def step(x: Any, y: Any) -> Any:
+        value = loss(model(x), y)
+        optimizer.zero_grad()
+        value.backward()
+        optimizer.step()
+        return value
+
+    return Step(step, (x, y), list(model.parameters()))
+
+
+def perceptron(
+    module: Any, batch: int, sizes: tuple[int, ...], optimizer: str = "SGD", lr: float = 0.01, **options: Any
+) -> Step:
+    """A multilayer perceptron, cross-entropy."""
     nn = module.nn
     module.manual_seed(0)
     layers: list[Any] = []
     for inputs, outputs in itertools.pairwise(sizes):
         layers += [nn.Linear(inputs, outputs), nn.ReLU()]
     model = placed(nn.Sequential(*layers[:-1]))
-    optimizer = module.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    updates = getattr(module.optim, optimizer)(model.parameters(), lr=lr, **options)
     x = tensor_of(module, Input((batch, sizes[0]), grad=False), 0)
     y = tensor_of(module, integers((batch,), sizes[-1]), 0)
-
-    def step() -> None:
-        loss = nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-
-    return step
+    return training(model, updates, nn.functional.cross_entropy, x, y)
 
 
-def language_model(module: Any, batch: int = 8, places: int = 64, width: int = 64, heads: int = 4) -> Program:
+def language_model(module: Any, batch: int = 8, places: int = 64, width: int = 64, heads: int = 4) -> Step:
     """A transformer of two blocks on 65 letters, AdamW."""
     nn, functional = module.nn, module.nn.functional
     letters = 65
@@ -68,16 +76,13 @@ def language_model(module: Any, batch: int = 8, places: int = 64, width: int = 6
     text = tensor_of(module, integers((batch, places + 1), letters), 0)
     x, y = text[:, :-1].contiguous(), text[:, 1:].contiguous()
 
-    def step() -> None:
-        loss = functional.cross_entropy(model(x).view(-1, letters), y.view(-1))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    def loss(scores: Any, y: Any) -> Any:
+        return functional.cross_entropy(scores.view(-1, letters), y.view(-1))
 
-    return step
+    return training(model, optimizer, loss, x, y)
 
 
-def encoder(module: Any, batch: int = 16, places: int = 32, width: int = 128, heads: int = 4) -> Program:
+def encoder(module: Any, batch: int = 16, places: int = 32, width: int = 128, heads: int = 4) -> Step:
     """``nn.TransformerEncoder`` with dropout, mean squared error, AdamW."""
     nn = module.nn
     module.manual_seed(0)
@@ -85,14 +90,7 @@ def encoder(module: Any, batch: int = 16, places: int = 32, width: int = 128, he
     model = placed(nn.TransformerEncoder(layer, 2))
     optimizer = module.optim.AdamW(model.parameters(), lr=1e-3)
     x, y = [tensor_of(module, Input((batch, places, width), grad=False), number) for number in range(2)]
-
-    def step() -> None:
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-
-    return step
+    return training(model, optimizer, nn.functional.mse_loss, x, y)
 
 
 def physics(module: Any, points: int = 256, width: int = 32) -> Program:
@@ -119,9 +117,9 @@ def physics(module: Any, points: int = 256, width: int = 32) -> Program:
 
 #: The programs by name.
 STEPS: dict[str, Callable[[Any], Program]] = {
-    "MLP 8-32-32-4, batch 32": lambda module: perceptron(module, 32, (8, 32, 32, 4)),
-    "MLP 64-128-128-10, batch 64": lambda module: perceptron(module, 64, (64, 128, 128, 10)),
-    "MLP 784-512-256-10, batch 128": lambda module: perceptron(module, 128, (784, 512, 256, 10)),
+    "MLP 8-32-32-4, batch 32": lambda module: perceptron(module, 32, (8, 32, 32, 4), momentum=0.9),
+    "MLP 64-128-128-10, batch 64": lambda module: perceptron(module, 64, (64, 128, 128, 10), momentum=0.9),
+    "MLP 784-512-256-10, batch 128": lambda module: perceptron(module, 128, (784, 512, 256, 10), momentum=0.9),
     "GPT of 2 layers of width 64, 8 x 64 letters": language_model,
     "TransformerEncoder of 2 layers of width 128, 16 x 32": encoder,
     "PINN with second derivatives, 256 points": physics,

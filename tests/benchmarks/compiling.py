@@ -1,0 +1,200 @@
+"""Programs compiled as a whole: numgrad's ``compile`` beside either library's usual way, ``torch.compile`` and JAX.
+
+All take turns; JAX does so in a process of its own.  Before anything is timed, all must have the same results.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from parts.compiled import COMPILED, Compiled, means
+from timing import Step, best_times, by_host_clock
+
+__all__ = ["compare_compiled", "compare_first_results"]
+
+HERE = Path(__file__).parent
+
+LIBRARIES = ("numgrad", "torch")
+
+#: Seconds that the first result may take beyond the import, with kernels on disk.
+FIRST = 0.3
+
+
+class InJax:
+    """A program in JAX, which computes when it is called, in a process that has so many processors."""
+
+    def __init__(self, python: str, case: Compiled, inputs: Path, threads: int) -> None:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with _processors(threads):
+            self._process: Any = subprocess.Popen(_in_jax(python, case, inputs), text=True, **pipes)
+        self.results = json.loads(self._process.stdout.readline())["results"]
+
+    def __enter__(self) -> InJax:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.communicate()
+
+    def __call__(self) -> None:
+        self.seconds(self, 1)
+
+    @staticmethod
+    def seconds(program: Any, count: int) -> float:
+        """A stopwatch for such programs."""
+        program._process.stdin.write(f"{count}\n")
+        program._process.stdin.flush()
+        return float(program._process.stdout.readline())
+
+
+def compare_compiled(options: Any, numgrad: Any, torch: Any) -> dict[str, Any]:
+    """Time the programs and print a table of ratios to PyTorch's time, each of them compiled and not."""
+    columns = ["numgrad", "compiled", *_others(options)]
+    _head("Compiled programs: shares of the time of PyTorch's", options)
+    print(_line("program", ["PyTorch", *columns, "compiled, at most"]))
+    print(_line("---", ["--:"] * (len(columns) + 2)))
+    figures = {}
+    for case in _chosen(options):
+        threads = case.threads or options.threads
+        for module in (numgrad, torch):
+            module.set_num_threads(threads)
+        with ExitStack() as stack:
+            programs = _programs(case, options, numgrad, torch, stack)
+            watches = [InJax.seconds if isinstance(each, InJax) else by_host_clock for each in programs.values()]
+            taken = best_times(list(programs.values()), options.rounds, options.seconds, watches)
+        times = dict(zip(programs, taken, strict=True))
+        limit = case.limit * times[case.of]
+        ratios = [f"{times[name] / times['PyTorch']:.3f}" for name in columns]
+        aim = f"{case.limit:g}{' of numgrad' * (case.of == 'numgrad')}"
+        mark = " !" if times["compiled"] > limit else ""
+        print(_line(case.title, [f"{times['PyTorch'] * 1e6:,.0f} µs", *ratios, aim + mark]), flush=True)
+        figures[case.title] = {**times, "limit": limit}
+    return figures
+
+
+def compare_first_results(options: Any, numgrad: Any) -> dict[str, Any]:
+    """Time fresh processes and print a table of the seconds until their first and third results, beyond the import."""
+    columns = ["kernels on disk", "empty cache", *_others(options)]
+    _head(f"The first and the third result of a fresh process, in seconds after the import; at most {FIRST}", options)
+    print(_line("program", columns))
+    print(_line("---", ["--:"] * len(columns)))
+    figures = {}
+    for case in _chosen(options):
+        runs: dict[str, list[float]] = {}
+        step = case.make(numgrad)
+        with tempfile.TemporaryDirectory() as folder:
+            inputs = Path(folder, "inputs.npz")
+            _write_inputs(step, inputs)
+            expected = [means(step()) for _ in range(3)]
+            ours, theirs = [[sys.executable, str(HERE / "first_result.py"), name, case.name] for name in LIBRARIES]
+            cache = {"NUMGRAD_CACHE_DIR": folder}
+            runs["empty cache"] = _seconds(ours, expected, **cache)
+            runs["kernels on disk"] = min(_seconds(ours, expected, **cache) for _ in range(3))
+            if options.torch_compile:
+                runs["torch.compile"] = _seconds(theirs, expected, TORCHINDUCTOR_CACHE_DIR=folder)
+            if options.jax:
+                runs["JAX"] = _seconds(_in_jax(options.jax, case, inputs), expected)
+        cells = [f"{runs[name][0]:.2f}, {runs[name][-1]:.2f}" for name in columns]
+        cells[0] += " !" if runs["kernels on disk"][0] > FIRST else ""
+        print(_line(case.title, cells), flush=True)
+        figures[case.title] = runs
+    return figures
+
+
+def _programs(case: Compiled, options: Any, numgrad: Any, torch: Any, stack: ExitStack) -> dict[str, Any]:
+    """All ways to compute it, which have the same results at the first, second and third time.
+
+    Raises:
+        AssertionError: the results differ.
+    """
+    programs: dict[str, Any] = {"PyTorch": case.make(torch), "numgrad": case.make(numgrad)}
+    programs["compiled"] = _compiled(numgrad, case)
+    if options.torch_compile:
+        torch.compiler.reset()  # it goes back to PyTorch's usual way where a function was compiled eight times
+        programs["torch.compile"] = _compiled(torch, case)
+    if options.jax:
+        inputs = Path(stack.enter_context(tempfile.TemporaryDirectory()), "inputs.npz")
+        _write_inputs(case.make(numgrad), inputs)
+        threads = case.threads or options.threads
+        programs["JAX"] = stack.enter_context(InJax(options.jax, case, inputs, threads))
+    results = {
+        name: program.results if isinstance(program, InJax) else [means(program()) for _ in range(3)]
+        for name, program in programs.items()
+    }
+    for name, result in results.items():
+        _assert_same(result, results["PyTorch"], f"{case.title}: {name}")
+    return programs
+
+
+def _assert_same(results: list[list[float]], expected: list[list[float]], name: str) -> None:
+    np.testing.assert_allclose(results, expected, 2e-3, 1e-6, err_msg=name)
+
+
+def _compiled(module: Any, case: Compiled) -> Step:
+    step = case.make(module)
+    return replace(step, function=module.compile(step.function))
+
+
+def _others(options: Any) -> list[str]:
+    return ["torch.compile"] * options.torch_compile + ["JAX"] * bool(options.jax)
+
+
+def _chosen(options: Any) -> Iterator[Compiled]:
+    return (case for case in COMPILED if options.only in f"{case.name}: {case.title}")
+
+
+def _write_inputs(step: Step, path: Path) -> None:
+    """The parameters and arguments of a program, as ``in_jax.py`` reads them."""
+    kinds = {"p": step.parameters, "a": step.arguments}
+    arrays = {f"{kind}{n}": each.detach().numpy() for kind, all_ in kinds.items() for n, each in enumerate(all_)}
+    np.savez(path, **arrays)
+
+
+def _in_jax(python: str, case: Compiled, inputs: Path) -> list[str]:
+    return [python, str(HERE / "in_jax.py"), case.name, str(inputs)]
+
+
+def _seconds(command: list[str], expected: list[list[float]], **environment: str) -> list[float]:
+    """The seconds until each of the first results of such a process.
+
+    Raises:
+        AssertionError: the results are others.
+    """
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        command, check=True, env=inherited | environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    )
+    printed = json.loads(done.stdout)
+    _assert_same(printed["results"], expected, shlex.join(command))
+    return printed["seconds"]
+
+
+@contextmanager
+def _processors(count: int) -> Iterator[None]:
+    """Processes that are started meanwhile have so many processors."""
+    every = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(every)[:count])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, every)
+
+
+def _head(title: str, options: Any) -> None:
+    described = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    processor = described[0].partition(": ")[2] if described else "an unnamed processor"
+    print(f"\n{title}\n{options.threads} threads of {processor}, `{shlex.join(['python', *sys.argv])}`\n")
+
+
+def _line(name: str, cells: list[str]) -> str:
+    return f"| {name:40s} | {' | '.join(f'{cell:>16s}' for cell in cells)} |"

@@ -1,0 +1,209 @@
+"""The programs of ``parts/compiled.py`` in JAX; ``compiling.py`` starts this file with the Python that JAX is in.
+
+    python in_jax.py NAME INPUTS.npz
+
+It prints how long its first results took, and what they were. Then it reads from its input how often to compute, and
+prints how many seconds each time took, until the input ends.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from parts.solver import DIFFERENCE, STAGES, summed
+
+_began = time.perf_counter()
+import jax  # noqa: E402 - its import is timed
+import jax.numpy as jnp  # noqa: E402
+from jax import nn  # noqa: E402
+
+_imported = time.perf_counter()
+
+#: What a program keeps from call to call: parameters, and what the optimizer remembers.
+State = Any
+
+#: From the parameters and the arguments: the first state, and the function of it that gives the next and the results.
+Program = Callable[[list[Any], list[Any]], tuple[State, Callable[[State], tuple[State, Any]]]]
+
+
+def zeros_like(parameters: Any) -> Any:
+    return jax.tree.map(jnp.zeros_like, parameters)
+
+
+def sgd(lr: float, momentum: float) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """How its memory begins, and how it updates."""
+
+    def update(parameters: Any, memory: Any, gradients: Any) -> Any:
+        memory = jax.tree.map(lambda old, grad: momentum * old + grad, memory, gradients) if momentum else gradients
+        return jax.tree.map(lambda value, change: value - lr * change, parameters, memory), memory if momentum else ()
+
+    return (zeros_like if momentum else lambda parameters: ()), update
+
+
+def adamw(lr: float = 1e-3, decay: float = 1e-2) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """How its memory begins, and how it updates."""
+
+    def begin(parameters: Any) -> Any:
+        return zeros_like(parameters), zeros_like(parameters), jnp.float32(0)
+
+    def update(parameters: Any, memory: Any, gradients: Any) -> Any:
+        first, second, count = memory
+        count = count + 1
+        first = jax.tree.map(lambda old, grad: 0.9 * old + 0.1 * grad, first, gradients)
+        second = jax.tree.map(lambda old, grad: 0.999 * old + 0.001 * grad * grad, second, gradients)
+        one, two = 1 - 0.9**count, 1 - 0.999**count
+
+        def changed(value: Any, mean: Any, square: Any) -> Any:
+            return value * (1 - lr * decay) - lr * (mean / one) / (jnp.sqrt(square / two) + 1e-8)
+
+        return jax.tree.map(changed, parameters, first, second), (first, second, count)
+
+    return begin, update
+
+
+def trained(loss: Callable[..., Any], optimizer: tuple[Callable[..., Any], Callable[..., Any]]) -> Program:
+    """Steps of training; each overwrites the state, as those of the other libraries do."""
+    begin, update = optimizer
+
+    def make(parameters: list[Any], arguments: list[Any]) -> Any:
+        def step(state: State, *arguments: Any) -> Any:
+            parameters, memory = state
+            value, gradients = jax.value_and_grad(loss)(parameters, *arguments)
+            return update(parameters, memory, gradients), (value,)
+
+        compiled = jax.jit(step, donate_argnums=0)
+        return (parameters, begin(parameters)), lambda state: compiled(state, *arguments)
+
+    return make
+
+
+def pure(function: Callable[..., Any]) -> Program:
+    """A function of the parameters and the arguments that gives all results."""
+
+    def make(parameters: list[Any], arguments: list[Any]) -> Any:
+        compiled = jax.jit(function)
+        return (), lambda state: (state, compiled(parameters, *arguments))
+
+    return make
+
+
+def linear(x: Any, weight: Any, bias: Any) -> Any:
+    return x @ weight.T + bias
+
+
+def layer_norm(x: Any, weight: Any, bias: Any) -> Any:
+    mean = x.mean(-1, keepdims=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdims=True)
+    return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * weight + bias
+
+
+def cross_entropy(scores: Any, y: Any) -> Any:
+    return -jnp.take_along_axis(nn.log_softmax(scores), y[:, None], 1).mean()
+
+
+def chain(parameters: Any, *operands: Any) -> Any:
+    def loss(x: Any, weight: Any, bias: Any) -> Any:
+        y = x
+        for _ in range(10):
+            y = jnp.tanh(y * weight + bias)
+        return y.sum()
+
+    value, gradients = jax.value_and_grad(loss, (0, 1, 2))(*operands)
+    return value, *gradients
+
+
+def softmax_and_layer_norm(parameters: Any, x: Any, weight: Any, bias: Any, gradient: Any) -> Any:
+    y, backward = jax.vjp(lambda x, weight, bias: layer_norm(nn.softmax(x), weight, bias), x, weight, bias)
+    return y, *backward(gradient)
+
+
+def solver_step(parameters: Any, states: Any, target: Any) -> Any:
+    def loss(parameters: Any) -> Any:
+        def slope(state: Any) -> Any:
+            return linear(jnp.tanh(linear(state, *parameters[:2])), *parameters[2:])
+
+        slopes = [slope(states)]
+        for _, weights in STAGES[1:]:
+            reached = states + summed(slopes, weights, 2.0)
+            slopes.append(slope(reached))
+        scale = (jnp.maximum(jnp.abs(states), jnp.abs(reached)) + 1) * 1e-5
+        error = jnp.sqrt(((summed(slopes, DIFFERENCE, 2.0) / scale) ** 2).mean())
+        return jnp.abs(reached - target).mean(), error
+
+    (value, error), gradients = jax.value_and_grad(loss, has_aux=True)(parameters)
+    return value, error, *gradients
+
+
+def perceptron(parameters: Any, x: Any, y: Any) -> Any:
+    """The loss of layers whose weights and biases take turns among the parameters."""
+    for place in range(0, len(parameters) - 2, 2):
+        x = nn.relu(linear(x, *parameters[place : place + 2]))
+    return cross_entropy(linear(x, *parameters[-2:]), y)
+
+
+def transformer_block(x: Any, parameters: Any, heads: int = 4) -> Any:
+    norm1, norm2, project, join, widen, narrow = zip(parameters[::2], parameters[1::2], strict=True)
+    batch, places, width = x.shape
+    q, k, v = linear(layer_norm(x, *norm1), *project).reshape(batch, places, 3, heads, -1).transpose(2, 0, 3, 1, 4)
+    scores = q @ k.swapaxes(-1, -2) / np.float32(np.sqrt(width // heads))
+    scores = jnp.where(np.tri(places, dtype=bool), scores, -jnp.inf)
+    mixed = (nn.softmax(scores) @ v).swapaxes(1, 2).reshape(batch, places, width)
+    x = x + linear(mixed, *join)
+    return x + linear(nn.gelu(linear(layer_norm(x, *norm2), *widen), approximate=False), *narrow)
+
+
+def language_model(parameters: Any, text: Any, y: Any) -> Any:
+    x = parameters[0][text] + parameters[1][: text.shape[1]]
+    for place in (2, 14):
+        x = transformer_block(x, parameters[place : place + 12])
+    scores = linear(layer_norm(x, *parameters[26:28]), *parameters[28:])
+    return cross_entropy(scores.reshape(-1, scores.shape[-1]), y.reshape(-1))
+
+
+def convolutional(parameters: Any, x: Any, y: Any) -> Any:
+    for weight, bias in (parameters[:2], parameters[2:4]):
+        x = jax.lax.conv_general_dilated(x, weight, (1, 1), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW"))
+        x = nn.relu(x + bias[:, None, None])
+        x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+    return perceptron(parameters[4:], x.reshape(x.shape[0], -1), y)
+
+
+PROGRAMS: dict[str, Program] = {
+    "chain": pure(chain),
+    "sgd": trained(perceptron, sgd(0.01, 0)),
+    "adamw": trained(perceptron, adamw()),
+    "gpt": trained(language_model, adamw()),
+    "gpt-64": trained(language_model, adamw()),
+    "norm": pure(softmax_and_layer_norm),
+    "solver": pure(solver_step),
+    "convnet": trained(convolutional, sgd(0.01, 0.9)),
+}
+
+
+def main(name: str, path: str) -> None:
+    """The first three results, then as many as are asked for."""
+    start = time.perf_counter()
+    with np.load(path) as file:
+        inputs = {kind: [jnp.asarray(file[key]) for key in file.files if key.startswith(kind)] for kind in ("p", "a")}
+    state, program = PROGRAMS[name](inputs["p"], inputs["a"])
+    seconds, outputs = [], []
+    for _ in range(3):
+        state, values = jax.block_until_ready(program(state))
+        seconds.append(time.perf_counter() - start)
+        outputs.append(values)
+    results = [[float(np.abs(value).mean()) for value in values] for values in outputs]
+    print(json.dumps({"import": _imported - _began, "seconds": seconds, "results": results}), flush=True)
+    for line in sys.stdin:
+        start = time.perf_counter()
+        for _ in range(int(line)):
+            state, _ = jax.block_until_ready(program(state))
+        print((time.perf_counter() - start) / int(line), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
