@@ -1,15 +1,26 @@
-"""``torch.compile`` and ``torch.compiler``: programs that call them run, with each operation compiled by itself."""
+"""``torch.compile`` and ``torch.compiler``: whole programs recorded once, and replayed without Python between.
+
+How that is done is the package ``programs``; here is what users call.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from .devices import recording
+from .nn.modules.module import Module
+from .programs import compiled as programs
+from .programs.compiled import Compiled
+from .programs.recorder import CaptureError
+
 __all__ = [
-    "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling",
-    "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance",
+    "CaptureError", "OptimizedModule", "allow_in_graph", "assume_constant_result", "compile",
+    "cudagraph_mark_step_begin", "disable", "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends",
+    "reset", "set_stance",
 ]
 
 _told: set[str] = set()
@@ -24,23 +35,108 @@ def told_once(text: str, stacklevel: int) -> None:
 
 def compile(
     model: Callable[..., Any] | None = None, *, fullgraph: bool = False, dynamic: bool | None = None,
-    backend: Any = "inductor", mode: str | None = None, options: Any = None, disable: bool = False,
+    backend: Any = "inductor", mode: str | None = None, options: Any = None, disable: bool = False, check: int = 0,
 ) -> Any:
-    """The function or module as it is, or a decorator that returns it so; it is said once that nothing is compiled.
+    """A function, module or training step that is recorded when it is called, and replayed when it is called again.
+
+    What is recorded is which kernels run on which memory.  A replay runs them with no Python between, and gives the
+    same bits.  A function is recorded anew for arguments of other layouts or with other numbers, and where what it
+    finds around it has changed: parameters, whether a module is in training, options of an optimizer.  All else that
+    Python reads or does while it is recorded, such as the time or a counter, is not done again.
+
+    What needs the values of tensors, such as ``if tensor:`` or ``item()``, cannot be recorded: such a call runs as it
+    is from then on, and a warning says where that shows.
+
+    Args:
+        model: what is compiled; without it a decorator is returned.
+        fullgraph: raise an error where a warning would be given.
+        dynamic, backend, mode, options: accepted for PyTorch's sake.
+        disable: return the model as it is.
+        check: compare so many of the first calls of each kind with the function itself, bit for bit.  It is called
+            twice for that, so what it does besides its result is done twice.
+
+    Returns:
+        a function with the attribute ``function``, or of a module a module.
 
     Raises:
         RuntimeError: both ``mode`` and ``options`` are given.
+        CaptureError: in a call, with ``fullgraph``, what cannot be recorded.
+        AssertionError: in a call, with ``check``, a replay that gives something else.
+
+    Example:
+        >>> import numgrad as torch
+        >>> @torch.compile
+        ... def f(x):
+        ...     return (x * x + 1).sum()
+        >>> f(torch.ones(3)), f(torch.zeros(3))
+        (tensor(6.), tensor(3.))
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
-    if not disable:
-        told_once("torch.compile: numgrad compiles each operation; programs run as they are, not as a whole", 2)
-    return model if model is not None else lambda function: function
+    if model is None:
+        return functools.partial(
+            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
+            disable=disable, check=check,
+        )
+    if disable:
+        return model
+    if isinstance(model, Module):
+        return OptimizedModule(model, fullgraph, check)
+    if isinstance(model, Compiled):
+        return model
+    if not callable(model):
+        raise RuntimeError(f"torch.compile takes a function or a module, not {type(model).__name__}")
+    return Compiled(model, fullgraph, check)
+
+
+class OptimizedModule(Module):
+    """A module whose calls are compiled; attributes are those of the module, ``_orig_mod``."""
+
+    _orig_mod: Module
+
+    def __init__(self, module: Module, fullgraph: bool = False, check: int = 0):
+        super().__init__()
+        self._orig_mod = module
+        self.training = module.training
+        self.__dict__["compiled"] = Compiled(module, fullgraph, check)
+
+    def forward(self, *args: Any, **keywords: Any) -> Any:
+        """What the module computes."""
+        return self.compiled(*args, **keywords)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_orig_mod":
+            return self._modules["_orig_mod"]
+        return getattr(self._modules["_orig_mod"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("_orig_mod", "training"):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        compiled = self.compiled
+        return OptimizedModule, (self._orig_mod, compiled.full, compiled.check)
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """The function as it is, or a decorator that returns it so."""
-    return fn if fn is not None else lambda function: function
+    """The function, or a decorator that returns it, as one that is never compiled: a program that calls it is not
+    compiled as a whole.  ``recursive`` is accepted for PyTorch's sake.
+    """
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+    if isinstance(fn, Module):
+        return fn
+
+    @functools.wraps(fn)
+    def call(*args: Any, **keywords: Any) -> Any:
+        if recording.recorder is not None:
+            name = getattr(fn, "__name__", "a function")
+            recording.values_read(f"{name}(), which is not to be compiled{f' ({reason})' if reason else ''},")
+        return fn(*args, **keywords)
+
+    return call
 
 
 def allow_in_graph(fn: Any) -> Any:
@@ -54,26 +150,48 @@ def assume_constant_result(fn: Any) -> Any:
 
 
 def is_compiling() -> bool:
-    """False: the program runs."""
+    """Whether this runs while a program is recorded."""
+    return recording.recorder is not None
+
+
+def is_dynamo_compiling() -> bool:
+    """The same by another name."""
+    return is_compiling()
+
+
+def is_exporting() -> bool:
+    """False: nothing is exported."""
     return False
 
 
-is_dynamo_compiling = is_exporting = is_compiling
-
-
 def reset() -> None:
-    """Nothing: there is nothing to forget."""
+    """Forget all programs that were recorded."""
+    programs.reset()
 
 
 def cudagraph_mark_step_begin() -> None:
     """Nothing: no graphs are kept."""
 
 
+@contextlib.contextmanager
+def _stance_ends(before: bool) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        programs.set_eager(before)
+
+
 def set_stance(stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None) -> Any:
-    """A context without effect."""
-    return contextlib.nullcontext()
+    """With "force_eager" compiled functions run as they are, with any other stance again as programs.
+
+    Returns:
+        a context at whose end it is as it was before; whoever does not enter it keeps the stance.
+    """
+    before = programs.is_eager()
+    programs.set_eager(stance == "force_eager")
+    return _stance_ends(before)
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """None are there."""
+    """None are there to be chosen from."""
     return []

@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
@@ -60,6 +61,19 @@ class Facts:
     calls_blas: bool = False
     partial: frozenset[str] = frozenset()
     reports: frozenset[str] = frozenset()
+
+    @property
+    def hides(self) -> bool:
+        """Whether it is given addresses of arrays, in a row ``addresses``."""
+        return self.hidden is not Facts.hidden
+
+    def covered(self, given: dict[str, Any]) -> frozenset[str]:
+        """The names of the arrays that a run with these arguments, by name, overwrites as a whole."""
+        written = self.written - self.read - self.partial
+        if self.most is Facts.most or not written:
+            return written
+        most = self.most(SimpleNamespace(**given))
+        return frozenset([name for name in written if given[name].size <= most])
 
 
 Function = TypeVar("Function", bound=Callable[..., None])

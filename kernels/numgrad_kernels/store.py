@@ -94,6 +94,10 @@ class Kernel:
         scrolled = "max-height: 32em; overflow: auto"
         return f'<div>{about}</div><pre style="{scrolled}">{escape(self.text.strip())}</pre>'
 
+    def address(self) -> int:
+        """The address of the machine code's own function, for who calls it without Python."""
+        return self._compiled.library.get_pointer_to_function(self._compiled.fndesc.llvm_func_name)
+
     def llvm(self) -> str:
         """The optimised LLVM IR.  A kernel that was loaded from disk is compiled again for it, in memory."""
         return self._inspectable().get_llvm_str()
@@ -148,7 +152,7 @@ def _digest(name: str, text: str, arguments: tuple[types.Type, ...], parallel: b
 @functools.cache
 def _environment() -> str:
     """What machine code depends on besides the sources of its kernel."""
-    codegen = _target().codegen()
+    codegen = target_context().codegen()
     return repr((
         sys.version_info[:3], platform.machine(), numba.__version__, llvmlite.__version__,
         codegen.magic_tuple(), libm.fingerprint(), sorted(map(repr, OPTIONS.items())),
@@ -164,7 +168,8 @@ def compiler_settings(without: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 @functools.cache
-def _target() -> Any:
+def target_context() -> Any:
+    """What Numba compiles for this machine with, ready to load machine code."""
     from numba.core.registry import cpu_target
     from numba.core.runtime import rtsys
 
@@ -193,7 +198,7 @@ def _load_or_compile(
         payload = cache.load(f"{stem}.bin", digest)
         if payload is None:
             return None
-        return made(CompileResult._rebuild(_target(), *pickle.loads(payload)), "loaded")
+        return made(CompileResult._rebuild(target_context(), *pickle.loads(payload)), "loaded")
 
     kernel = loaded()
     if kernel is not None:

@@ -17,6 +17,15 @@ Hooks = OrderedDict[int, Callable[..., Any]]
 
 _ids = itertools.count()
 
+#: How many hooks have been added, in a list of one int.
+_added = [0]
+
+
+def hooks_added() -> int:
+    """How many hooks of tensors, nodes, modules and optimizers have been added so far: whether there may be new ones.
+    """
+    return _added[0]
+
 
 class RemovableHandle:
     """Returned by everything that registers a hook; ``remove()`` takes the hook out again.
@@ -65,6 +74,7 @@ def add_hook(
     hooks: Hooks, hook: Callable[..., Any], *, prepend: bool = False, marks: Sequence[OrderedDict[int, bool]] = ()
 ) -> RemovableHandle:
     """Add a hook after the others, or before them; its number is noted in the dictionaries ``marks``, too."""
+    _added[0] += 1
     handle = RemovableHandle(hooks, extra_dict=list(marks))
     hooks[handle.id] = hook
     if prepend:

@@ -241,6 +241,10 @@ class MersenneTwister(Generator, device_type="cpu"):
         self._spare = np.zeros(2)
         super()._begin()
 
+    def memory(self) -> tuple[np.ndarray, np.ndarray]:
+        """The arrays that the state is kept in, which draws change."""
+        return self._state, self._spare
+
     @reads_values("seeding a generator")
     def _restart(self) -> None:
         seeded = np.random.MT19937(0)

@@ -9,7 +9,7 @@ told of
 - numbers that a kernel is given and that were read from a tensor (``number_at``);
 - every other look that Python takes at elements (``values_read``): what the program does from there on may depend on
   them, so that it cannot be replayed;
-- what Python does for a run of the program besides its launches, such as an optimizer that counts steps (``before``).
+- what Python does for a run of the program besides its launches, such as an optimizer that counts steps (``repeat``).
 
 What is told of none of these must neither read nor write the elements of tensors.  While nothing is recorded,
 ``recorder`` is None, and that is all that is asked.
@@ -41,8 +41,8 @@ class Recorder(Protocol):
     def values_read(self, what: str) -> None:
         """Python is about to look at elements; ``what`` is how messages call that, such as ``item()``."""
 
-    def before(self, effect: Any) -> None:
-        """``effect.advance()`` has been called, and is to be called before each replay, ``undo()`` if that fails."""
+    def repeat(self, effect: Any) -> None:
+        """``effect.advance()`` has been called, and is to be called before each replay; ``undo()``, if that fails."""
 
 
 #: Who is told, while a program is recorded.

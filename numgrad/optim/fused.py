@@ -16,6 +16,7 @@ from ..core.formats import kept_layout
 from ..core.layout import contiguous_strides, layout_of
 from ..core.tensor import Tensor, check_in_place, strided
 from ..core.types import TensorType, float32, float64, get_default_dtype
+from ..devices import recording
 from ..ops.creation.factories import zeros_like
 from ..ops.creation.from_data import tensor
 from ..ops.memory.copying import write
@@ -138,16 +139,10 @@ class FusedOptimizer(Optimizer):
         return plan
 
     def _update(self, plan: _Plan, entries: Sequence[Entry]) -> None:
-        lines = plan.table.numbers
-        first = 0
-        before: tuple[Any, Any] = (None, None)
-        for index, (param, _, group, kept) in enumerate(entries):
-            now = group, self._advanced(group, param, kept)
-            if now[0] is not before[0] or now[1] != before[1]:
-                if index:
-                    lines[first:index] = self._numbers(*before)
-                first, before = index, now
-        lines[first:] = self._numbers(*before)
+        count = _Count(self, plan.table.numbers, entries)
+        count.advance()
+        if recording.recorder is not None:
+            recording.recorder.repeat(count)
         plan.run([grad for _, grad, _, _ in entries])
         for param, _, _, kept in entries:
             if is_anomaly_enabled():
@@ -156,6 +151,34 @@ class FusedOptimizer(Optimizer):
             for one in kept:
                 if one is not None:
                     one._counter[0] += 1
+
+
+class _Count:
+    """What a step is besides its kernel: the steps of parameters are counted, and numbers made of them."""
+
+    def __init__(self, optimizer: FusedOptimizer, numbers: Any, entries: Sequence[Entry]):
+        self._optimizer, self._numbers = optimizer, numbers
+        self._entries = [(group, param, kept) for param, _, group, kept in entries]
+
+    def advance(self) -> None:
+        """Count a step, and fill in the numbers that the kernel takes."""
+        optimizer, lines = self._optimizer, self._numbers
+        first = 0
+        before: tuple[Any, Any] = (None, None)
+        for index, (group, param, kept) in enumerate(self._entries):
+            now = group, optimizer._advanced(group, param, kept)
+            if now[0] is not before[0] or now[1] != before[1]:
+                if index:
+                    lines[first:index] = optimizer._numbers(*before)
+                first, before = index, now
+        lines[first:] = optimizer._numbers(*before)
+
+    def undo(self) -> None:
+        """Count the step back."""
+        for _, param, _ in self._entries:
+            step = self._optimizer.state[param].get("step")
+            if step is not None:
+                set_number(step, number_in(step) - 1)
 
 
 class _Plan:

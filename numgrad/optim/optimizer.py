@@ -46,6 +46,11 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return add_hook(_post_hooks, hook)
 
 
+def has_step_hooks(optimizer: Optimizer) -> bool:
+    """Whether there are hooks that a step of the optimizer calls."""
+    return any((optimizer._step_pre_hooks, optimizer._step_post_hooks, _pre_hooks, _post_hooks))
+
+
 class Optimizer:
     """The base of all optimizers.
 

@@ -196,6 +196,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _one_thread.after_fork())
 
 
+def is_on_one_thread() -> bool:
+    """Whether BLAS uses one thread for the time being."""
+    return _one_thread.inside > 0
+
+
 def one_thread() -> Any:
     """The context in which the chosen BLAS uses one thread: see Note [The threads of BLAS]."""
     return _one_thread if isinstance(chosen_blas(), OpenBlas) else _as_it_is

@@ -1,0 +1,250 @@
+"""A call of a function, recorded: its result, and all that has changed by it that a replay is to change, too."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import random
+from ..autograd.locations import Location
+from ..autograd.node import AccumulateGrad
+from ..autograd.watching import unwatch, watch
+from ..core.generators import MersenneTwister
+from ..core.tensor import Tensor
+from ..core.types import CPU
+from ..devices import launches
+from ..nn.modules.hooks import every_module
+from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
+from .node import Entrance
+from .recorder import OUTSIDE, Block, Recorder
+from .surroundings import Surroundings
+from .trees import tensors_in
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a tensor was before the call."""
+
+    tensor: Tensor
+    grad: Tensor | None
+    version: int
+    storage: Any
+    layout: Any
+    offset: int
+    edge: Any
+    requires_grad: int
+
+
+@dataclass
+class Capture:
+    """What was recorded of a call.
+
+    Attributes:
+        recorder: the steps and blocks.
+        result: what the call returned.
+        inputs: the tensors among its arguments.
+        known: by identity, all tensors that were known before, as they were.
+        outside: the memory known before, and from which byte on it is seen; blocks outside have its numbers.
+        surroundings: what the function found around it.
+        grads: the tensors whose ``grad`` is another now.
+        versions: by how much the version counters of known tensors went up.
+        postponed: whether the call has made tensors that the function finds from now on, such as an optimizer's state:
+            the next call is to be recorded instead.
+    """
+
+    recorder: Recorder
+    result: Any
+    inputs: list[Tensor]
+    known: dict[int, Before]
+    outside: list[tuple[np.ndarray, int]]
+    surroundings: Surroundings
+    grads: list[tuple[Tensor, Tensor | None]] = field(default_factory=list)
+    versions: list[tuple[list[int], int]] = field(default_factory=list)
+    postponed: bool = False
+
+    def results(self) -> list[Tensor]:
+        """The tensors that the call returned."""
+        return tensors_in(self.result)
+
+
+def capture(
+    function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
+    full: bool,
+) -> Capture:
+    """Call the function and record it; ``inputs`` are the tensors among the arguments.
+
+    Raises:
+        CaptureError: with ``full``, where the program needs values.
+    """
+    others = [value for value in (*args, *keywords.values()) if not isinstance(value, Tensor)]
+    surroundings = Surroundings(function, others)
+    known: dict[int, Before] = {}
+    for tensor in (*inputs, *[found.value for found in surroundings.tensors.values()]):
+        known.setdefault(id(tensor), _before(tensor))
+    for before in [*known.values()]:
+        if before.grad is not None:
+            known.setdefault(id(before.grad), _before(before.grad))
+    outside = outside_of([one.tensor for one in known.values()], inputs, [
+        *_states([random.default_generator, *[found.value for found in surroundings.generators.values()]])
+    ])
+    recorder = Recorder(outside, full)
+    made = Capture(recorder, None, inputs, known, outside, surroundings)
+    if any(one.layout.type.device is not CPU for one in known.values()):
+        recorder.break_off("a tensor on a GPU: only programs of the CPU are compiled")
+    if has_hooks(surroundings):
+        recorder.break_off("hooks are Python that is called in between")
+    made.result = recorded(recorder, lambda: function(*args, **keywords))
+    if recorder.broken is None:
+        _compare(made, lambda: Surroundings(function, others))
+    return made
+
+
+def recorded(recorder: Recorder, function: Callable[[], Any]) -> Any:
+    """What the function returns, while the recorder records."""
+    watch(recorder)
+    launches.record(recorder)
+    try:
+        return function()
+    finally:
+        launches.record(None)
+        unwatch(recorder)
+
+
+def outside_of(
+    tensors: Iterable[Tensor], inputs: Iterable[Tensor], arrays: Iterable[np.ndarray]
+) -> list[tuple[np.ndarray, int]]:
+    """The memory of tensors, and more; that of inputs is seen from their first elements on."""
+    found: dict[int, tuple[np.ndarray, int]] = {}
+    for tensor in inputs:
+        if tensor._layout.type.device is CPU:
+            begin = tensor._offset * tensor._layout.type.dtype.itemsize
+            found.setdefault(id(tensor._storage), (tensor._storage, begin))
+    for array in (*[one._storage for one in tensors if one._layout.type.device is CPU], *arrays):
+        found.setdefault(id(array), (array, 0))
+    return list(found.values())
+
+
+def _before(tensor: Tensor) -> Before:
+    counter = tensor._counter
+    version = counter[0] if counter.__class__ is list else 0
+    return Before(
+        tensor, tensor._grad, version, tensor._storage, tensor._layout, tensor._offset, tensor._edge,
+        tensor._requires_grad,
+    )
+
+
+def _states(generators: Iterable[Any]) -> list[np.ndarray]:
+    """The memory of generators."""
+    return [array for one in generators if isinstance(one, MersenneTwister) for array in one.memory()]
+
+
+def _compare(made: Capture, again: Callable[[], Surroundings]) -> None:
+    """Find what has changed, and break off where a replay could not change it."""
+    recorder = made.recorder
+    for one in made.known.values():
+        tensor = one.tensor
+        if (tensor._storage is not one.storage or tensor._layout is not one.layout or tensor._offset != one.offset):
+            recorder.break_off(f"a tensor of shape {list(tensor.shape)} was given other memory")
+        elif tensor._edge is not one.edge or tensor._requires_grad != one.requires_grad:
+            recorder.break_off(f"the graph of a tensor of shape {list(tensor.shape)} that was there before has changed")
+        if recorder.broken is not None:
+            return
+        if tensor._grad is not one.grad:
+            made.grads.append((tensor, tensor._grad))
+    counters = {id(one.tensor._counter): (one.tensor._counter, one.version) for one in made.known.values()}
+    made.versions = [(now, now[0] - version) for now, version in counters.values() if now.__class__ is list]
+    made.versions = [(counter, change) for counter, change in made.versions if change]
+    _check_kept(made, again)
+
+
+def _check_kept(made: Capture, again: Callable[[], Surroundings]) -> None:
+    """Break off if a tensor that the program has made, or found in a place unknown, is kept by somebody."""
+    ours = {id(one) for one in made.known}
+    left = {id(tensor) for tensor in made.results()} | {id(grad) for _, grad in made.grads} | ours | set(made.known)
+    kept = _kept(made.recorder, left, made)
+    if kept is not None:
+        gc.collect()  # it may be waiting for that
+        kept = _kept(made.recorder, left, made)
+    if kept is None:
+        return
+    tensor, location = kept
+    if id(tensor) in again().tensors:
+        made.postponed = True
+        return
+    made.recorder.broken = (
+        f"a tensor of shape {list(tensor.shape)} comes from a place that is not looked at, or is kept there after the "
+        "call: give it as an argument, or return it", location
+    )
+
+
+def _kept(recorder: Recorder, left: set[int], made: Capture) -> tuple[Tensor, Location] | None:
+    saved = {id(tensor) for tensor in saved_tensors(made.results())}
+    storages = {id(one) for one, _ in made.outside}
+    for reference, location in [*recorder.tensors.values()]:
+        tensor = reference()
+        if tensor is None or id(tensor) in left or id(tensor) in saved:
+            continue
+        if id(tensor._storage) in storages:  # a view of what is known
+            continue
+        return tensor, location
+    return None
+
+
+def freed_by(results: Sequence[Tensor]) -> Location | None:
+    """The call of backward that has used up the graph of these tensors; None if it is whole."""
+    for node in nodes_of(results):
+        if node.freed_by is not None:
+            return node.freed_by
+    return None
+
+
+def saved_tensors(results: Sequence[Tensor]) -> list[Any]:
+    """What the graph of these tensors keeps: tensors that nodes have saved, and leaves."""
+    found: list[Any] = []
+    for node in nodes_of(results):
+        if node.__class__ is AccumulateGrad:
+            found.append(node.variable)
+        saved = getattr(node, "saved", ())
+        if isinstance(saved, tuple):
+            found += saved
+    return found
+
+
+def has_hooks(surroundings: Surroundings) -> bool:
+    """Whether a module, an optimizer or a tensor that the function finds has hooks, or all modules or optimizers do."""
+    modules = [found.value for found in surroundings.modules.values()]
+    return (
+        every_module.has_hooks
+        or any(module_has_hooks(module) for module in modules)
+        or any(found.value._hooks is not None for found in surroundings.tensors.values())
+        or any(optimizer_has_hooks(found.value) for found in surroundings.optimizers.values())
+    )
+
+
+def module_has_hooks(module: Any) -> bool:
+    """Whether a module has hooks of its own."""
+    return bool(
+        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
+    )
+
+
+def nodes_of(results: Sequence[Tensor]) -> list[Any]:
+    """All nodes of the graph of these tensors, up to what the function was given."""
+    left = [tensor.grad_fn for tensor in results if tensor.grad_fn is not None]
+    seen = {id(node): node for node in left}
+    while left:
+        node = left.pop()
+        for edge in () if node.__class__ is Entrance else node.edges:
+            if edge is not None and id(edge[0]) not in seen:
+                seen[id(edge[0])] = edge[0]
+                left.append(edge[0])
+    return list(seen.values())
+
+
+def written_outside(recorder: Recorder) -> list[Block]:
+    """The blocks outside that the program writes."""
+    return [block for block in recorder.blocks if block.origin == OUTSIDE and block.written]

@@ -1,0 +1,225 @@
+"""A compiled function: recorded when it is called with something new, replayed when it is not."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import MethodType
+from typing import Any
+
+from ..autograd.grad_mode import ORDINARY, state
+from ..autograd.locations import Location
+from ..core.tensor import Tensor
+from ..devices import recording
+from .capture import Capture, capture, freed_by
+from .differentiation import Consumed, Differentiated
+from .guards import Guard, UnknownArgumentError, signature
+from .node import entered
+from .recorder import CaptureError
+from .trees import mapped
+from .variant import REPORTED, Variant
+
+#: Programs that are kept for one signature; a function whose surroundings change more often is not replayed.
+LIMIT = 8
+
+#: Calls of one signature that may make what the next ones find, such as an optimizer's state.
+POSTPONED = 4
+
+#: One program is recorded at a time.
+_recording = threading.Lock()
+
+
+_all: weakref.WeakSet[Compiled] = weakref.WeakSet()
+_eager = False
+
+
+def reset() -> None:
+    """Forget all programs."""
+    for one in [*_all]:
+        one.reset()
+
+
+def is_eager() -> bool:
+    """Whether compiled functions run as they are."""
+    return _eager
+
+
+def set_eager(eager: bool) -> None:
+    """Have compiled functions run as they are, or not."""
+    global _eager
+    _eager = eager
+
+
+@dataclass
+class Replay:
+    """A program, when it may be replayed, and how."""
+
+    guard: Guard
+    variant: Any
+
+
+@dataclass
+class Known:
+    """What is known of a signature.
+
+    Attributes:
+        replays: its programs, the latest first.
+        eager: why its calls run as they are, and where in the program that shows; None if they do not.
+        failed: what guards had against being replayed, when one was recorded anew.
+        postponed: how many calls have made what the next ones find.
+    """
+
+    replays: list[Replay] = field(default_factory=list)
+    eager: tuple[str, Location | None] | None = None
+    failed: list[list[str]] = field(default_factory=list)
+    postponed: int = 0
+
+
+class Compiled:
+    """A function that is recorded and replayed.
+
+    Args:
+        function: the function.
+        full: whether one that cannot be recorded as a whole is an error.
+        check: how many of the first calls of each signature are compared with the function itself.
+    """
+
+    def __init__(self, function: Callable[..., Any], full: bool = False, check: int = 0):
+        self.function = function
+        self.full = full
+        self.check = check
+        self.known: dict[Any, Known] = {}
+        functools.update_wrapper(self, function)
+        _all.add(self)
+        self._slot = f"_compiled_{getattr(function, '__name__', '')}"
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if state.mode > ORDINARY or recording.recorder is not None or _eager:
+            return self.function(*args, **keywords)
+        try:
+            key, inputs = signature(args, keywords)
+            known = self.known.get(key)
+        except (UnknownArgumentError, TypeError) as error:  # what has no hash
+            return self._eagerly(Known(), str(error), None, args, keywords)
+        if known is None:
+            known = self.known[key] = Known()
+        for replay in known.replays:
+            if replay.guard.holds() and not replay.variant.stale:
+                result = replay.variant.run(inputs)
+                return self.function(*args, **keywords) if result is REPORTED else result
+        if known.eager is not None:
+            return self.function(*args, **keywords)
+        return self._record(known, args, keywords, inputs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method: compiled for each object by itself."""
+        if instance is None:
+            return self
+        own = instance.__dict__.get(self._slot)
+        if own is None:
+            own = instance.__dict__[self._slot] = Compiled(MethodType(self.function, instance), self.full, self.check)
+        return own
+
+    def reset(self) -> None:
+        """Forget all programs."""
+        self.known.clear()
+
+    # -- recording ----------------------------------------------------------------------------------------
+
+    def _record(self, known: Known, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]) -> Any:
+        if not _recording.acquire(blocking=False):  # another thread records
+            return self.function(*args, **keywords)
+        try:
+            made, originals, given = self._capture(args, keywords, inputs)
+        finally:
+            _recording.release()
+        if made.recorder.broken is not None:
+            reason, location = made.recorder.broken
+            self._note(known, reason, location)
+            return _original(made.result, originals)
+        if made.postponed:
+            known.postponed += 1
+            if known.postponed >= POSTPONED:
+                self._note(known, "each call makes tensors that the next one finds: give and return them instead", None)
+            return _original(made.result, originals)
+        if len(known.replays) >= LIMIT:
+            self._note(known, f"what it finds around it changes from call to call ({known.failed[-1]})", None)
+            return _original(made.result, originals)
+        known.failed += [replay.guard.failed() for replay in known.replays[:1]]
+        return self._kept(known, made, originals, given)
+
+    def _capture(
+        self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]
+    ) -> tuple[Capture, dict[int, Tensor], Any]:
+        """Record a call; also the arguments that tensors stood for, by identity of these, and what the call was given.
+        """
+        originals: dict[int, Tensor] = {}
+
+        def inner(value: Any) -> Any:
+            made = entered(value) if isinstance(value, Tensor) else value
+            if made is not value:
+                originals[id(made)] = value
+                own[id(value)] = made
+            return made
+
+        own: dict[int, Tensor] = {}
+        args, keywords = mapped(tuple(args), inner), mapped(keywords, inner)
+        given = [own.get(id(tensor), tensor) for tensor in inputs]
+        made = capture(self.function, args, keywords, given, self.full)
+        return made, originals, (args, keywords)
+
+    def _kept(self, known: Known, made: Capture, originals: dict[int, Tensor], arguments: Any) -> Any:
+        """Keep what was recorded, and return the result of the call."""
+        guard = Guard(made)
+        live = [tensor for tensor in _distinct(made.results()) if tensor.requires_grad and not tensor.is_leaf]
+        live = [tensor for tensor in live if id(tensor) not in made.known]
+        result = made.result
+        replay: Any
+        if not live:
+            replay = Variant(made)
+        elif (consumed := freed_by(live)) is not None:
+            replay = Consumed(made, live, consumed)
+        else:
+            patient = any(replay.variant.stale for replay in known.replays)
+            replay = Differentiated(self.function, arguments, made, live, patient)
+            result = replay.first_result()
+        known.replays = [Replay(guard, replay), *[replay for replay in known.replays if not replay.variant.stale]]
+        return _original(result, originals)
+
+    def _eagerly(
+        self, known: Known, reason: str, location: Location | None, args: Sequence[Any], keywords: dict[str, Any]
+    ) -> Any:
+        self._note(known, reason, location)
+        return self.function(*args, **keywords)
+
+    def _note(self, known: Known, reason: str, location: Location | None) -> None:
+        """Run this signature as it is from now on, and say so.
+
+        Raises:
+            CaptureError: that was not wanted.
+        """
+        known.eager = reason, location
+        where = f"\n{location}" if location is not None else ""
+        name = getattr(self.function, "__qualname__", type(self.function).__name__)
+        text = f"{name} cannot be compiled as a whole: {reason}{where}"
+        if self.full:
+            raise CaptureError(text)
+        warnings.warn(
+            f"{text}\nIt runs as it is, each operation compiled by itself. Compile the parts around this line instead.",
+            stacklevel=4,
+        )
+
+
+def _distinct(tensors: Sequence[Tensor]) -> list[Tensor]:
+    return list({id(tensor): tensor for tensor in tensors}.values())
+
+
+def _original(result: Any, originals: dict[int, Tensor]) -> Any:
+    """The result with arguments in place of what the function was given for them."""
+    if not originals:
+        return result
+    return mapped(result, lambda value: originals.get(id(value), value))

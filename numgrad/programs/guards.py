@@ -1,0 +1,222 @@
+"""Signatures and guards: whether a program that was recorded for one call is right for another.
+
+A signature is what can be looked up: the layouts of arguments, whether they require gradients, numbers and other
+values, which of the tensors share memory.  A guard is asked for each program with that signature: whether what the
+function finds around it is still what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from ..autograd.grad_mode import state
+from ..autograd.hooks import hooks_added
+from ..core import types
+from ..core.generators import Generator
+from ..core.tensor import Tensor
+from ..nn.modules.module import Module
+from ..optim.optimizer import Optimizer
+from .capture import Capture, has_hooks
+from .recorder import OUTSIDE
+from .surroundings import Found
+
+#: Classes whose values are part of a signature.
+_VALUES = (int, bool, str, bytes, type(None))
+
+
+class UnknownArgumentError(TypeError):
+    """A signature cannot tell arguments of a class from one another."""
+
+
+def signature(args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Hashable, list[Tensor]]:
+    """The signature of a call in the present modes, and the tensors among its arguments.
+
+    Raises:
+        UnknownArgumentError: it cannot tell some argument from others.
+    """
+    tensors: list[Tensor] = []
+    key: list[Any] = [state.mode, types.get_default_dtype()]
+    for value in args:
+        _describe(value, key, tensors)
+    for name, value in keywords.items():
+        key.append(name)
+        _describe(value, key, tensors)
+    if len(tensors) > 1:
+        storages = [id(tensor._storage) for tensor in tensors]
+        if len(set(storages)) < len(storages):
+            key.append(tuple([storages.index(one) for one in storages]))
+            key.append(tuple([tensor._offset - tensors[0]._offset for tensor in tensors]))
+    return tuple(key), tensors
+
+
+def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
+    cls = value.__class__
+    if cls is Tensor or isinstance(value, Tensor):
+        tensors.append(value)
+        key.append(value._layout)
+        key.append(value._requires_grad if value._view is None else value.requires_grad)
+        key.append(value._edge is None and value._view is None)
+        key.append(value._grad is None)
+        if cls is not Tensor:
+            key.append(cls)
+    elif cls is float:
+        key.append(value.hex())
+    elif cls in _VALUES:
+        key.append(cls)
+        key.append(value)
+    elif cls is tuple or cls is list:
+        key.append(cls)
+        key.append(len(value))
+        for one in value:
+            _describe(one, key, tensors)
+    elif isinstance(value, dict):
+        key.append(cls)
+        for name, one in value.items():
+            key.append(name)
+            _describe(one, key, tensors)
+    elif isinstance(value, tuple):  # a named one, a Size
+        key.append(cls)
+        for one in value:
+            _describe(one, key, tensors)
+    elif isinstance(value, types.dtype | types.device | complex):
+        key.append(value)
+    elif isinstance(value, Module | Optimizer | Generator) or callable(value):
+        key.append(_Same(value))
+    else:
+        raise UnknownArgumentError(f"an argument of the class {cls.__name__}")
+
+
+class _Same:
+    """An object in a signature: equal to itself alone."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+
+class Guard:
+    """Whether all is as it was when a program was recorded, as far as the program depends on it.
+
+    Attributes:
+        holds: ``holds()`` says so.
+        conditions: what it asks, by what messages call it.
+    """
+
+    def __init__(self, made: Capture):
+        self._names: dict[str, Any] = {}
+        self._conditions: dict[str, str] = {}
+        self._hooks = hooks_added()
+        self._surroundings = made.surroundings
+        for found in self._used(made):
+            self._add_way(found)
+            self._add_tensor(found)
+        for found in made.surroundings.modules.values():
+            self._add_way(found)
+            attributes = self._name(found.value.__dict__)
+            self._conditions[f"{attributes}['training'] is {found.value.training}"] = f"{found.name()}.training"
+        for found in made.surroundings.optimizers.values():
+            self._add_optimizer(found)
+        self._add_grads(made)
+        text = " and ".join(self._conditions) or "True"
+        self._asks: Callable[[], bool] = eval(f"lambda: {text}", self._names)
+
+    @property
+    def conditions(self) -> list[str]:
+        return list(dict.fromkeys(self._conditions.values()))
+
+    def holds(self) -> bool:
+        """Whether the program may be replayed."""
+        if hooks_added() != self._hooks:
+            if has_hooks(self._surroundings):
+                return False
+            self._hooks = hooks_added()
+        try:
+            return self._asks()
+        except (AttributeError, IndexError, KeyError, ValueError):  # something is not there any more
+            return False
+
+    def failed(self) -> list[str]:
+        """What is not as it was."""
+        found = []
+        for condition, what in self._conditions.items():
+            try:
+                if not eval(condition, self._names):
+                    found.append(what)
+            except (AttributeError, IndexError, KeyError, ValueError):
+                found.append(what)
+        return list(dict.fromkeys(found))
+
+    def _name(self, value: Any) -> str:
+        name = f"v{id(value)}"
+        self._names[name] = value
+        return name
+
+    def _used(self, made: Capture) -> list[Found]:
+        """The tensors around the function that the program has to do with."""
+        blocks = {block.number for block in made.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
+        storages = {id(made.outside[number][0]) for number in blocks}
+        changed = {id(tensor) for tensor, _ in made.grads}
+        return [
+            found for key, found in made.surroundings.tensors.items()
+            if id(found.value._storage) in storages or key in changed
+        ]
+
+    def _add_way(self, found: Found) -> None:
+        """All on the way to an object is where it was."""
+        step: Found | None = found
+        while step is not None:
+            if step.holder is not None:
+                held = f"{self._name(step.holder)}.cell_contents"
+                if isinstance(step.holder, dict | list):
+                    held = f"{self._name(step.holder)}[{self._key(step.key)}]"
+                self._conditions[f"{held} is {self._name(step.value)}"] = step.name()
+            step = step.way
+
+    def _key(self, key: Any) -> str:
+        return repr(key) if isinstance(key, str | int) else self._name(key)
+
+    def _add_tensor(self, found: Found) -> None:
+        tensor = found.value
+        name = self._name(tensor)
+        for attribute in ("_storage", "_layout"):
+            self._conditions[f"{name}.{attribute} is {self._name(getattr(tensor, attribute))}"] = found.name()
+        self._conditions[f"{name}._requires_grad == {int(tensor._requires_grad)}"] = f"{found.name()}.requires_grad"
+
+    def _add_optimizer(self, found: Found) -> None:
+        self._add_way(found)
+        for group in found.value.param_groups:
+            name, parameters = self._name(group), self._name(group["params"])
+            self._conditions[f"{name}['params'] is {parameters} and len({parameters}) == {len(group['params'])}"] = (
+                f"{found.name()}.param_groups"
+            )
+            for option, value in group.items():
+                if isinstance(value, int | float | bool | None):
+                    self._conditions[f"bool({name}[{option!r}]) is {bool(value)}"] = f"{option} of {found.name()}"
+        groups = self._name(found.value.param_groups)
+        self._conditions[f"len({groups}) == {len(found.value.param_groups)}"] = f"{found.name()}.param_groups"
+
+    def _add_grads(self, made: Capture) -> None:
+        """The gradients that tensors have, where that matters: where the program adds to them, or makes the first."""
+        changed = {id(tensor): grad for tensor, grad in made.grads}
+        used = {block.number for block in made.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
+        numbers = {id(storage): number for number, (storage, _) in enumerate(made.outside)}
+        arguments = {id(one) for one in made.inputs}
+        for before in made.known.values():
+            tensor, grad = before.tensor, before.grad
+            if id(tensor) in arguments:  # of which the signature tells
+                continue
+            if grad is None:
+                if id(tensor) in changed:
+                    self._conditions[f"{self._name(tensor)}._grad is None"] = "a gradient"
+            elif numbers.get(id(grad._storage)) in used:
+                name = self._name(tensor)
+                self._conditions[f"{name}._grad is {self._name(grad)}"] = "a gradient"
+                self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = "a gradient"

@@ -1,0 +1,90 @@
+"""A recorded program, linked: its memory, the table of addresses, and machine code that works on it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import threading
+from typing import Any
+
+import numpy as np
+
+from ..devices.cpu.blas import one_thread
+from ..devices.cpu.linking import link
+from .plan import ALIGNMENT, Plan
+from .recorder import Block, HostCall, Recorder, Span, place_of
+
+
+class LinkedProgram:
+    """A program that can be run on a table of addresses.
+
+    Attributes:
+        plan: where everything lies.
+        addresses: the table; whoever runs the program fills in the lines of blocks outside and of results.
+        lock: held by the thread that runs it.
+        texts: the IR of each stretch of machine code.
+    """
+
+    def __init__(self, recorder: Recorder, plan: Plan):
+        self.plan = plan
+        self.lock = threading.Lock()
+        self._arena = np.empty(plan.arena + ALIGNMENT, np.uint8)
+        self._table = np.zeros(2 + len(plan.lines), np.int64)
+        self._table[0] = -(-place_of(self._arena) // ALIGNMENT) * ALIGNMENT
+        for line, what in enumerate(plan.lines, 2):
+            array = what.held if isinstance(what, Block) else what
+            if array is not None:
+                self._table[line] = place_of(array)
+        self.addresses = memoryview(self._table)  # type: ignore[arg-type]
+        self._context: Any = one_thread() if recorder.one_thread else contextlib.nullcontext()
+        self.texts: list[str] = []
+        self._machine_code: list[Any] = []
+        stretches = [self._stretch(stretch) for stretch in plan.steps]
+        alone = len(stretches) == 1 and not recorder.one_thread
+        #: ``run()`` does what is to be done; it returns 0, unless a kernel has reported that something is wrong.
+        self.run = stretches[0] if alone else functools.partial(self._run, stretches)
+
+    def _stretch(self, stretch: Any) -> Any:
+        if isinstance(stretch, HostCall):
+            return functools.partial(self._call_host, stretch)
+        linked = link(stretch)
+        self.texts.append(linked.text)
+        self._machine_code.append(linked)
+        return functools.partial(linked.run, place_of(self._table))
+
+    def _run(self, stretches: list[Any]) -> int:
+        with self._context:
+            for stretch in stretches:
+                if stretch():
+                    return 1
+        return 0
+
+    def _call_host(self, call: HostCall) -> int:
+        results = call.function(*self._given(call.operands))
+        arrays = results if isinstance(results, tuple | list) else (results,)
+        made = [array for array in arrays if isinstance(array, np.ndarray)]
+        for span, array in zip(call.results, made, strict=True):
+            self._array(span)[...] = array
+        return 0
+
+    def _given(self, values: Any) -> list[Any]:
+        return [
+            self._array(value) if isinstance(value, Span)
+            else type(value)(self._given(value)) if isinstance(value, tuple | list) else value
+            for value in values
+        ]
+
+    def _array(self, span: Span) -> np.ndarray:
+        """An array of the program's, where it lies in this run."""
+        if not span.count:
+            return np.empty(span.shape, span.dtype)
+        place = self.plan.place(span)
+        reach = sum([(n - 1) * step for n, step in zip(span.shape, span.strides, strict=True)]) + span.dtype.itemsize
+        memory = (ctypes.c_char * reach).from_address(self._table.item(place.line) + place.offset)
+        return np.ndarray(span.shape, span.dtype, memory, 0, span.strides)  # type: ignore[arg-type]
+
+    def clear_reports(self) -> None:
+        """Forget what kernels have reported."""
+        for report in self.plan.reports:
+            report.fill(False if report.dtype.kind == "b" else -1)

@@ -1,0 +1,100 @@
+"""The node of what a compiled program computed: going back through it is a program of its own.
+
+Note [Backward of a program]
+The graph that a function records when it is recorded itself stays within one node.  When backward first comes to that
+node, the graph is walked, and that is recorded, too: a second program, which finds what the first one saved for it.
+From then on both are replayed, and nothing within the node is recorded any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..autograd.backward import grad
+from ..autograd.errors import freed_error
+from ..autograd.grad_mode import GRAD, state
+from ..autograd.locations import Location
+from ..autograd.node import Node, edge_of
+
+
+class CompiledBackward(Node):
+    """The node of a program's results.
+
+    Attributes:
+        backward: ``backward(node, gradients)`` returns the gradients of the leaves.
+        again: computes the results once more, with the graph within: the results and the leaves.
+        kept: what ``backward`` needs, until it is released.
+        freed: the call that had it released.
+    """
+
+    __slots__ = ("again", "backward", "freed", "kept")
+
+    def __init__(
+        self, results: Sequence[Any], edges: tuple[Any, ...], backward: Callable[..., Any], again: Callable[[], Any],
+        kept: Any,
+    ):
+        super().__init__(edges, results[0]._layout)
+        if len(results) > 1:
+            self.more_outputs = tuple([one._layout for one in results[1:]])
+        self.backward, self.again, self.kept = backward, again, kept
+        self.freed: Location | None = None
+        for number, one in enumerate(results):
+            one._edge, one._requires_grad = (self, number), True
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        if self.freed is not None:
+            raise freed_error(self, self.freed)
+        gradients = gradient if self.more_outputs else [gradient]
+        if state.mode & GRAD:  # the derivative of this one is wanted, too: by the operations themselves
+            results, leaves = self.again()
+            return through(results, leaves, gradients, True)
+        return self.backward(self, gradients)
+
+    def release(self, freed_by: Location) -> None:
+        self.freed = freed_by
+        self.kept = self.again = None  # type: ignore[assignment]
+
+    @property
+    def freed_by(self) -> Location | None:
+        return self.freed
+
+
+class Entrance(Node):
+    """Where the graph within a program ends that leads to an argument with a graph of its own.
+
+    Attributes:
+        passed: whether a gradient has come by while the program was recorded.
+    """
+
+    __slots__ = ("passed",)
+
+    makes_fresh_gradients = False
+
+    def __init__(self, argument: Any):
+        super().__init__((edge_of(argument),), argument._layout)
+        self.passed = False
+
+    def apply(self, gradient: Any) -> tuple[Any, ...]:
+        self.passed = True
+        return (gradient,)
+
+
+def entered(argument: Any) -> Any:
+    """The argument as a function is given it while it is recorded: one that has a graph, behind an entrance."""
+    if (argument._edge is None and argument._view is None) or edge_of(argument) is None:
+        return argument
+    inner = argument._alias()
+    inner._edge, inner._requires_grad = (Entrance(argument), 0), True
+    return inner
+
+
+def through(
+    results: Sequence[Any], leaves: Sequence[Any], gradients: Sequence[Any], recorded: bool = False
+) -> tuple[Any, ...]:
+    """The gradients of the leaves of a graph, given those of its results (None for one that has none)."""
+    given = [(one, own) for one, own in zip(results, gradients, strict=True) if own is not None]
+    return grad(
+        [one for one, _ in given], leaves, [own for _, own in given], retain_graph=True, create_graph=recorded,
+        allow_unused=True,
+    )

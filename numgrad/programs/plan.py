@@ -1,0 +1,139 @@
+"""Where the blocks of a recorded program lie when it is replayed, and the steps by these places.
+
+Note [The plan of memory]
+A replay has a table of addresses.  Line 0 is the arena, one piece of memory for all blocks that only the program
+itself sees: two of them overlap in it only if the last step of the one comes before the first of the other.  Line 1 is
+what a backward program is to find, and lies elsewhere for each call.  Then come, a line each, the blocks outside that
+the program uses, those that are its results, and constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..devices.cpu.linking import Copied, Place, ReadNumber, Run
+from .recorder import CONSTANT, OUTSIDE, Block, HostCall, Launch, Load, Recorder, Span
+
+#: What blocks in the arena begin at multiples of: a cache line.
+ALIGNMENT = 64
+
+_ARENA, _SAVED = 0, 1
+
+
+class Plan:
+    """The places of a program's blocks.
+
+    Args:
+        recorder: what was recorded.
+        results: blocks that callers get, which are new for each call.
+        saved: blocks that a backward program is to find, or that this one finds there, with their places if known.
+
+    Attributes:
+        steps: those of the recorder, by places: a list of Run and Copied, or a HostCall, for each stretch.
+        lines: of the table, from 2 on: the blocks whose addresses stand there.
+        arena, saved_size: bytes.
+        offsets: where the saved blocks lie.
+    """
+
+    def __init__(self, recorder: Recorder, results: Sequence[Block], saved: dict[Block, int] | Sequence[Block] = ()):
+        self.lines: list[Any] = []
+        self.reports: list[np.ndarray] = []
+        self._places: dict[Any, tuple[int, int]] = {}
+        self.results = list(results)
+        if isinstance(saved, dict):
+            self.offsets, self.saved_size = saved, 0
+        else:
+            self.offsets, self.saved_size = _in_a_row(saved)
+        for block, offset in self.offsets.items():
+            self._places[block] = (_SAVED, offset)
+        own = []
+        for block in recorder.blocks:
+            if block in self._places or block.last < 0:
+                continue
+            if block.origin == OUTSIDE or block in self.results or (block.origin == CONSTANT and not block.written):
+                self._line(block)
+            else:
+                own.append(block)
+        self.arena = self._fill_arena(own)
+        self.steps = self._placed_steps(recorder)
+
+    def line_of(self, block: Block) -> int:
+        """The line of the table that has a block's address."""
+        return self._places[block][0]
+
+    def _line(self, what: Any) -> int:
+        self.lines.append(what)
+        line = len(self.lines) + _SAVED
+        self._places[what if isinstance(what, Block) else id(what)] = (line, 0)
+        return line
+
+    def _fill_arena(self, blocks: Sequence[Block]) -> int:
+        """Give each block a place: the largest first, as low as those allow that are there at the same time."""
+        placed: list[tuple[int, int, Block]] = []
+        for block in sorted(blocks, key=lambda block: -block.size):
+            begin = 0
+            for start, end, other in sorted(placed, key=lambda entry: entry[0]):
+                if other.first <= block.last and block.first <= other.last:
+                    if start - begin >= block.size:
+                        break
+                    begin = max(begin, -(-end // ALIGNMENT) * ALIGNMENT)
+            placed.append((begin, begin + block.size, block))
+            self._places[block] = (_ARENA, begin)
+        return max([end for _, end, _ in placed], default=0)
+
+    # -- steps ------------------------------------------------------------------------------------------------
+
+    def place(self, span: Span) -> Place:
+        """Where an array begins."""
+        line, offset = self._places[span.block]
+        return Place(line, offset + span.offset, span.count)
+
+    def _placed_steps(self, recorder: Recorder) -> list[Any]:
+        stretches: list[Any] = []
+        begun = [block for block in recorder.blocks if block.initial is not None and block.last >= 0]
+        begun.sort(key=lambda block: block.first)
+        for number, step in enumerate(recorder.steps):
+            if isinstance(step, HostCall) or not stretches or isinstance(stretches[-1], HostCall):
+                stretches.append([])
+            while begun and begun[0].first <= number:
+                stretches[-1].append(self._beginning(begun.pop(0)))
+            if isinstance(step, Launch):
+                stretches[-1].append(self._run(step))
+            else:
+                stretches.append(step)
+        return [stretch for stretch in stretches if stretch != []]
+
+    def _beginning(self, block: Block) -> Copied:
+        """What gives a block what it held when it was met."""
+        assert block.initial is not None
+        line, offset = self._places[block]
+        source = Place(self._line(block.initial), 0, 1) if block.initial.view(np.uint8).any() else None
+        return Copied(Place(line, offset, 1), source, block.size)
+
+    def _run(self, launch: Launch) -> Run:
+        parameters, reports = launch.kernel.facts.parameters, launch.kernel.facts.reports
+        operands: list[Any] = []
+        for operand in launch.operands:
+            if isinstance(operand, Load):
+                operand = ReadNumber(self.place(operand.span), operand.span.dtype)
+            elif isinstance(operand, Span):
+                operand = self.place(operand)
+            elif isinstance(operand, np.ndarray):  # a report, which is the program's own
+                self.reports.append(operand)
+                operand = Place(self._line(operand), 0, operand.size)
+            operands.append(operand)
+        looked_at = tuple([number for number, name in enumerate(parameters) if name in reports])
+        addresses = tuple([(number, index, self.place(span)) for number, index, span in launch.addresses])
+        return Run(launch.kernel, tuple(operands), looked_at, addresses)
+
+
+def _in_a_row(blocks: Sequence[Block]) -> tuple[dict[Block, int], int]:
+    """The blocks one after the other: where each begins, and all their bytes."""
+    offsets, end = {}, 0
+    for block in blocks:
+        offsets[block] = end
+        end += -(-block.size // ALIGNMENT) * ALIGNMENT
+    return offsets, end

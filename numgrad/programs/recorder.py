@@ -1,0 +1,321 @@
+"""The recorder: what a program does with memory, as a list of steps over blocks; see Note [Recording] in ``devices``.
+
+Memory is known by the arrays that own it.  A ``Block`` is one such array; all rows that kernels are given are stretches
+of blocks.  Where a block comes from shows in how it is met first:
+
+- it was known before (the memory of arguments, parameters, optimizers, generators): it is *outside*;
+- a kernel overwrites all of it, whatever was there: it is *fresh*, and a replay may put it anywhere;
+- anything else: what it holds when it is met matters.  It is a *constant*, such as the sizes of a loop or what
+  ``torch.arange`` gives; if it is written later, a replay begins with a copy.
+
+Fresh blocks are held weakly, so that recording needs no more memory than running.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..autograd.locations import Location, calling_location
+from ..autograd.watching import Watcher
+from ..devices.cpu.blas import is_on_one_thread
+from ..devices.recording import ReadComplex, ReadFloat, ReadInt
+
+
+class CaptureError(RuntimeError):
+    """A program cannot be recorded as a whole; the message says why, and where in it that shows."""
+
+
+#: How a block is met first.
+OUTSIDE, FRESH, CONSTANT = "outside", "fresh", "constant"
+
+
+@dataclass(eq=False)
+class Block:
+    """The memory of one array.
+
+    Attributes:
+        origin: OUTSIDE, FRESH or CONSTANT.
+        address, size: where it lies while the program is recorded, and its bytes.
+        array: a weak reference.
+        held: the array itself, unless the block is fresh.
+        initial: of a constant that is written: what it held before.
+        first, last: the numbers of the first and the last step that have to do with it.
+        written: whether a step writes it.
+        number: of blocks outside, which of those known before it is.
+    """
+
+    origin: str
+    address: int
+    size: int
+    array: Callable[[], np.ndarray | None]
+    held: np.ndarray | None = None
+    initial: np.ndarray | None = None
+    first: int = -1
+    last: int = -1
+    written: bool = False
+    number: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a block as an array: where it begins, in bytes, and how it lies."""
+
+    block: Block
+    offset: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        """Elements."""
+        return int(np.prod(self.shape))
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A number that stands in memory."""
+
+    span: Span
+
+
+@dataclass(slots=True)
+class Step:
+    """What happens next in a program.
+
+    Attributes:
+        operands: of a kernel one for each parameter: a Span, a Load or a number; of a host function its arguments.
+        operation: the name of the operation that asked for it.
+        location: where in the user's program.
+    """
+
+    operands: tuple[Any, ...]
+    operation: str
+    location: Location | None
+
+
+@dataclass(slots=True)
+class Launch(Step):
+    """A run of a kernel.  ``addresses`` are for rows of addresses: (parameter, element, the Span that begins there)."""
+
+    kernel: Any = None
+    addresses: list[tuple[int, int, Span]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class HostCall(Step):
+    """A call of a function of the host's, whose results are new arrays."""
+
+    function: Any = None
+    results: tuple[Span, ...] = ()
+
+
+def root_of(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory, or was made of what does."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def place_of(array: np.ndarray) -> int:
+    """The address of an array's first element."""
+    return array.__array_interface__["data"][0]
+
+
+class Recorder(Watcher):
+    """Records what the thread that makes it does.
+
+    Args:
+        outside: arrays that are there before, and from which byte on the program sees each: where an argument begins.
+        full: whether a program that cannot be replayed is an error.
+
+    Attributes:
+        steps: what has been recorded.
+        blocks: all blocks, in the order in which they were met.
+        broken: why it cannot be replayed, and where in the user's program that shows; None if it can.
+        effects: what Python does for each run besides.
+    """
+
+    def __init__(self, outside: Iterable[tuple[np.ndarray, int]], full: bool = False):
+        self.thread = threading.get_ident()
+        self.full = full  # a program that cannot be replayed is an error
+        self.steps: list[Step] = []
+        self.blocks: list[Block] = []
+        self.broken: tuple[str, Location] | None = None
+        self.effects: list[Any] = []
+        self.tensors: dict[int, tuple[weakref.ref[Any], Location]] = {}  # that operations were given, or have made
+        self.one_thread = False  # whether BLAS is to use one
+        self._blocks: dict[int, Block] = {}
+        self._inside = False  # a host function
+        self._calls: list[tuple[str, Location]] = []  # the operations that are being done
+        for number, (array, offset) in enumerate(outside):
+            self._add(root_of(array), OUTSIDE, place_of(array) + offset).number = number
+
+    def _add(self, root: np.ndarray, origin: str, address: int = 0) -> Block:
+        key, blocks = id(root), self._blocks
+
+        def gone(_: Any) -> None:
+            blocks.pop(key, None)
+
+        held = None if origin == FRESH else root
+        begin = address or place_of(root)
+        block = Block(origin, begin, root.nbytes, weakref.ref(root, gone), held, first=len(self.steps))
+        blocks[key] = block
+        self.blocks.append(block)
+        return block
+
+    def block_of(self, array: np.ndarray) -> Block | None:
+        """The block that an array lies in, if it was met."""
+        return self._blocks.get(id(root_of(array)))
+
+    def block_at(self, address: int) -> Block | None:
+        """The block that has this address."""
+        for block in self._blocks.values():
+            if block.address <= address < block.address + block.size:
+                return block
+        return None
+
+    # -- what devices tell --------------------------------------------------------------------------------
+
+    @property
+    def deaf(self) -> bool:
+        """Whether what is told is of no concern."""
+        return self._inside or self.broken is not None or threading.get_ident() != self.thread
+
+    def launch(self, kernel: Any, arguments: Sequence[Any]) -> None:
+        """A kernel is about to run."""
+        if self.deaf:
+            return
+        facts = kernel.facts
+        named = dict(zip(facts.parameters, arguments, strict=True))
+        covered = facts.covered(named)
+        # what is read first: in place it is the same row
+        for name, value in sorted(named.items(), key=lambda item: item[0] in covered):
+            if name in facts.reports:
+                named[name] = np.full(value.size, False if value.dtype.kind == "b" else -1, value.dtype)
+            elif isinstance(value, np.ndarray):
+                named[name] = self.span(value, name in covered, name in facts.written)
+            elif isinstance(value, ReadFloat | ReadInt | ReadComplex):
+                named[name] = Load(self.span(value.array[value.index : value.index + 1], False, False))
+        launch = Launch(tuple(named.values()), *self.current, kernel)
+        if facts.hides:
+            self._find_addresses(launch, arguments)
+        self.steps.append(launch)
+        self.one_thread |= is_on_one_thread()
+
+    def _find_addresses(self, launch: Launch, arguments: Sequence[Any]) -> None:
+        """Note which elements of a row of addresses are those of blocks that are not outside."""
+        facts = launch.kernel.facts
+        parameter = facts.parameters.index("addresses")
+        for index, address in enumerate(arguments[parameter].tolist()):
+            block = self.block_at(address) if address else None
+            if block is not None:
+                self._use(block, True)
+                if block.origin != OUTSIDE:
+                    place = Span(block, address - block.address, np.dtype(np.uint8), (1,), (1,))
+                    launch.addresses.append((parameter, index, place))
+        # the row is patched by each run: it is a copy that is the program's own
+        row = arguments[parameter].copy()
+        block = self._add(row, CONSTANT)
+        operands = list(launch.operands)
+        operands[parameter] = Span(block, 0, row.dtype, row.shape, row.strides)
+        launch.operands = tuple(operands)
+        block.last = len(self.steps)
+
+    def host(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        """A function of the host's is to be called."""
+        if self.deaf:
+            return function(*arguments)
+        described = tuple([self._described(value) for value in arguments])
+        self._inside = True
+        try:
+            results = function(*arguments)
+        finally:
+            self._inside = False
+        arrays = results if isinstance(results, tuple | list) else (results,)
+        spans = tuple([self.span(array, True, True) for array in arrays if isinstance(array, np.ndarray)])
+        self.steps.append(HostCall(described, *self.current, function, spans))
+        return results
+
+    def _described(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return self.span(value, False, False)
+        if isinstance(value, tuple | list):
+            return type(value)(map(self._described, value))
+        return value
+
+    def span(self, array: np.ndarray, covered: bool, written: bool) -> Span:
+        """Where an array lies; ``covered`` says that all of it is overwritten, whatever was there."""
+        root = root_of(array)
+        block = self._blocks.get(id(root))
+        offset = place_of(array) - (place_of(root) if block is None else block.address)
+        if block is None:
+            whole = covered and array.nbytes == root.nbytes
+            block = self._add(root, FRESH if whole else CONSTANT)
+        if written and block.origin == CONSTANT and block.initial is None:
+            block.initial = root.copy()
+            block.held = None
+        self._use(block, written)
+        return Span(block, offset, array.dtype, array.shape, array.strides)
+
+    def _use(self, block: Block, written: bool) -> None:
+        block.last = len(self.steps)
+        block.written |= written
+
+    def values_read(self, what: str) -> None:
+        """Python is about to look at elements."""
+        if not self.deaf:
+            self.break_off(f"{what} needs values, which a recorded program has only when it runs")
+
+    def repeat(self, effect: Any) -> None:
+        """Python does something for each run."""
+        if not self.deaf:
+            self.effects.append(effect)
+
+    def break_off(self, reason: str) -> None:
+        """The program cannot be replayed.
+
+        Raises:
+            CaptureError: that was asked for.
+        """
+        location = self._calls[-1][1] if self._calls else calling_location(2)
+        self.broken = reason, location
+        if self.full:
+            raise CaptureError(f"{reason}\n{location}")
+
+    # -- what operations tell -----------------------------------------------------------------------------
+
+    @property
+    def current(self) -> tuple[str, Location | None]:
+        """The operation that is being done, and where it was called."""
+        return self._calls[-1] if self._calls else ("", None)
+
+    def before(self, call: Any) -> None:
+        location = calling_location(4)
+        self._calls.append((call.name, location))
+        self._note(call.args, location)
+
+    def _note(self, values: Any, location: Location) -> None:
+        """Note the tensors among these: they must not be kept anywhere after the call."""
+        for value in values:
+            if isinstance(value, tuple | list):
+                self._note(value, location)
+            elif hasattr(value, "_layout") and id(value) not in self.tensors:
+                self.tensors[id(value)] = weakref.ref(value, functools.partial(self._forget, id(value))), location
+
+    def _forget(self, key: int, _: Any) -> None:
+        self.tensors.pop(key, None)
+
+    def after(self, call: Any, token: Any, result: Any) -> None:
+        _, location = self._calls.pop()
+        self._note((result,), location)
+
+    def failed(self, call: Any, token: Any) -> None:
+        self._calls.pop()

@@ -1,0 +1,231 @@
+"""What is called when a signature is seen again: a program as a function of the tensors of a call.
+
+The function is written for the program: it asks for memory for results, fills in addresses, runs, and makes tensors.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.tensor import Tensor, tensor_of
+from ..devices.cpu import address_of
+from ..devices.memory import empty_row
+from .capture import Capture
+from .linked import LinkedProgram
+from .plan import Plan
+from .recorder import CONSTANT, OUTSIDE, Block, place_of
+
+#: What a replay returns in which a kernel has reported that something is wrong.
+REPORTED = object()
+
+
+class Variant:
+    """A program for calls with one signature, in one state of what the function finds around it.
+
+    Args:
+        made: what was recorded.
+        saved: the blocks that its backward program is to find.
+        attach: gives results their node: ``attach(results, inputs, saved, rows)``; None where they have none.
+
+    Attributes:
+        run: ``run(inputs)`` is the result of the call, or REPORTED.
+        program: what is run.
+    """
+
+    stale = False
+
+    def __init__(
+        self, made: Capture, saved: Sequence[Block] | dict[Block, int] = (), attach: Callable[..., Any] | None = None,
+        attached: Sequence[Tensor] = (),
+    ):
+        self.made = made
+        self._results: dict[Block, str] = {}
+        self._names: dict[str, Any] = {"tensor_of": tensor_of, "address_of": address_of, "REPORTED": REPORTED}
+        self._made: dict[int, str] = {}
+        self._kept_tensors: list[Tensor] = []
+        self._tensors: list[str] = []  # statements that make tensors
+        self._by_storage = {id(storage): number for number, (storage, _) in enumerate(made.outside)}
+        result = self._expression(made.result)
+        grads = [(self._owner(tensor), self._expression(grad)) for tensor, grad in made.grads]
+        recorder = made.recorder
+        self.plan = Plan(recorder, list(self._results), saved)
+        self.program = LinkedProgram(recorder, self.plan)
+        live = ", ".join([self._made[id(one)] for one in attached])
+        nodes = [f"attach(({live},), inputs, saved, ({', '.join([*self._made.values(), ''])}))"] if attached else []
+        self._names.update(attach=attach, lock=self.program.lock)
+        self.text = "\n".join(["def run(inputs, saved=None):", *["    " + line for line in [
+            *[f"{name}._grad = None" for name, _ in grads],
+            *self._memory(), "with lock:", *["    " + line for line in [*self._addresses(), *self._run()] or ["pass"]],
+            *self._tensors, *nodes, *self._versions(), *[f"{name}._grad = {expression}" for name, expression in grads],
+            f"return {result}",
+        ]]])
+        exec(self.text, self._names)
+        self.run: Callable[..., Any] = self._names["run"]
+        self.recorder = recorder
+        #: The tensors of the recorded call that a replay makes anew, in their order.
+        self.tensors = self._kept_tensors
+        del self.made, self._kept_tensors  # and with them the graph
+
+    def _name(self, letter: str, value: Any) -> str:
+        name = f"{letter}{len(self._names)}"
+        self._names[name] = value
+        return name
+
+    def _owner(self, tensor: Tensor) -> str:
+        """A tensor whose ``grad`` the program sets."""
+        numbers = [number for number, one in enumerate(self.made.inputs) if one is tensor]
+        return f"inputs[{numbers[0]}]" if numbers else self._name("p", tensor)
+
+    # -- what is returned ---------------------------------------------------------------------------------
+
+    def _expression(self, tree: Any) -> str:
+        """What makes a result like this one."""
+        if isinstance(tree, Tensor):
+            return self._tensor(tree)
+        if isinstance(tree, tuple | list):
+            parts = [self._expression(one) for one in tree]
+            if isinstance(tree, list):
+                return f"[{', '.join(parts)}]"
+            if type(tree) is tuple:
+                return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+            return f"{self._name('t', type(tree))}({', '.join(parts)})"
+        if isinstance(tree, dict):
+            items = [f"{self._name('k', key)}: {self._expression(one)}" for key, one in tree.items()]
+            return f"{self._name('t', type(tree))}({{{', '.join(items)}}})"
+        return self._name("v", tree)
+
+    def _tensor(self, tensor: Tensor) -> str:
+        """A tensor: one of those given, one that was known before, or a new one."""
+        made = self._made.get(id(tensor))
+        if made is not None:
+            return made
+        for number, one in enumerate(self.made.inputs):
+            if one is tensor:
+                return f"inputs[{number}]"
+        if id(tensor) in self.made.known:
+            return self._name("o", tensor)
+        name = self._made[id(tensor)] = f"made{len(self._made)}"
+        self._kept_tensors.append(tensor)
+        row, offset = self._row_of(tensor)
+        layout = self._name("l", tensor._layout)
+        self._tensors.append(f"{name} = tensor_of({layout}, {row}, {offset})")
+        counter = self._counter_of(tensor)
+        if counter:
+            self._tensors.append(f"{name}._counter = {counter}")
+        if tensor._requires_grad and tensor._edge is None and tensor._view is None:
+            self._tensors.append(f"{name}._requires_grad = True")
+        return name
+
+    def _counter_of(self, tensor: Tensor) -> str:
+        """The version counter, where it is that of another tensor."""
+        for number, one in enumerate(self.made.inputs):
+            if one._counter is tensor._counter:
+                return f"inputs[{number}]._counter"
+        for before in self.made.known.values():
+            if before.tensor._counter is tensor._counter:
+                return self._name("c", tensor._counter)
+        for other, name in self._made.items():
+            if other != id(tensor) and self._counters_made.get(other) == id(tensor._counter):
+                return f"{name}._counter"
+        self._counters_made[id(tensor)] = id(tensor._counter)
+        return ""
+
+    @functools.cached_property
+    def _counters_made(self) -> dict[int, int]:
+        return {}
+
+    def _row_of(self, tensor: Tensor) -> tuple[str, str]:
+        """The row that a tensor lies in, and where it begins there."""
+        recorder, storage = self.made.recorder, tensor._storage
+        number = self._by_storage.get(id(storage))
+        if number is not None:
+            position = self._position(number)
+            if position is None:
+                return self._name("s", storage), str(tensor._offset)
+            delta = tensor._offset - self.made.inputs[position]._offset
+            return f"inputs[{position}]._storage", f"inputs[{position}]._offset + {delta}"
+        block = recorder.block_of(storage)
+        if block is None or block.origin == OUTSIDE:  # of memory that no kernel had to do with
+            recorder.span(storage, False, False)
+            block = recorder.block_of(storage)
+        assert block is not None
+        if block.origin == CONSTANT and block.initial is None:
+            block.initial, block.first = block.held, 0
+        if block not in self._results:
+            self._results[block] = f"row{len(self._results)}"
+            self._names[f"new{len(self._results) - 1}"] = self._new(block, storage.dtype)
+        item = storage.dtype.itemsize
+        start = (place_of(storage) - block.address) // item
+        row = self._results[block]
+        if self._dtypes[block] != storage.dtype:
+            row = f"{row}.view({self._name('d', storage.dtype)})"
+        if start or storage.nbytes != block.size:
+            row = f"{row}[{start}:{start + storage.size}]"
+        return row, str(tensor._offset)
+
+    @functools.cached_property
+    def _dtypes(self) -> dict[Block, np.dtype]:
+        return {}
+
+    def _new(self, block: Block, dtype: np.dtype) -> Callable[[], np.ndarray]:
+        self._dtypes[block] = dtype
+        return functools.partial(empty_row, block.size // dtype.itemsize, dtype)
+
+    def _position(self, number: int) -> int | None:
+        """Which argument has the memory of this number that was there before; None if it is no argument's."""
+        storage = self.made.outside[number][0]
+        return next((position for position, one in enumerate(self.made.inputs) if one._storage is storage), None)
+
+    # -- what is done before and after --------------------------------------------------------------------
+
+    def _memory(self) -> list[str]:
+        lines = [f"{row} = {row.replace('row', 'new')}()" for row in self._results.values()]
+        if self.plan.saved_size:
+            self._names["new_saved"] = functools.partial(empty_row, self.plan.saved_size, np.dtype(np.uint8))
+            lines.append("saved = new_saved()")
+        return lines
+
+    def _addresses(self) -> list[str]:
+        """Statements that fill in the table, and those for good."""
+        self._names["addresses"] = addresses = self.program.addresses
+        lines = []
+        if self.plan.offsets:
+            lines.append("addresses[1] = address_of(saved)")
+        for line, what in enumerate(self.plan.lines, 2):
+            if not isinstance(what, Block) or not what.size:
+                continue
+            if what in self._results:
+                lines.append(f"addresses[{line}] = address_of({self._results[what]})")
+            elif what.origin == OUTSIDE:
+                position = self._position(what.number)
+                if position is None:
+                    addresses[line] = what.address
+                else:
+                    item = self.made.inputs[position]._layout.type.dtype.itemsize
+                    one = f"inputs[{position}]"
+                    lines.append(f"addresses[{line}] = address_of({one}._storage) + {item} * {one}._offset")
+        return lines
+
+    def _run(self) -> list[str]:
+        effects = [self._name("e", effect) for effect in self.made.recorder.effects]
+        self._names.update(run_program=self.program.run, clear_reports=self.program.clear_reports)
+        return [
+            *[f"{effect}.advance()" for effect in effects],
+            "if run_program():",
+            "    clear_reports()",
+            *[f"    {effect}.undo()" for effect in effects],
+            "    return REPORTED",
+        ] if self.program.texts or self.plan.steps else []
+
+    def _versions(self) -> list[str]:
+        """Statements that count the changes of tensors that were there before."""
+        lines = []
+        for counter, change in self.made.versions:
+            numbers = [number for number, one in enumerate(self.made.inputs) if one._counter is counter]
+            name = f"inputs[{numbers[0]}]._counter" if numbers else self._name("c", counter)
+            lines.append(f"{name}[0] += {change}")
+        return lines
