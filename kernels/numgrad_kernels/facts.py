@@ -4,7 +4,7 @@ A kernel that is written by hand says in its signature which arrays it writes:
 
 - ``out: Out``: every element, whatever was there before; of room for work, which nobody looks at afterwards, as many as
   it needs.  It is given no more than that, unless it reports that something is wrong.
-- ``out: Part``: some of the elements, as many as it ``reaches``, and reads none of them.  The others stay.
+- ``out: Part``: some of the elements, as many as it ``reaches``, and none of them is read.  The others stay.
 - ``sums: InOut``: some or all of them, and reads them as they were before.
 - ``wrong: Report``: only what says that something is wrong: True, or a number from 0 on.
 
@@ -14,7 +14,7 @@ All other arrays are only read.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Annotated, Any, TypeVar, get_type_hints
@@ -67,13 +67,12 @@ class Facts:
         """Whether it is given addresses of arrays, in a row ``addresses``."""
         return self.hidden is not Facts.hidden
 
-    def covered(self, given: dict[str, Any]) -> frozenset[str]:
+    def covered(self, given: Mapping[str, Any]) -> frozenset[str]:
         """The names of the arrays that a run with these arguments, by name, overwrites as a whole."""
-        written = self.written - self.read - self.partial
-        if self.most is Facts.most or not written:
-            return written
-        most = self.most(SimpleNamespace(**given))
-        return frozenset([name for name in written if given[name].size <= most])
+        whole = self.written - self.read - self.partial
+        parts = self.partial - self.reports
+        most = self.most(SimpleNamespace(**given)) if parts else 0
+        return whole | {name for name in parts if given[name].size <= most}
 
 
 Function = TypeVar("Function", bound=Callable[..., None])

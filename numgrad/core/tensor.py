@@ -11,6 +11,7 @@ from ..autograd.grad_mode import LEVELS, ORDINARY, inference_blocks, state
 from ..autograd.locations import DETACHED
 from ..autograd.node import MAYBE
 from ..autograd.views import View, check_writable
+from ..devices.recording import values_read
 from .conversions import Conversions
 from .description import Description
 from .differentiable import Differentiable
@@ -160,6 +161,7 @@ class Tensor(Conversions):
             )
         if id(self) in memo:
             return memo[id(self)]
+        values_read("copy.deepcopy()")
         # Tensors that share memory share it in the copy, too: copying the storage once is left to the memo.
         storage = copy.deepcopy(self._storage, memo)
         result = strided(storage, self._layout.shape, self._layout.strides, self._offset, self._layout.type)

@@ -21,6 +21,7 @@ from ..core.layout import Layout
 from . import cpu
 from .launches import by_numpy
 from .moving import moved
+from .recording import by_host
 
 __all__ = ["HostFunction", "LinAlgError", "fft_c2c", "fft_c2r", "fft_r2c", "host", "linalg_solve"]
 
@@ -50,11 +51,8 @@ class HostFunction:
         def launch(*operands: Any) -> Any:
             given = list(arguments)
             for position, operand in zip(positions, operands, strict=True):
-                given[position] = operand._host_array() if hasattr(operand, "_layout") else operand
-            result = self.run(*given)
-            if out.__class__ is tuple:
-                return tuple([_memory(array, layout) for array, layout in zip(result, out, strict=True)])
-            return _memory(result, out)
+                given[position] = _array_of(operand) if hasattr(operand, "_layout") else operand
+            return _results(self.run, out, *given)
 
         return launch
 
@@ -62,6 +60,19 @@ class HostFunction:
 def host(library: str) -> Callable[[Callable[..., Any]], HostFunction]:
     """Decorate what has a function of the library do the work of an operation."""
     return lambda function: HostFunction(function, library)
+
+
+def _array_of(tensor: Any) -> np.ndarray:
+    return tensor._host_array() if tensor._storage.__class__ is not np.ndarray else tensor._place()
+
+
+@by_host
+def _results(run: Callable[..., Any], out: Any, *given: Any) -> Any:
+    """The memory of results of the layouts ``out``."""
+    result = run(*given)
+    if out.__class__ is tuple:
+        return tuple([_memory(array, layout) for array, layout in zip(result, out, strict=True)])
+    return _memory(result, out)
 
 
 def _memory(array: np.ndarray, layout: Layout) -> Any:

@@ -23,6 +23,7 @@ from ..core.display import class_name
 from ..core.layout import span
 from ..core.tensor import Tensor
 from ..core.types import CPU, Size, device, dtype, layout
+from ..devices.recording import values_read
 from ..nn.parameter import Parameter
 from .interchange import warn_of_hooks
 from .safe_globals import get_safe_globals, name_of
@@ -83,6 +84,7 @@ class _Writer:
 
     def finished(self) -> tuple[bytes, list[np.ndarray]]:
         """The pickle, and the storages of the tensors in it."""
+        values_read("saving tensors")
         places: dict[int, bytes] = {}
         storages = []
         for key, (members, start, end) in enumerate(_groups(self._tensors)):

@@ -12,6 +12,7 @@ from numgrad_kernels.cpu import attention as kernels
 from ...core.layout import contiguous_strides
 from .blas import blas_addresses, one_thread
 from .launching import kernel_for
+from .products import factor_copy
 
 __all__ = ["attention", "attention_backward", "attention_is_fused"]
 
@@ -63,4 +64,4 @@ def _for_blas(tensor: Any) -> tuple[np.ndarray, int, tuple[int, ...]]:
     rows, width = tensor._layout.shape[-2:]
     if (strides[3] == 1 or width == 1) and (strides[2] >= width or rows == 1):
         return tensor._storage, tensor._offset, (*strides[:2], max(strides[2], width))
-    return np.ascontiguousarray(tensor._array()).reshape(-1), 0, contiguous_strides(tensor._layout.shape)[:3]
+    return factor_copy(tensor._layout)(tensor), 0, contiguous_strides(tensor._layout.shape)[:3]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,10 +12,11 @@ import numpy as np
 from numgrad_kernels.cpu import copying
 
 from ...core.layout import Layout, loop_nest, matrix_steps, numel
-from ..common import evenly_spaced
-from ..memory import NO_MEMORY, out_of_memory
+from ..common import evenly_spaced, factor_copier
+from ..memory import NO_MEMORY, empty_row, out_of_memory
 from .launching import kernel_for, launch
-from .pointwise import pointwise_launcher
+from .pointwise import pointwise_kernel, pointwise_launcher
+from .threads import worth_threads
 
 __all__ = ["copy_launcher", "counted", "joiner", "roller", "spread", "triangle_writer"]
 
@@ -61,11 +63,10 @@ def joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., np
     They are of one dtype and contiguous.  The work is one thread's.
     """
     size, dtype = out.size, out.type.numpy
-    word = _WORDS.get(dtype.itemsize, dtype)
     outer = numel(out.shape[:dim])
     widths = [layout.size // outer if outer else 0 for layout in tensors]
     stride = sum(widths)
-    kernel_of = _row_joiner(word)
+    kernel_of = row_joiner(dtype)
     if len(tensors) == 2:
         width, other = widths
 
@@ -103,7 +104,7 @@ def roller(layout: Layout, dim: int, shift: int) -> Callable[[Any], np.ndarray]:
     size, dtype = layout.size, layout.type.numpy
     outer, inner = numel(layout.shape[:dim]), numel(layout.shape[dim + 1 :])
     width, front = layout.shape[dim] * inner, shift * inner
-    kernel_of = _row_joiner(_WORDS.get(dtype.itemsize, dtype))
+    kernel_of = row_joiner(dtype)
 
     def launch(tensor: Any) -> np.ndarray:
         row, x, start = np.empty(size, dtype), tensor._storage, tensor._offset
@@ -115,7 +116,25 @@ def roller(layout: Layout, dim: int, shift: int) -> Callable[[Any], np.ndarray]:
     return launch
 
 
-def _row_joiner(word: np.dtype) -> Callable[[], Any]:
+def rearranger(
+    dtype: np.dtype, sizes: tuple[int, int], steps: tuple[int, int], start: int = 0
+) -> Callable[[np.ndarray], np.ndarray]:
+    """What makes a row of another one's elements, seen as a matrix: those in these steps from ``start`` on."""
+    size, program = math.prod(sizes), factor_copier(dtype)
+    nest = np.array([*sizes, *steps, sizes[1], 1], np.int64)
+
+    def launch(row: np.ndarray) -> np.ndarray:
+        out = empty_row(size, dtype)
+        if size:
+            pointwise_kernel(program, 2, False, worth_threads(size), "aa").entry(row, start, out, 0, nest)
+        return out
+
+    return launch
+
+
+def row_joiner(dtype: np.dtype) -> Callable[[], Any]:
+    """The kernel that puts rows of elements of this dtype beside each other."""
+    word = _WORDS.get(dtype.itemsize, dtype)
     return kernel_for(copying.join_rows, word, (word, int, int, int) * 2 + (int, int, int, word), 0)
 
 

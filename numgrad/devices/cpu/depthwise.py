@@ -10,6 +10,7 @@ import numpy as np
 
 from numgrad_kernels.cpu import depthwise
 
+from .copying import rearranger
 from .launching import bound
 
 __all__ = ["depthwise_launcher"]
@@ -56,8 +57,9 @@ def depthwise_launcher(
         paddings = [reach * (count - 1) - own for reach, count, own in zip(dilation, kernel, padding, strict=True)]
         sizes = *windows, *kernel, *stride, *paddings, *dilation, *size
         turned: Any = depthwise_launcher("convolution", type, images, channels, 1, sizes)
-        shape = channels, math.prod(kernel)
-        return lambda grad, filters, bias: turned(grad, filters.reshape(shape)[:, ::-1].ravel(), bias)
+        taps = math.prod(kernel)
+        turn = rearranger(dtype, (channels, taps), (taps, -1), taps - 1)
+        return lambda grad, filters, bias: turned(grad, turn(filters), bias)
     given = dtype, dtype, begins, ends, channels, multiplier, *sizes
     outs = [(images * channels * math.prod(size), dtype)]
     compute = bound(depthwise.depthwise_input, dtype, None, dtype, given, outs, work)

@@ -18,6 +18,7 @@ from numgrad_kernels.cpu import indexing
 from ...core.layout import numel
 from ..common import OutOfBoundsError, Steps
 from ..memory import LARGE, check_countable, empty_row, reports_memory
+from ..recording import by_host, reads_values
 from .launching import empty, kernel_for, launch
 
 __all__ = [
@@ -116,6 +117,7 @@ def _new(count: int, dtype: np.dtype = INT64) -> Callable[[], np.ndarray]:
     return functools.partial(empty_row if count * dtype.itemsize >= LARGE else np.empty, count, dtype)
 
 
+@by_host
 def coordinates(flat: np.ndarray, shape: tuple[int, ...]) -> list[np.ndarray]:
     """The index in each dimension of flat indices of a tensor of ``shape``, one contiguous array for each."""
     if not flat.size or not shape:
@@ -123,12 +125,14 @@ def coordinates(flat: np.ndarray, shape: tuple[int, ...]) -> list[np.ndarray]:
     return [np.ascontiguousarray(indices) for indices in np.unravel_index(flat, shape)]
 
 
+@reads_values("indexing with a mask")
 @reports_memory
 def flatnonzero(array: np.ndarray) -> np.ndarray:
     """The flat indices of the elements that are not zero, in order."""
     return array.nonzero()[0].astype(INT64, copy=False)
 
 
+@reads_values("repeat_interleave() with a tensor of repeats")
 @reports_memory
 def repeated_indices(counts: np.ndarray) -> np.ndarray | None:
     """The index of each count as often as that; None if one is negative."""
@@ -138,6 +142,7 @@ def repeated_indices(counts: np.ndarray) -> np.ndarray | None:
     return np.repeat(np.arange(counts.size), counts)
 
 
+@reads_values("nonzero()")
 @reports_memory
 def nonzero_rows(row: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, int]:
     """For each dimension the indices of the elements that are not zero, one after the other, and how many there are."""
@@ -165,6 +170,7 @@ def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) 
     return out, count
 
 
+@reads_values("the gradient of index_fill() for a tensor")
 def distinct_indices(indices: np.ndarray, size: int) -> np.ndarray:
     """The indices without repetitions, counted from the front."""
     return np.unique(np.where(indices < 0, indices + size, indices))
@@ -177,6 +183,11 @@ def counts(indices: np.ndarray, size: int) -> np.ndarray:
         IndexError: an index is not in [0, size).
     """
     check_inside(indices, 0, size)
+    return _counts(indices, size)
+
+
+@by_host
+def _counts(indices: np.ndarray, size: int) -> np.ndarray:
     return np.maximum(np.bincount(indices, minlength=size), 1)
 
 
@@ -193,6 +204,15 @@ def offsets(
     """
     count = int(np.prod(sizes))
     check_inside(flat, -count, count)
+    return _offsets(flat, shape, sizes, steps, dims)
+
+
+@by_host
+def _offsets(
+    flat: np.ndarray, shape: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...],
+    dims: tuple[int | tuple[int, int], ...],
+) -> np.ndarray:  # fmt: skip
+    count = int(np.prod(sizes))
     flat = np.where(flat < 0, flat + count, flat)
     total = np.zeros(shape, INT64)
     for index, step in zip(coordinates(flat, sizes), steps, strict=True):

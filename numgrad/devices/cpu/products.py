@@ -10,12 +10,14 @@ import numpy as np
 
 from numgrad_kernels.cpu.products import dots, products, vector_products
 
-from ...core.layout import Layout, span
+from ...core.layout import Layout, layout_of, span
 from .. import launches
-from ..common import factor, product_sizes
+from ..common import factor, factor_copier, product_sizes
 from ..memory import LARGE, no_row
+from ..recording import by_host
 from .blas import MANY, MANY_FOR_VECTORS, blas_addresses, blas_name, one_thread, one_thread_for
 from .launching import empty, kernel_for
+from .pointwise import pointwise_launcher
 from .threads import PARALLEL_FROM
 
 __all__ = ["blas_name", "product_launcher", "vector_product_launcher"]
@@ -60,7 +62,9 @@ def product_launcher(
     address = blas_addresses().get(dtype)
     plan = _plan(left.shape, left.strides, right.shape, right.strides, turned)
     if address is None or not plan.work:
-        return lambda x, y, bias=None: _by_numpy(x, y, turned, plan.shape, bias)
+        return lambda x, y, bias=None: _by_numpy(
+            left.type, plan.shape, _as_array(x, turned[0]), _as_array(y, turned[1]), bias
+        )
     rows = dtype, int, dtype, int, dtype, dtype
     kernel_of = kernel_for(products, dtype, (int, _INT64, *rows), plan.work // _MULTIPLICATIONS)
     numbers, size, elements, none = plan.numbers, plan.size, plan.work // _MULTIPLICATIONS, no_row(dtype)
@@ -78,9 +82,9 @@ def product_launcher(
         out = empty(plan.shape, left.type)
         row, start, other, other_start = x._storage, x._offset, y._storage, y._offset
         if plan.copies[0]:
-            row, start = np.ascontiguousarray(x._array()).reshape(-1), 0
+            row, start = factor_copy(left)(x), 0
         if plan.copies[1]:
-            other, other_start = np.ascontiguousarray(y._array()).reshape(-1), 0
+            other, other_start = factor_copy(right)(y), 0
         run = kernel_of().entry
         arguments = address, numbers, row, start, other, other_start, bias, out
         if plan.one_thread:
@@ -92,6 +96,12 @@ def product_launcher(
 
     large = elements >= PARALLEL_FROM or plan.one_thread or size * dtype.itemsize >= LARGE
     return launch_large if large or any(plan.copies) else launch
+
+
+@functools.lru_cache(maxsize=1024)
+def factor_copy(layout: Layout) -> Callable[[Any], np.ndarray]:
+    """What copies tensors of this layout into rows."""
+    return pointwise_launcher(factor_copier(layout.type.numpy), [layout], [layout_of(layout.type, layout.shape)])
 
 
 @functools.lru_cache(maxsize=4096)
@@ -128,12 +138,13 @@ def _piece(count: int, m: int, n: int, k: int, turned: bool) -> tuple[int, int]:
     return rows, columns
 
 
-def _by_numpy(left: Any, right: Any, turned: tuple[bool, bool], shape: tuple[int, ...], bias: Any) -> np.ndarray:
-    out = empty(shape, left._layout.type)
-    one, other = (
-        array.swapaxes(-1, -2) if swap else array
-        for array, swap in zip((left._array(), right._array()), turned, strict=True)
-    )
+def _as_array(tensor: Any, turned: bool) -> np.ndarray:
+    return tensor._place().swapaxes(-1, -2) if turned else tensor._place()
+
+
+@by_host
+def _by_numpy(type: Any, shape: tuple[int, ...], one: np.ndarray, other: np.ndarray, bias: Any) -> np.ndarray:
+    out = empty(shape, type)
     with one_thread_for(one.shape[-2], one.shape[-1], other.shape[-1]):
         if len(shape) == 2:
             (_dot_told if launches.listeners else np.dot)(one, other, out.reshape(shape))
@@ -159,7 +170,7 @@ def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., np.nda
         function, numbers, copied = vector_products, [rows, count, lies.step, lies.turned, step], lies.copied
     address = blas_addresses("gemv" if rows > 1 else "dot").get(dtype)
     if address is None or copied or not step or not 0 < rows * count <= MANY_FOR_VECTORS:
-        return lambda x, y: _vectors_by_numpy(x, y, shape)
+        return lambda x, y: _vectors_by_numpy(left.type, shape, x._place(), y._place())
     kernel_of = kernel_for(function, dtype, (int, _INT64, dtype, dtype, dtype), 0)
     plan, first, second = np.array(numbers, np.int64), span(left.shape, left.strides), span(right.shape, right.strides)
     new, kernel = np.empty, None
@@ -179,9 +190,9 @@ def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., np.nda
     return launch
 
 
-def _vectors_by_numpy(left: Any, right: Any, shape: tuple[int, ...]) -> np.ndarray:
-    out = empty(shape, left._layout.type)
-    one, other = left._array(), right._array()
+@by_host
+def _vectors_by_numpy(type: Any, shape: tuple[int, ...], one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    out = empty(shape, type)
     with one_thread_for(one.size // max(one.shape[-1], 1), one.shape[-1], 1):
         (_dot_told if launches.listeners else np.dot)(one, other, out.reshape(shape))
     return out

@@ -71,9 +71,11 @@ def fill_pairs(state: np.ndarray, spare: np.ndarray, out: np.ndarray, mean: floa
 
 def bernoulli(state: np.ndarray, size: int, probability: float | np.ndarray) -> np.ndarray:
     """Truth values, each true with the ``probability``, or with one of its own."""
-    several = isinstance(probability, np.ndarray)
-    dtype = probability.dtype if several else _FLOAT64
-    number, numbers = (0.0, probability) if several else (float(probability), no_row(dtype))
+    if isinstance(probability, np.ndarray):
+        number, numbers = 0.0, probability
+    else:
+        number, numbers = float(probability), no_row(_FLOAT64)
+    dtype = numbers.dtype
     out, units = np.empty(size, _BOOL), np.empty(min(size, _CHUNK), dtype)
     if size:
         draws = np.empty(units.size * dtype.itemsize // 4, _DRAWS)

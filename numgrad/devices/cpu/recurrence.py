@@ -17,6 +17,7 @@ from numgrad_kernels.cpu import recurrence
 
 from ..memory import empty_row
 from .blas import blas_addresses, one_thread
+from .copying import rearranger
 from .launching import kernel_for
 
 __all__ = ["recurrence_backward_launcher", "recurrence_launcher"]
@@ -52,9 +53,10 @@ def recurrence_launcher(
     plan = _plan(kind, steps, examples, rows, size, gates, backwards, gates)
     signature = int, _INT64, _INT64, dtype, dtype, dtype, dtype, dtype, dtype
     kernel_of = kernel_for(recurrence.recurrence, dtype, signature, work, step_row=_STEPS[kind][0])
+    turn = rearranger(dtype, (size, gates), (1, size))
 
     def launch(sizes: Any, weight: Any, bias: Any, gate_rows: Any, beside: Any, end: Any, out: Any) -> None:
-        turned = np.ascontiguousarray(weight.reshape(gates, size).T).reshape(-1)
+        turned = turn(weight)
         given = (no_bias if bias is None else bias), gate_rows, beside, end, out
         with one_thread():
             kernel_of().entry(address, plan, sizes, turned, *given)

@@ -9,8 +9,9 @@ import numpy as np
 
 from numgrad_kernels.cpu import reductions, scans
 
-from ..memory import empty_row
+from ..memory import empty_row, filled_row
 from . import launching
+from .copying import row_joiner
 from .launching import bound, launch
 from .threads import PARALLEL_FROM
 
@@ -72,14 +73,14 @@ def shift_axis(
     read: Any, source: np.dtype, outer: int, length: int, inner: int, backwards: bool, fill: float
 ) -> Callable[[Any], Any]:
     """The elements moved on by one along the middle axis (or back by one), ``fill`` where there is none."""
+    kernel_of, edge, step = row_joiner(source), filled_row(inner, fill, source), length * inner
+    added, kept = (edge, 0, 0, inner), (inner if backwards else 0, step, step - inner)
 
     def run(tensor: Any) -> np.ndarray:
-        before, out = read(tensor).reshape(outer, length, inner), empty_row(outer * length * inner, source)
-        after = out.reshape(outer, length, inner)
-        if backwards:
-            after[:, :-1], after[:, -1:] = before[:, 1:], fill
-        else:
-            after[:, 1:], after[:, :1] = before[:, :-1], fill
+        row, out = read(tensor), empty_row(outer * step, source)
+        if out.size:
+            given = (row, *kept, *added) if backwards else (*added, row, *kept)
+            kernel_of().entry(*given, outer, step, 0, out)
         return out
 
     return run

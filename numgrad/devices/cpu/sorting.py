@@ -14,6 +14,7 @@ from numgrad_kernels.cpu import sorting
 
 from ..launches import by_numpy
 from ..memory import check_countable, reports_memory
+from ..recording import by_host, reads_values
 from .launching import bound
 from .reductions import is_small
 
@@ -63,6 +64,7 @@ def sort_axis(
     return lambda tensor: sorted_row(read(tensor), outer, length, inner, descending, count)
 
 
+@by_host
 @by_numpy("numpy.argsort")
 def sorted_row(
     flat: np.ndarray, outer: int, length: int, inner: int, descending: bool, count: int | None = None
@@ -112,11 +114,13 @@ def mode_axis(read: Any, source: np.dtype, outer: int, length: int, inner: int) 
     return _picker(sorting.pick_modes, _modes, read, source, outer, length, inner)
 
 
+@by_host
 @by_numpy("numpy.partition")
 def _kth(lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     return _picked(lines, _first_indices(lines, np.partition(lines, k, -1)[..., k : k + 1]))
 
 
+@by_host
 @by_numpy("numpy.sort")
 def _median(lines: np.ndarray, past_nan: bool) -> tuple[np.ndarray, np.ndarray]:
     values, length = np.sort(lines, -1), lines.shape[-1]  # any NaN last
@@ -127,6 +131,7 @@ def _median(lines: np.ndarray, past_nan: bool) -> tuple[np.ndarray, np.ndarray]:
     return _picked(lines, _first_indices(lines, np.take_along_axis(values, middle, -1)))
 
 
+@by_host
 @by_numpy("numpy.argsort")
 def _modes(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = _order(lines, False)
@@ -141,6 +146,7 @@ def _modes(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 # -- different elements -----------------------------------------------------------------------------------------
 
 
+@reads_values("unique()")
 @by_numpy("numpy.unique")
 def unique_elements(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The different elements, sorted; for each element which it is; how many there are.  No NaN equals another."""
@@ -148,6 +154,7 @@ def unique_elements(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return values, inverse.reshape(-1), counts
 
 
+@reads_values("unique()")
 @by_numpy("numpy.lexsort")
 def unique_rows(
     flat: np.ndarray, outer: int, length: int, inner: int
@@ -161,6 +168,7 @@ def unique_rows(
     return _joined(slices[order][keep], outer, inner), inverse, counts
 
 
+@reads_values("unique_consecutive()")
 def consecutive_rows(
     flat: np.ndarray, outer: int, length: int, inner: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -198,11 +206,13 @@ def row_searcher(
     return bound(sorting.search_rows, compute, None, rows.numpy, given, [(size, _INT64)], size)
 
 
+@reads_values("a range that is that of the elements")
 def value_range(flat: np.ndarray) -> tuple[Any, Any]:
     """The smallest and the largest element as Python numbers; NaN if there is one."""
     return flat.min().item(), flat.max().item()
 
 
+@reads_values("bincount()")
 @reports_memory
 def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np.ndarray | None:
     """How often each number from 0 occurs, or the sum of the weights where it does; None if a number is negative."""
@@ -213,6 +223,7 @@ def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np
     return counts if weights is None or weights.dtype != np.float32 else counts.astype(np.float32)
 
 
+@by_host
 @reports_memory
 def histogram(flat: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
     """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""

@@ -10,7 +10,7 @@ from ...autograd.grad_mode import ORDINARY, state
 from ...core.layout import Layout, broadcast_shapes, numel, outgrown
 from ...core.tensor import Tensor, check_one_device
 from ...core.types import int64, uint8
-from ...ops.batching.batches import is_mapped, physical_of
+from ...ops.batching.batches import physical_of
 from ...ops.memory.copying import convert, row_of
 from ...ops.network import losses as ops
 from ...ops.network.loss_reduction import reduced, refuse_gradient
@@ -220,7 +220,7 @@ def _even_loss(
         return losses
     if reduction == "sum":
         return sum_all(losses)
-    return div(sum_all(losses), count if is_mapped(count) or count.is_cuda else count.item())
+    return div(sum_all(losses), count)
 
 
 def _expected_loss(

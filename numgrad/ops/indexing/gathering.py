@@ -333,17 +333,23 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 @each
 def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
     row, type = row_of(tensor), tensor._layout.type
-    if row.size and (num_classes <= 0 or not tensor.is_cuda):  # a GPU looks where it puts the ones
+    if row.size and num_classes <= 0:
         low, high = type.backend.value_range(row)
-        if low < 0:
-            raise RuntimeError(f"Class values must be non-negative, but one is {low}.")
-        if num_classes == -1:
-            num_classes = high + 1
-        if high >= num_classes:
-            raise RuntimeError(f"Class values must be smaller than num_classes: {high} is not below {num_classes}.")
+        if low < 0 or num_classes < -1 or not num_classes:
+            raise _no_class(low if low < 0 else high, num_classes)
+        num_classes = high + 1
     layout = tensor._layout
     one = type.backend.filled((), 1, type)
     flat = type.backend.zeros((layout.size, num_classes), type)
     scatter = type.backend.axis_scatterer(type, layout.size, flat.size, num_classes, 1, 1, "set", True)
-    scatter(one, row, flat)
+    try:
+        scatter(one, row, flat)
+    except devices.OutOfBoundsError as found:
+        raise _no_class(found.index, num_classes) from None
     return fresh(flat, (*layout.shape, num_classes), type)
+
+
+def _no_class(value: int, num_classes: int) -> RuntimeError:
+    if value < 0:
+        return RuntimeError(f"Class values must be non-negative, but one is {value}.")
+    return RuntimeError(f"Class values must be smaller than num_classes: {value} is not below {num_classes}.")

@@ -11,6 +11,7 @@ from ...core.device import to_device
 from ...core.layout import Layout, all_dims, broadcast_shapes, layout_of, outgrown
 from ...core.tensor import Tensor, fresh, strided, tensor_of
 from ...core.types import bool_, int32, int64, tensor_type, to_dtype, uint8
+from ...devices import recording
 from ..batching.batches import is_shared
 from ..batching.examples import dynamic
 from ..batching.physical import aligned, expanded
@@ -71,7 +72,11 @@ def _filler(input: Layout, mask: Layout, value: Any, out: Layout, into: bool) ->
     plain = value is float and dtype.is_floating_point
 
     def held(value: Any) -> Any:
-        return value if plain and -1e30 < value < 1e30 else number_in(value, type)
+        if plain and -1e30 < value < 1e30:
+            return value
+        if recording.recorder is not None and isinstance(value, Tensor) and value._layout.type is type:
+            return recording.number_at(value._storage, value._offset)
+        return number_in(value, type)
 
     if into:
         return lambda input, mask, value, target: write(mask, held(value), input, target)

@@ -16,6 +16,7 @@ from ...core.formats import check_memory_format, formatted_layout, is_formatted
 from ...core.layout import Layout, broadcasts, layout_of, overlaps_itself
 from ...core.tensor import Tensor, fresh, strided, tensor_of
 from ...core.types import TensorType, contiguous_format, dtype, float32, int64, preserve_format, tensor_type
+from ...devices import recording
 from ..table.dispatch import unary
 from ..table.entries import Entries, Entry
 from ..table.op import attach, public
@@ -198,11 +199,11 @@ def assembler(
 def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
     """What makes memory that shows, in the layout ``target``, the elements of a tensor of the layout ``source``."""
     type = target.type
+    program = copy_program(source.type.dtype, type.dtype)
     alike = source.type is type and source.contiguous and target.contiguous and source.shape == target.shape
     if alike and target.size < SMALL and type.device is CPU:
-        read = row_reader(source)
-        return lambda tensor: read(tensor).copy()
-    program = copy_program(source.type.dtype, type.dtype)
+        read, launch = row_reader(source), type.backend.pointwise_launcher(program, [source], [target])
+        return lambda tensor: read(tensor).copy() if recording.recorder is None else launch(tensor)
     if target.size < STRETCHES_FROM:
         return type.backend.pointwise_launcher(program, [source], [target])
 
