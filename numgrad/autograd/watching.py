@@ -29,6 +29,9 @@ class Watcher:
     #: Whether it belongs to a mode of the thread, which hooks change for themselves only (see ``switch_back``).
     is_mode = False
 
+    #: Whether it is to hear of each operation: while it watches, compiled functions run as they are.
+    hears_operations = True
+
     def before(self, call: Any) -> Any:
         """An operation, given as a call (see ``calls``), is about to be done.
 

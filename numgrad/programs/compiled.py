@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any
 
-from ..autograd.grad_mode import ORDINARY, state
+from ..autograd.grad_mode import ORDINARY, WATCHED, state
 from ..autograd.locations import Location
+from ..autograd.watching import BLOCK, span
 from ..core.tensor import Tensor
 from ..devices import recording
 from .capture import Capture, capture, freed_by
@@ -86,20 +87,25 @@ class Compiled:
         function: the function.
         full: whether one that cannot be recorded as a whole is an error.
         check: how many of the first calls of each signature are compared with the function itself.
+
+    Attributes:
+        name: what messages and profiles call it.
+        known: what is known of each signature.
     """
 
     def __init__(self, function: Callable[..., Any], full: bool = False, check: int = 0):
+        functools.update_wrapper(self, function)  # first: a module's own attributes are copied, too
         self.function = function
         self.full = full
         self.check = check
+        self.name: str = getattr(function, "__qualname__", type(function).__name__).rpartition("<locals>.")[2]
         self.known: dict[Any, Known] = {}
-        functools.update_wrapper(self, function)
         _all.add(self)
         self._slot = f"_compiled_{getattr(function, '__name__', '')}"
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if state.mode > ORDINARY or recording.recorder is not None or _eager:
-            return self.function(*args, **keywords)
+            return self._aside(args, keywords)
         try:
             key, inputs = signature(args, keywords)
             known = self.known.get(key)
@@ -110,10 +116,29 @@ class Compiled:
         for replay in known.replays:
             if replay.guard.holds() and not replay.variant.stale:
                 result = replay.variant.run(inputs)
-                return self.function(*args, **keywords) if result is REPORTED else result
+                return self._as_it_is(args, keywords) if result is REPORTED else result
         if known.eager is not None:
-            return self.function(*args, **keywords)
+            return self._as_it_is(args, keywords)
         return self._record(known, args, keywords, inputs)
+
+    def _aside(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """A call in which all is not ordinary: of a replay, profilers hear as a whole."""
+        profiled = state.mode & ~ORDINARY == WATCHED and not any(one.hears_operations for one in state.watchers)
+        if not profiled or recording.recorder is not None or _eager:
+            return self.function(*args, **keywords)
+        state.mode &= ~WATCHED
+        try:
+            with span(BLOCK, f"compiled {self.name}"):
+                return self(*args, **keywords)
+        finally:
+            if state.watchers:
+                state.mode |= WATCHED
+
+    def _as_it_is(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """A call of the function itself, of which watchers hear."""
+        if state.watchers:
+            state.mode |= WATCHED
+        return self.function(*args, **keywords)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method: compiled for each object by itself."""
@@ -132,7 +157,7 @@ class Compiled:
 
     def _record(self, known: Known, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]) -> Any:
         if not _recording.acquire(blocking=False):  # another thread records
-            return self.function(*args, **keywords)
+            return self._as_it_is(args, keywords)
         try:
             made, originals, given = self._capture(args, keywords, inputs)
         finally:
@@ -194,7 +219,7 @@ class Compiled:
         self, known: Known, reason: str, location: Location | None, args: Sequence[Any], keywords: dict[str, Any]
     ) -> Any:
         self._note(known, reason, location)
-        return self.function(*args, **keywords)
+        return self._as_it_is(args, keywords)
 
     def _note(self, known: Known, reason: str, location: Location | None) -> None:
         """Run this signature as it is from now on, and say so.
@@ -204,8 +229,7 @@ class Compiled:
         """
         known.eager = reason, location
         where = f"\n{location}" if location is not None else ""
-        name = getattr(self.function, "__qualname__", type(self.function).__name__)
-        text = f"{name} cannot be compiled as a whole: {reason}{where}"
+        text = f"{self.name} cannot be compiled as a whole: {reason}{where}"
         if self.full:
             raise CaptureError(text)
         warnings.warn(

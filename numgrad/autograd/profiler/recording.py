@@ -68,6 +68,8 @@ class Recording(Watcher):
         since: when it was started, in nanoseconds since 1970.
     """
 
+    hears_operations = False
+
     def __init__(self, *, with_shapes: bool = False, with_stack: bool = False, with_gpus: bool = False):
         self.with_gpus = with_gpus
         self.with_shapes = with_shapes
