@@ -166,7 +166,8 @@ class Recorder(Watcher):
 
         held = None if origin == FRESH else root
         begin = address or place_of(root)
-        block = Block(origin, begin, root.nbytes, weakref.ref(root, gone), held, first=len(self.steps))
+        size = root.nbytes - (begin - place_of(root))
+        block = Block(origin, begin, size, weakref.ref(root, gone), held, first=len(self.steps))
         blocks[key] = block
         self.blocks.append(block)
         return block
@@ -211,16 +212,15 @@ class Recorder(Watcher):
         self.one_thread |= is_on_one_thread()
 
     def _find_addresses(self, launch: Launch, arguments: Sequence[Any]) -> None:
-        """Note which elements of a row of addresses are those of blocks that are not outside."""
+        """Note which elements of a row of addresses are those of blocks: arguments lie elsewhere in each call."""
         facts = launch.kernel.facts
         parameter = facts.parameters.index("addresses")
         for index, address in enumerate(arguments[parameter].tolist()):
             block = self.block_at(address) if address else None
             if block is not None:
                 self._use(block, True)
-                if block.origin != OUTSIDE:
-                    place = Span(block, address - block.address, np.dtype(np.uint8), (1,), (1,))
-                    launch.addresses.append((parameter, index, place))
+                place = Span(block, address - block.address, np.dtype(np.uint8), (1,), (1,))
+                launch.addresses.append((parameter, index, place))
         # the row is patched by each run: it is a copy that is the program's own
         row = arguments[parameter].copy()
         block = self._add(row, CONSTANT)
