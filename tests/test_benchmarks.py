@@ -3,6 +3,7 @@
 import functools
 import importlib
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -114,11 +115,13 @@ def test_compiled_programs_have_the_results_of_either_library(benchmarks, option
     """They are compared before anything is timed, at the first three times that each is called."""
     import torch
 
-    figures = benchmarks("compiling").compare_compiled(options, numgrad, torch)
-    assert list(figures) == [case.title for case in benchmarks("parts.compiled").COMPILED]
-    assert all(time > 0 for times in figures.values() for time in times.values())
+    compiling = benchmarks("compiling")
+    figures = compiling.compare_compiled(options, numgrad, torch)
+    titles = [case.title for case in benchmarks("parts.compiled").COMPILED]
+    assert list(figures) == [*titles, compiling.CALL_TITLE]
+    assert all(time > 0 for title in titles for time in figures[title].values())
     lines = capsys.readouterr().out.splitlines()
-    assert len([line for line in lines if line.startswith("|")]) == len(figures) + 2
+    assert len([line for line in lines if line.startswith("|")]) == len(titles) + 2 + 3
 
 
 @pytest.mark.torch
@@ -133,6 +136,21 @@ def test_other_results_of_a_compiled_program_are_not_timed(benchmarks, options, 
     options.only = "chain"
     with pytest.raises(AssertionError, match="30 pointwise operations on 8 elements: compiled"):
         benchmarks("compiling").compare_compiled(options, numgrad, torch)
+
+
+def test_the_time_of_a_compiled_call_is_that_besides_its_program(benchmarks, options, monkeypatch):
+    """A call that waits for 3 ms takes these, however long its program does."""
+
+    def waiting(function):
+        def call(x):
+            time.sleep(3e-3)
+            return function(x)
+
+        return call
+
+    monkeypatch.setattr(numgrad, "compile", waiting)
+    options.rounds = 5
+    assert 2.5e-3 < benchmarks("compiling").time_of_call(numgrad, options) < 5e-3
 
 
 def test_first_results_of_compiled_programs(benchmarks, options):

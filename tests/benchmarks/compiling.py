@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from parts.compiled import COMPILED, Compiled, means
+from parts.compiled import COMPILED, Compiled, layers, means
 from timing import Step, best_times, by_host_clock
 
-__all__ = ["compare_compiled", "compare_first_results"]
+__all__ = ["CALL_TITLE", "compare_compiled", "compare_first_results", "time_of_call"]
 
 HERE = Path(__file__).parent
 
@@ -30,15 +30,24 @@ LIBRARIES = ("numgrad", "torch")
 #: Seconds that the first result may take beyond the import, with kernels on disk.
 FIRST = 0.3
 
+CALL_TITLE = "A compiled call of a module with 20 parameters, besides what it computes"
+
+#: Seconds that a call of a module with 20 parameters may take besides what it computes.
+CALL = 4e-6
+
 
 class InJax:
     """A program in JAX, which computes when it is called, in a process that has so many processors."""
 
     def __init__(self, python: str, case: Compiled, inputs: Path, threads: int) -> None:
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         with _processors(threads):
-            self._process: Any = subprocess.Popen(_in_jax(python, case, inputs), text=True, **pipes)
-        self.results = json.loads(self._process.stdout.readline())["results"]
+            self._process = subprocess.Popen(
+                _in_jax(python, case, inputs), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._ask, self._answers = self._process.stdin, self._process.stdout
+        self.results: list[list[float]] = json.loads(self._answers.readline())["results"]
 
     def __enter__(self) -> InJax:
         return self
@@ -52,9 +61,9 @@ class InJax:
     @staticmethod
     def seconds(program: Any, count: int) -> float:
         """A stopwatch for such programs."""
-        program._process.stdin.write(f"{count}\n")
-        program._process.stdin.flush()
-        return float(program._process.stdout.readline())
+        program._ask.write(f"{count}\n")
+        program._ask.flush()
+        return float(program._answers.readline())
 
 
 def compare_compiled(options: Any, numgrad: Any, torch: Any) -> dict[str, Any]:
@@ -79,7 +88,29 @@ def compare_compiled(options: Any, numgrad: Any, torch: Any) -> dict[str, Any]:
         mark = " !" if times["compiled"] > limit else ""
         print(_line(case.title, [f"{times['PyTorch'] * 1e6:,.0f} µs", *ratios, aim + mark]), flush=True)
         figures[case.title] = {**times, "limit": limit}
+    if options.only in CALL_TITLE:
+        print(f"\n{CALL_TITLE}, in microseconds; at most {CALL * 1e6:g}\n")
+        print(_line("library", ["time"]))
+        print(_line("---", ["--:"]))
+        calls = figures[CALL_TITLE] = {"numgrad": time_of_call(numgrad, options)}
+        if options.torch_compile:
+            calls["torch.compile"] = time_of_call(torch, options)
+        for name, seconds in calls.items():
+            mark = " !" if name == "numgrad" and seconds > CALL else ""
+            print(_line(name, [f"{seconds * 1e6:.1f}{mark}"]), flush=True)
     return figures
+
+
+def time_of_call(module: Any, options: Any) -> float:
+    """What a compiled call takes besides its program: what is left of the time if the program's share is taken away.
+
+    That share is known from a function that calls the same module three times, whose parameters are the same.
+    """
+    steps = [layers(module, times) for times in (1, 3)]
+    programs = [replace(step, function=module.compile(step.function)) for step in steps]
+    with module.no_grad():
+        once, thrice = best_times(programs, 4 * options.rounds, options.seconds / 20)
+    return once - (thrice - once) / 2
 
 
 def compare_first_results(options: Any, numgrad: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from .images import convolutional
 from .solver import one_step, summed
 from .steps import language_model, perceptron
 
-__all__ = ["COMPILED", "Compiled", "means"]
+__all__ = ["COMPILED", "Compiled", "layers", "means"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,18 @@ def solver_step(module: Any) -> Step:
 
     inputs = tuple(tensor_of(module, Input((20, 2), -2, 2, grad=False), seed) for seed in range(2))
     return Step(program, inputs, parameters)
+
+
+def layers(module: Any, times: int) -> Step:
+    """Ten layers with 20 parameters, so many times over, on a row of four numbers."""
+    model = module.nn.Sequential(*[module.nn.Linear(4, 4) for _ in range(10)])
+
+    def program(x: Any) -> Any:
+        for _ in range(times):
+            x = model(x)
+        return x
+
+    return Step(program, (tensor_of(module, Input((1, 4), grad=False), 0),), list(model.parameters()))
 
 
 COMPILED = [
