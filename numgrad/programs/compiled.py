@@ -21,6 +21,7 @@ from .differentiation import Consumed, Differentiated
 from .guards import Guard, UnknownArgumentError, signature
 from .node import entered
 from .recorder import CaptureError
+from .standalone import Standalone, standalone
 from .trees import mapped
 from .variant import REPORTED, Variant
 
@@ -152,6 +153,50 @@ class Compiled:
     def reset(self) -> None:
         """Forget all programs."""
         self.known.clear()
+
+    def _standalone(self, args: Sequence[Any], keywords: dict[str, Any]) -> Standalone:
+        """The program of a call by itself."""
+        _, inputs = signature(args, keywords)
+        with _recording:
+            return standalone(self.function, args, keywords, inputs)
+
+    def njit(self, *args: Any, **keywords: Any) -> Any:
+        """The program of a call with these arguments, for functions that Numba compiles.
+
+        The function takes NumPy arrays in place of the tensors among the arguments, in their order and of their
+        dtypes, shapes and strides; other arguments are what they are here.  It returns new arrays: one, or a tuple
+        of all that the call returns.  They are in no graph.  Parameters, gradients and the state of optimizers are
+        the program's, and change as ever; gradients stay in the memory that they have when the function is made.
+
+        To record the program the function itself is called: once, or, if that changes what the next call finds,
+        such as gradients or an optimizer's state, up to four times.
+
+        Raises:
+            CaptureError: the program cannot be recorded, or parts of it run only in Python.
+            TypeError: an argument of an unknown class; in a call, arrays of other dtypes.
+            ValueError: in a call, arrays of other shapes or strides, or one that is changed and overlaps another.
+            RuntimeError: in a call, a module or a parameter that the program finds is not what it was, or another
+                thread runs the same function: make one for each.
+            IndexError, and others: in a call, what the function itself raises for these values.
+
+        Example:
+            >>> import numba, numgrad, numpy
+            >>> @numgrad.compile
+            ... def f(x):
+            ...     return (x * x).sum()
+            >>> energy = f.njit(numgrad.ones(3))
+            >>> @numba.njit
+            ... def largest(rows):
+            ...     return max([energy(row)[()] for row in rows])
+            >>> float(largest(numpy.eye(3, dtype=numpy.float32) * 2))
+            4.0
+        """
+        from .numba_function import numba_function  # for which Numba loads the most of itself
+
+        try:
+            return numba_function(self._standalone(args, keywords), self.function, args, keywords)
+        except CaptureError as error:
+            raise CaptureError(f"{self.name} cannot be a program by itself: {error}") from None
 
     # -- recording ----------------------------------------------------------------------------------------
 

@@ -23,23 +23,25 @@ class LinkedProgram:
         plan: where everything lies.
         addresses: the table; whoever runs the program fills in the lines of blocks outside and of results.
         lock: held by the thread that runs it.
+        table: the same as an array.
         texts: the IR of each stretch of machine code.
+        machine_code: these, linked.
     """
 
     def __init__(self, recorder: Recorder, plan: Plan):
         self.plan = plan
         self.lock = threading.Lock()
         self._arena = np.empty(plan.arena + ALIGNMENT, np.uint8)
-        self._table = np.zeros(2 + len(plan.lines), np.int64)
-        self._table[0] = -(-place_of(self._arena) // ALIGNMENT) * ALIGNMENT
+        self.table = np.zeros(2 + len(plan.lines), np.int64)
+        self.table[0] = -(-place_of(self._arena) // ALIGNMENT) * ALIGNMENT
         for line, what in enumerate(plan.lines, 2):
             array = what.held if isinstance(what, Block) else what
             if array is not None:
-                self._table[line] = place_of(array)
-        self.addresses = memoryview(self._table)  # type: ignore[arg-type]
+                self.table[line] = place_of(array)
+        self.addresses = memoryview(self.table)  # type: ignore[arg-type]
         self._context: Any = one_thread() if recorder.one_thread else contextlib.nullcontext()
         self.texts: list[str] = []
-        self._machine_code: list[Any] = []
+        self.machine_code: list[Any] = []
         stretches = [self._stretch(stretch) for stretch in plan.steps]
         alone = len(stretches) == 1 and not recorder.one_thread
         #: ``run()`` does what is to be done; it returns 0, unless a kernel has reported that something is wrong.
@@ -50,8 +52,8 @@ class LinkedProgram:
             return functools.partial(self._call_host, stretch)
         linked = link(stretch)
         self.texts.append(linked.text)
-        self._machine_code.append(linked)
-        return functools.partial(linked.run, place_of(self._table))
+        self.machine_code.append(linked)
+        return functools.partial(linked.run, place_of(self.table))
 
     def _run(self, stretches: list[Any]) -> int:
         with self._context:
@@ -81,7 +83,7 @@ class LinkedProgram:
             return np.empty(span.shape, span.dtype)
         place = self.plan.place(span)
         reach = sum([(n - 1) * step for n, step in zip(span.shape, span.strides, strict=True)]) + span.dtype.itemsize
-        memory = (ctypes.c_char * reach).from_address(self._table.item(place.line) + place.offset)
+        memory = (ctypes.c_char * reach).from_address(self.table.item(place.line) + place.offset)
         return np.ndarray(span.shape, span.dtype, memory, 0, span.strides)  # type: ignore[arg-type]
 
     def clear_reports(self) -> None:

@@ -206,6 +206,16 @@ def one_thread() -> Any:
     return _one_thread if isinstance(chosen_blas(), OpenBlas) else _as_it_is
 
 
+def thread_functions() -> tuple[int, int] | None:
+    """The addresses of what tells and what sets BLAS's threads, for machine code; None if ``one_thread`` does nothing.
+    """
+    library = chosen_blas()
+    if not isinstance(library, OpenBlas):
+        return None
+    tell, set = [ctypes.cast(one, ctypes.c_void_p).value for one in (library.get_num_threads, library.set_num_threads)]
+    return tell or 0, set or 0
+
+
 def one_thread_for(rows: int, inner: int, columns: int) -> Any:
     """The context for NumPy's product of (rows, inner) and (inner, columns)."""
     many = MANY if rows > 1 and columns > 1 else MANY_FOR_VECTORS
