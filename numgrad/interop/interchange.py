@@ -11,6 +11,7 @@ import numpy as np
 from ..autograd.hooks import is_unserializable
 from ..core.device import numbered, to_device
 from ..core.tensor import Tensor, strided
+from ..devices.recording import values_read
 from ..ops.creation.from_data import from_array, from_numpy
 from ..ops.table.op import attach
 from .cuda_arrays import READ_ONLY, export_capsule, import_capsule, stream_for_import
@@ -196,6 +197,7 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     ``grad`` are left out: the result of an operation becomes a leaf.
     """
     warn_of_hooks(self)
+    values_read("pickling a tensor")
     elements = self._storage, self._layout.shape, self._layout.strides, self._offset, self._layout.type
     return _rebuilt, (type(self), elements, self.requires_grad), self.__dict__
 

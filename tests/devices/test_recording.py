@@ -1,215 +1,30 @@
 """What devices tell a recorder is all that they do with memory: from it alone a run can be repeated, bit for bit."""
 
-import contextlib
+import copy
+import io
+import pickle
 import re
 
 import numpy as np
 import pytest
+from devices.replays import ValuesReadError, assert_repeated, recorded, with_gradients
 from ops.samples import SAMPLES
 
 import numgrad
-from numgrad.devices import launches
-
-
-class ValuesReadError(Exception):
-    """Python looked at elements."""
-
-
-def root_of(array):
-    """The array that owns the memory."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-def garbage(array):
-    """Overwrite an array with what no program would compute."""
-    array.reshape(-1).view(np.uint8)[:] = 0xA5
-
-
-class Recorder:
-    """Keeps all that it is told of, and sees to it that memory changes only by what it was told of before.
-
-    Attributes:
-        steps: functions that do again what was done.
-        born: arrays that were first met where a kernel, or a host function, overwrote them as a whole.
-        held: what the others held when they were first met.
-    """
-
-    def __init__(self):
-        self.steps, self.born, self.held = [], {}, {}
-        self.inside = False
-        self.seen = {}
-        self.may_change = set()
-
-    def check(self):
-        """Raise AssertionError if an array has changed that no step was told to write."""
-        for key, (array, before) in self.seen.items():
-            now = array.tobytes()
-            assert key in self.may_change or now == before, "an array was written by what was not told"
-            self.seen[key] = array, now
-        self.may_change = set()
-
-    def meet(self, array, covered, written):
-        root = root_of(array)
-        key = id(root)
-        if key not in self.seen:
-            self.seen[key] = root, root.tobytes()
-            if covered and root.nbytes == array.nbytes:
-                self.born[key] = root
-            else:
-                self.held[key] = root, root.copy()
-        if written:
-            self.may_change.add(key)
-
-    def launch(self, kernel, arguments):
-        if self.inside:
-            return
-        self.check()
-        facts, entry = kernel.facts, kernel.entry
-        named = dict(zip(facts.parameters, arguments, strict=True))
-        wholly = facts.covered(named)
-        arrays = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
-        for name in sorted(arrays, key=lambda name: name in wholly):  # an array may be given twice
-            self.meet(arrays[name], name in wholly, name in facts.written)
-        numbers = [(place, number) for place, number in enumerate(arguments) if hasattr(number, "array")]
-        for _, number in numbers:
-            self.meet(number.array, False, False)
-
-        def again():
-            given = list(arguments)
-            for place, number in numbers:
-                given[place] = number.array.item(number.index)
-            entry(*given)
-
-        self.steps.append(again)
-
-    def host(self, function, arguments):
-        if self.inside:
-            return function(*arguments)
-        self.check()
-        for array in arrays_in(arguments):
-            self.meet(array, False, True)  # the state of a generator is written
-        self.inside = True
-        try:
-            made = function(*arguments)
-        finally:
-            self.inside = False
-        results = arrays_in((made,))
-        for array in results:
-            assert id(root_of(array)) not in self.seen, "what a host function returns is new"
-            self.meet(array, True, True)
-
-        def again():
-            for array, new in zip(results, arrays_in((function(*arguments),)), strict=True):
-                array[...] = new
-
-        self.steps.append(again)
-        return made
-
-    def values_read(self, what):
-        if not self.inside:
-            raise ValuesReadError(what)
-
-    def before(self, effect):
-        raise NotImplementedError
-
-    def replay(self, outside):
-        """Do it all again, from what was held before, but ``outside``, with garbage where all is overwritten."""
-        for array, before in self.held.values():
-            if not any(array is one for one in outside):
-                np.copyto(array, before)
-        for array in self.born.values():
-            garbage(array)
-        for step in self.steps:
-            step()
-
-
-def arrays_in(values):
-    found = []
-    for value in values:
-        if isinstance(value, np.ndarray):
-            found.append(value)
-        elif isinstance(value, list | tuple):
-            found += arrays_in(value)
-    return found
-
-
-@contextlib.contextmanager
-def recorded():
-    recorder = Recorder()
-    launches.record(recorder)
-    try:
-        yield recorder
-        recorder.check()
-    finally:
-        launches.record(None)
-
-
-def memory_of(results):
-    return [root_of(one._storage) for one in results if isinstance(one, numgrad.Tensor)]
-
-
-def others(array):
-    """Other elements of the same kind."""
-    return np.roll(array.reshape(-1), 1).reshape(array.shape)
-
-
-def assert_repeated(function, leaves):
-    """What a function of nothing returns and changes is what the steps that it told of do again, for other leaves, too.
-
-    It is told of once, with the leaves as they are.
-    """
-    arrays = [leaf.detach().numpy() for leaf in leaves]
-    given = [array.copy() for array in arrays]
-    other = [others(array) for array in arrays]
-
-    def begin(values):
-        for array, own in zip(arrays, values, strict=True):
-            array[...] = own
-
-    def elements(results):
-        return [one.detach().numpy().tobytes() if isinstance(one, numgrad.Tensor) else one for one in results]
-
-    begin(other)
-    expected = elements(function())
-    begin(given)
-    with recorded() as recorder:
-        results = function()
-    told = elements(results)
-    begin(given)
-    recorder.replay([root_of(array) for array in arrays])
-    assert elements(results) == told
-    begin(other)
-    recorder.replay([root_of(array) for array in arrays])
-    assert elements(results) == expected
-
-
-def forward_and_backward(case, leaves):
-    """A function of nothing that returns the results of a case, and the gradients for its leaves."""
-    wanted = [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
-
-    def run():
-        results = case(*leaves)
-        ends = [one for one in results if isinstance(one, numgrad.Tensor) and one.requires_grad]
-        if not ends:
-            return results
-        gradients = [numgrad.linspace(0.5, 1.5, end.numel(), dtype=end.dtype).reshape(end.shape) for end in ends]
-        return *results, *numgrad.autograd.grad(ends, wanted, gradients, allow_unused=True)
-
-    return run
+from numgrad import nn
+from numgrad.nn import functional as F  # noqa: N812
 
 
 def cases():
     """Of each sample the first case, and of each operation one that does not lie in rows."""
-    seen = set()
+    strided = set()
     for sample in SAMPLES:
         for case in sample.cases():
-            strided = case.layout in ("transposed", "stepped") and case.is_in_turn and sample.name not in seen
-            if case.layout == "contiguous" or strided:
+            if case.layout in ("transposed", "stepped") and case.is_in_turn and sample.name not in strided:
+                strided.add(sample.name)
                 yield case
-            if strided:
-                seen.add(sample.name)
+            elif case.layout == "contiguous":
+                yield case
 
 
 #: Operations that look at elements, forwards or backwards, and what they say.
@@ -230,15 +45,134 @@ LOOKING_AT_TIMES = dict.fromkeys(
 
 @pytest.mark.parametrize("case", [*cases()], ids=str)
 def test_samples(case):
-    dtype = "float32" if "float32" in case.sample.dtypes else case.sample.dtypes[0]
-    leaves = case.leaves(dtype, True)
-    function, present = forward_and_backward(case, leaves), [leaf for leaf in leaves if leaf is not None]
-    name = case.sample.name
+    name, dtypes = case.sample.name, case.sample.dtypes
+    leaves = case.leaves("float32" if "float32" in dtypes else dtypes[0], True)
+    function = with_gradients(case, leaves)
     if name in LOOKING:
         with recorded(), pytest.raises(ValuesReadError, match=re.escape(LOOKING[name])):
             function()
         return
     try:
-        assert_repeated(function, present)
+        assert_repeated(function, [leaf for leaf in leaves if leaf is not None])
     except ValuesReadError as error:
         assert str(error) == LOOKING_AT_TIMES.get(name), name  # noqa: PT017 - most samples raise nothing
+
+
+def floats(*shape):
+    values = np.random.default_rng(len(shape)).uniform(-1, 1, shape).astype("f")
+    return numgrad.from_numpy(values).requires_grad_()
+
+
+def integers(below, *shape):
+    return numgrad.from_numpy(np.random.default_rng(0).integers(0, below, shape))
+
+
+def assigned(x, index, value):
+    copy = x.clone()
+    copy[index] = value
+    return copy
+
+
+#: What no sample of the table shows: functions, what they draw, and inputs that are large.
+PROGRAMS = {
+    "attention": (
+        lambda q: F.scaled_dot_product_attention(*[q.transpose(1, 2)] * 3, is_causal=True), floats(2, 4, 2, 8)
+    ),
+    "attention, repeated rows": (
+        lambda q: F.scaled_dot_product_attention(q[:, :, :1].expand(2, 2, 4, 8), q, q), floats(2, 2, 4, 8)
+    ),
+    "bernoulli": (lambda p: numgrad.bernoulli(p.detach().abs()), floats(6, 5)),
+    "binary cross-entropy": (
+        lambda x, y: F.binary_cross_entropy(x.sigmoid(), y.detach().abs()), floats(6, 5), floats(6, 5)
+    ),
+    "class weights": (
+        lambda x, i, w: F.cross_entropy(x, i, w.detach().abs(), ignore_index=2, label_smoothing=0.1),
+        floats(6, 5), integers(5, 6), floats(5),
+    ),
+    "copies, large": (lambda x: (x.clone() + x.t().contiguous()), floats(100, 100)),
+    "cumprod": (lambda x: x.cumprod(1), floats(6, 5)),
+    "dropout": (lambda x: F.dropout(x, 0.4), floats(6, 5)),
+    "dropout, large": (lambda x: F.dropout(x, 0.4), floats(200, 300)),
+    "embedding, by frequency": (
+        lambda i, w: F.embedding(i, w, scale_grad_by_freq=True), integers(7, 4, 3), floats(7, 5)
+    ),
+    "embedding bags": (lambda i, w: F.embedding_bag(i, w), integers(7, 4, 3), floats(7, 5)),
+    "exponential": (lambda x: x + numgrad.empty(5).exponential_(), floats(5)),
+    "Fourier": (lambda x: numgrad.fft.irfft(numgrad.fft.rfft(x, n=7), n=9), floats(6, 5)),
+    "indices apart": (lambda x, i: x[:, i, :, i], floats(3, 4, 2, 5), integers(4, 3)),
+    "joined": (lambda x: numgrad.cat([x, x * 2, x + 1], 1), floats(6, 5)),
+    "masks": (lambda x, y: assigned(x, y.detach() > 0, 0.0), floats(6, 5), floats(6, 5)),
+    "median": (lambda x: x.median(1)[0], floats(5, 200)),
+    "nll": (lambda x, i: F.nll_loss(x, i), floats(6, 5), integers(5, 6)),
+    "normal": (lambda x: x * numgrad.randn(21) + numgrad.randn(21), floats(21)),
+    "normal, few": (lambda x: x * numgrad.randn(3) + numgrad.randn(3), floats(3)),
+    "normal, transposed": (lambda x: x + numgrad.empty(5, 3).t().normal_(), floats(3, 5)),
+    "numbers that were computed": (lambda x: x * x[0, 0] + x[1, 1], floats(6, 5)),
+    "one_hot": (lambda i: F.one_hot(i, 7), integers(7, 4)),
+    "permutation": (lambda x: x[numgrad.randperm(6)], floats(6, 5)),
+    "products, complex": (lambda x: (numgrad.complex(x, x) @ numgrad.complex(x, -x)).abs(), floats(5, 5)),
+    "products, integers": (lambda i: i @ i, integers(9, 4, 4)),
+    "products, permuted": (lambda x: x.permute(1, 2, 0) @ x.permute(1, 0, 2), floats(3, 4, 5)),
+    "products, vectors": (lambda x, y: x @ y, floats(200, 300), floats(300)),
+    "random integers": (lambda x: x + numgrad.randint(5, (5,)) + numgrad.randint(-5, 2**40, (5,)), floats(5)),
+    "sorting": (lambda x: x.sort(1)[0], floats(5, 200)),
+    "uniform": (lambda x: x + numgrad.rand(5) + numgrad.empty(5).uniform_(-1, 2), floats(5)),
+    "vmap": (lambda x, i: numgrad.func.vmap(lambda row, one: row[one])(x, i), floats(6, 5), integers(5, 6)),
+    "windows": (lambda x: F.fold(F.unfold(x, 3), (6, 6), 3), floats(2, 3, 6, 6)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name):
+    function, *leaves = PROGRAMS[name]
+    assert_repeated(with_gradients(lambda *given: (function(*given),), leaves), leaves)
+
+
+LAYERS = {
+    "batch normalization": lambda: (nn.BatchNorm2d(3), floats(2, 3, 6, 6)),
+    "depthwise convolution": lambda: (nn.Conv2d(3, 3, 3, padding=1, groups=3), floats(2, 3, 9, 9)),
+    "GRU": lambda: (nn.GRU(5, 7, 2, dropout=0.2), floats(3, 4, 5)),
+    "LSTM": lambda: (nn.LSTM(5, 7, 2, bidirectional=True, batch_first=True), floats(3, 4, 5)),
+    "LSTM, large": lambda: (nn.LSTM(32, 64), floats(10, 20, 32)),
+    "perceptron": lambda: (nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3)), floats(6, 5)),
+    "spectral norm": lambda: (nn.utils.parametrizations.spectral_norm(nn.Linear(5, 4)), floats(6, 5)),
+    "transformer": lambda: (nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), floats(2, 4, 8)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name):
+    layer, x = LAYERS[name]()
+
+    def call(x, *parameters):
+        result = layer(x)
+        return result[:1] if isinstance(result, tuple) else (result,)
+
+    leaves = [x, *layer.parameters()]
+    assert_repeated(with_gradients(call, leaves), leaves, [*layer.buffers()])
+
+
+LOOKS = {
+    "a mask as an index": (lambda x: x[x > 0], "indexing with a mask"),
+    "bincount": (lambda x: (x > 0).long().bincount(), "bincount()"),
+    "copy.deepcopy": (lambda x: copy.deepcopy(x), "copy.deepcopy()"),
+    "counts": (lambda x: x.repeat_interleave((x > 0).long()), "repeat_interleave() with a tensor of repeats"),
+    "histc": (lambda x: x.histc(3), "a range that is that of the elements"),
+    "item": (lambda x: x[0].item(), "item()"),
+    "nonzero": (lambda x: x.nonzero(), "nonzero()"),
+    "numpy": (lambda x: x.numpy(), "reading its elements"),
+    "pickle": (lambda x: pickle.dumps(x), "pickling a tensor"),
+    "save": (lambda x: numgrad.save(x, io.BytesIO()), "saving tensors"),
+    "seed": (lambda x: numgrad.manual_seed(0), "seeding a generator"),
+    "truth": (lambda x: bool(x[0]), "asking whether it is true"),
+    "unique": (lambda x: x.unique(), "unique()"),
+    "unique_consecutive": (lambda x: x.unique_consecutive(), "unique_consecutive()"),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_looks_at_elements_are_told(name):
+    function, what = LOOKS[name]
+    x = numgrad.tensor([1.0, -1.0, 2.0])
+    with recorded(), pytest.raises(ValuesReadError, match=re.escape(what)):
+        function(x)

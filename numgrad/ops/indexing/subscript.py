@@ -20,7 +20,7 @@ from ...core.device import CPU
 from ...core.layout import Layout
 from ...core.tensor import Tensor, tensor_of, view_on
 from ...core.types import bool_, int64, tensor_type, uint8
-from ...devices import NUMBERS
+from ...devices import NUMBERS, recording
 from ..batching.batches import is_batched, physical_of
 from ..creation.from_data import tensor
 from ..memory.copying import clone, convert, filling, writers, writing, zeros_of
@@ -313,7 +313,8 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
             f"can't assign a {type(value).__name__} to a {self._layout.type.name} (shape {list(self.shape)})"
         )
     if indices is not None:
-        mask = _whole_mask(part, indices) if number and part._layout.type.device is not CPU else None
+        unseen = part._layout.type.device is not CPU or recording.recorder is not None
+        mask = _whole_mask(part, indices) if number and unseen else None
         if mask is not None:
             masked_fill(part, mask, value, inplace=True)
         else:
@@ -360,7 +361,7 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
 
 
 def _whole_mask(part: Tensor, indices: Sequence[Tensor | None]) -> Tensor | None:
-    """The mask that is the only index, of the part's number of dimensions: a GPU need not find where it is true."""
+    """The mask that is the only index, of the part's number of dimensions: nobody need find where it is true."""
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     dim, mask = given[0]
     layout, whole = mask._layout, part._layout

@@ -13,18 +13,19 @@ from ... import devices
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor
 from ...core.types import int64, tensor_type
+from ..creation.factories import arange
 from ..indexing.gathering import embedding_dense_backward, embedding_op, scatter_zeros
 from ..indexing.index import index_op
 from ..indexing.launchers import index_reader
 from ..memory.copying import row_reader
-from ..pointwise.arithmetic import div, mul, sub
+from ..pointwise.arithmetic import div, mul
 from ..pointwise.comparison import eq, ge, where
 from ..reductions.axes import Prepared
+from ..reductions.searching import searchsorted
 from ..reductions.sums import sum_dims
 from ..shapes.dimensions import unsqueeze
 from ..shapes.padding import constant_pad
 from ..shapes.parts import narrow
-from ..shapes.rearranging import repeat_interleave
 from ..table.planned import planned
 
 
@@ -93,10 +94,9 @@ def _(grad, weight, indices, starts, padding_idx):
 
 def _of_each(grad: Tensor, starts: Tensor, count: int) -> Tensor:
     """The gradients of bags, for each of so many indices in them; 0 for those after the last bag."""
-    bags = starts._layout.size - 1
-    which = repeat_interleave(sub(narrow(starts, 0, 1, bags), narrow(starts, 0, 0, bags)))
-    each, rest = index_op(grad, which, (0,), False), count - which._layout.size
-    return constant_pad(each, (0, 0, 0, rest), 0) if rest else each
+    ends, numbers = narrow(starts, 0, 1, starts._layout.size - 1), arange(count, device=starts.device)
+    which = searchsorted(ends, numbers, right=True)
+    return index_op(constant_pad(grad, (0, 0, 0, 1), 0), which, (0,), False)
 
 
 @planned(

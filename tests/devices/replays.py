@@ -1,0 +1,181 @@
+"""A recorder that can repeat what it was told of, and the assertion that this is all that a function does."""
+
+import contextlib
+
+import numpy as np
+
+import numgrad
+from numgrad.devices import launches
+
+
+class ValuesReadError(Exception):
+    """Python looked at elements."""
+
+
+class Recorder:
+    """Keeps all that it is told of, and sees to it that memory changes only by what it was told of before.
+
+    Attributes:
+        steps: functions that do again what was done.
+        born: arrays that were first met where a kernel, or a host function, overwrote them as a whole.
+        held: all others, and what they held when they were first met.
+    """
+
+    def __init__(self):
+        self.steps, self.born, self.held = [], [], []
+        self._seen = {}  # by identity, arrays and what they held after the last step
+        self._written = set()  # by the last step
+        self._inside = False  # a host function
+
+    def check(self):
+        """Raise AssertionError if an array has changed that no step was told to write."""
+        for key, (array, before) in self._seen.items():
+            now = array.tobytes()
+            assert key in self._written or now == before, "an array was written, and nobody told"
+            self._seen[key] = array, now
+        self._written = set()
+
+    def _meet(self, array, covered, written):
+        root = root_of(array)
+        if id(root) not in self._seen:
+            self._seen[id(root)] = root, root.tobytes()
+            if covered and root.nbytes == array.nbytes:
+                self.born.append(root)
+            else:
+                self.held.append((root, root.copy()))
+        if written:
+            self._written.add(id(root))
+
+    def launch(self, kernel, arguments):
+        if self._inside:
+            return
+        self.check()
+        facts, entry = kernel.facts, kernel.entry
+        named = dict(zip(facts.parameters, arguments, strict=True))
+        covered = facts.covered(named)
+        arrays = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
+        for name in sorted(arrays, key=lambda name: name in covered):  # what is read first: it may be given twice
+            self._meet(arrays[name], name in covered, name in facts.written)
+        read = {place: number for place, number in enumerate(arguments) if hasattr(number, "array")}
+        for number in read.values():
+            self._meet(number.array, False, False)
+
+        def again():
+            given = [read[n].array.item(read[n].index) if n in read else one for n, one in enumerate(arguments)]
+            entry(*given)
+
+        self.steps.append(again)
+
+    def host(self, function, arguments):
+        if self._inside:
+            return function(*arguments)
+        self.check()
+        for array in arrays_in(arguments):
+            self._meet(array, False, True)  # the state of a generator is written
+        self._inside = True
+        try:
+            made = function(*arguments)
+        finally:
+            self._inside = False
+        results = arrays_in((made,))
+        for array in results:
+            self._meet(array, True, True)
+
+        def again():
+            for array, new in zip(results, arrays_in((function(*arguments),)), strict=True):
+                array[...] = new
+
+        self.steps.append(again)
+        return made
+
+    def values_read(self, what):
+        if not self._inside:
+            raise ValuesReadError(what)
+
+    def replay(self, outside):
+        """Do it all again, from what was held before, except ``outside``; what is overwritten begins as garbage."""
+        for array, before in self.held:
+            if not any(array is one for one in outside):
+                np.copyto(array, before)
+        for array in self.born:
+            array.reshape(-1).view(np.uint8)[:] = 0xA5
+        for step in self.steps:
+            step()
+
+
+def root_of(array):
+    """The array that owns the memory."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def arrays_in(values):
+    found = []
+    for value in values:
+        if isinstance(value, np.ndarray):
+            found.append(value)
+        elif isinstance(value, list | tuple):
+            found += arrays_in(value)
+    return found
+
+
+@contextlib.contextmanager
+def recorded():
+    """A recorder that is told of what is done in the block."""
+    recorder = Recorder()
+    launches.record(recorder)
+    try:
+        yield recorder
+        recorder.check()
+    finally:
+        launches.record(None)
+
+
+def assert_repeated(function, leaves, kept=()):
+    """What a function of nothing does is what the steps that it told of do again, also for other elements.
+
+    Args:
+        function: returns a tuple of tensors and anything else.
+        leaves: tensors that it depends on: it is told of with the elements that they have.
+        kept: tensors that it changes.
+    """
+    arrays = [leaf.detach().numpy() for leaf in leaves]
+    states = [*[one.numpy() for one in kept], *numgrad.random.default_generator.memory()]
+    outside = [root_of(array) for array in (*arrays, *states)]
+    given, before = [array.copy() for array in arrays], [state.copy() for state in states]
+    others = [np.roll(array.reshape(-1), 1).reshape(array.shape) for array in arrays]
+
+    def begin(values):
+        for array, own in zip((*arrays, *states), (*values, *before), strict=True):
+            array[...] = own
+
+    def elements(results):
+        found = [one.detach().numpy().tobytes() if isinstance(one, numgrad.Tensor) else one for one in results]
+        return [*found, *[state.tobytes() for state in states]]
+
+    begin(others)
+    of_others = elements(function())
+    begin(given)
+    with recorded() as recorder:
+        results = function()
+    of_given = elements(results)
+    for values, expected in ((given, of_given), (others, of_others)):
+        begin(values)
+        recorder.replay(outside)
+        assert elements(results) == expected
+
+
+def with_gradients(function, leaves):
+    """A function of nothing that returns what another does, of these leaves, and the gradients for them."""
+    wanted = [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
+
+    def run():
+        results = function(*leaves)
+        ends = [one for one in results if isinstance(one, numgrad.Tensor) and one.requires_grad]
+        if not ends:
+            return results
+        gradients = [numgrad.linspace(0.5, 1.5, end.numel(), dtype=end.dtype).reshape(end.shape) for end in ends]
+        return *results, *numgrad.autograd.grad(ends, wanted, gradients, allow_unused=True)
+
+    return run
