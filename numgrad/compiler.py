@@ -9,7 +9,7 @@ import contextlib
 import functools
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .devices import recording
 from .nn.modules.module import Module
@@ -17,10 +17,13 @@ from .programs import compiled as programs
 from .programs.compiled import Compiled
 from .programs.recorder import CaptureError
 
+if TYPE_CHECKING:
+    from .viz.programs.explanation import Explanation
+
 __all__ = [
     "CaptureError", "OptimizedModule", "allow_in_graph", "assume_constant_result", "compile",
-    "cudagraph_mark_step_begin", "disable", "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends",
-    "reset", "set_stance",
+    "cudagraph_mark_step_begin", "disable", "explain", "is_compiling", "is_dynamo_compiling", "is_exporting",
+    "list_backends", "reset", "set_stance",
 ]
 
 _told: set[str] = set()
@@ -162,6 +165,33 @@ def is_dynamo_compiling() -> bool:
 def is_exporting() -> bool:
     """False: nothing is exported."""
     return False
+
+
+def explain(compiled: Any) -> Explanation:
+    """What a compiled function or module has recorded, and why it does not replay what it does not.
+
+    Of each signature there are its programs, with their launches and the conditions of being replayed, what was not as
+    it was when a program was recorded anew, and why it runs as it is.
+
+    Returns:
+        an object that prints as text, with a list ``signatures``.
+
+    Raises:
+        TypeError: it is not what ``compile`` returns.
+
+    Example:
+        >>> import numgrad as torch
+        >>> f = torch.compile(lambda x: (x * 2).sum())
+        >>> f(torch.ones(3))
+        tensor(6.)
+        >>> torch.compiler.explain(f)
+        compiled <lambda>: 1 signature, 1 program
+        <lambda>([3] float32)
+          program: 2 launches
+    """
+    from .viz.programs.explanation import explain as explained  # most programs do without
+
+    return explained(compiled)
 
 
 def reset() -> None:

@@ -43,6 +43,12 @@ def number_of_bytes(size: float) -> str:
     return f"{size:,.3g} GB"
 
 
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    factor, unit = (1, "s") if seconds >= 1 else (1e3, "ms") if seconds >= 1e-3 else (1e6, "µs")
+    return f"{seconds * factor:.3g} {unit}"
+
+
 def class_name(cls: type) -> str:
     """A class with its module, unless it is one of Python's own."""
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"

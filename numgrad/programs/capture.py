@@ -19,6 +19,7 @@ from ..core.types import CPU
 from ..devices import launches
 from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
+from .names import argument_names
 from .node import Entrance
 from .recorder import OUTSIDE, Block, Recorder
 from .surroundings import Surroundings
@@ -50,6 +51,7 @@ class Capture:
         known: by identity, all tensors that were known before, as they were.
         outside: the memory known before, and from which byte on it is seen; blocks outside have its numbers.
         surroundings: what the function found around it.
+        given: what the inputs are called.
         grads: the tensors whose ``grad`` is another now.
         versions: by how much the version counters of known tensors went up.
         postponed: whether the call has made tensors that the function finds from now on, such as an optimizer's state:
@@ -62,6 +64,7 @@ class Capture:
     known: dict[int, Before]
     outside: list[tuple[np.ndarray, int]]
     surroundings: Surroundings
+    given: list[str]
     grads: list[tuple[Tensor, Tensor | None]] = field(default_factory=list)
     versions: list[tuple[list[int], int]] = field(default_factory=list)
     postponed: bool = False
@@ -92,7 +95,9 @@ def capture(
         *_states([random.default_generator, *[found.value for found in surroundings.generators.values()]])
     ])
     recorder = Recorder(outside, full)
-    made = Capture(recorder, None, inputs, known, outside, surroundings)
+    made = Capture(
+        recorder, None, inputs, known, outside, surroundings, argument_names(function, args, keywords, inputs)
+    )
     if any(one.layout.type.device is not CPU for one in known.values()):
         recorder.break_off("a tensor on a GPU: only programs of the CPU are compiled")
     if has_hooks(surroundings):

@@ -19,6 +19,7 @@ from ..devices import recording
 from .capture import Capture, capture, freed_by
 from .differentiation import Consumed, Differentiated
 from .guards import Guard, UnknownArgumentError, signature
+from .names import described
 from .node import entered
 from .recorder import CaptureError
 from .standalone import Standalone, standalone
@@ -69,12 +70,14 @@ class Known:
     """What is known of a signature.
 
     Attributes:
+        call: the arguments of its first call, in words.
         replays: its programs, the latest first.
         eager: why its calls run as they are, and where in the program that shows; None if they do not.
         failed: what guards had against being replayed, when one was recorded anew.
         postponed: how many calls have made what the next ones find.
     """
 
+    call: str
     replays: list[Replay] = field(default_factory=list)
     eager: tuple[str, Location | None] | None = None
     failed: list[list[str]] = field(default_factory=list)
@@ -111,9 +114,9 @@ class Compiled:
             key, inputs = signature(args, keywords)
             known = self.known.get(key)
         except (UnknownArgumentError, TypeError) as error:  # what has no hash
-            return self._eagerly(Known(), str(error), None, args, keywords)
+            return self._eagerly(Known(""), str(error), None, args, keywords)
         if known is None:
-            known = self.known[key] = Known()
+            known = self.known[key] = Known(described(args, keywords))
         for replay in known.replays:
             if replay.guard.holds() and not replay.variant.stale:
                 result = replay.variant.run(inputs)

@@ -96,6 +96,7 @@ class Differentiated:
         before = [one.tensor for one in made.known.values()]
         outside = outside_of(before, (*gradients, *made.inputs), [one for one in alive if one is not None])
         recorder = Recorder(outside)
+        recorder.recorded = forward.recorded
         grads = recorded(recorder, lambda: through(live, leaves, gradients))
         if recorder.broken is None and not recorder.effects:
             self._link(made, recorder, outside, gradients, grads)
@@ -121,7 +122,9 @@ class Differentiated:
         self.variant = Variant(made, list(saved), self._attach, self._live)
         offsets = {saved[block]: offset for block, offset in self.variant.plan.offsets.items()}
         inputs = [*gradients, *made.inputs, *map(_plain_alias, self.variant.tensors)]
-        self.backward = Variant(Capture(recorder, grads, inputs, {}, outside, made.surroundings), offsets)
+        names = [f"gradient[{number}]" for number in self._which] + made.given
+        names += [f"made[{number}]" for number in range(len(self.variant.tensors))]
+        self.backward = Variant(Capture(recorder, grads, inputs, {}, outside, made.surroundings, names), offsets)
         self._forget()
 
     # -- replays ------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ class LinkedProgram:
         table: the same as an array.
         texts: the IR of each stretch of machine code.
         machine_code: these, linked.
+        stretches: what does the steps, one stretch after the other: each returns 0 unless a kernel has reported.
     """
 
     def __init__(self, recorder: Recorder, plan: Plan):
@@ -39,10 +40,10 @@ class LinkedProgram:
             if array is not None:
                 self.table[line] = place_of(array)
         self.addresses = memoryview(self.table)  # type: ignore[arg-type]
-        self._context: Any = one_thread() if recorder.one_thread else contextlib.nullcontext()
+        self.context: Any = one_thread() if recorder.one_thread else contextlib.nullcontext()
         self.texts: list[str] = []
         self.machine_code: list[Any] = []
-        stretches = [self._stretch(stretch) for stretch in plan.steps]
+        self.stretches = stretches = [self._stretch(stretch) for stretch in plan.steps]
         alone = len(stretches) == 1 and not recorder.one_thread
         #: ``run()`` does what is to be done; it returns 0, unless a kernel has reported that something is wrong.
         self.run = stretches[0] if alone else functools.partial(self._run, stretches)
@@ -56,7 +57,7 @@ class LinkedProgram:
         return functools.partial(linked.run, place_of(self.table))
 
     def _run(self, stretches: list[Any]) -> int:
-        with self._context:
+        with self.context:
             for stretch in stretches:
                 if stretch():
                     return 1

@@ -64,6 +64,17 @@ class Plan:
         """The line of the table that has a block's address."""
         return self._places[block][0]
 
+    def arena_offset(self, block: Block) -> int | None:
+        """Where a block begins in the arena; None if it is not there."""
+        line, offset = self._places.get(block, (_SAVED, 0))
+        return offset if line == _ARENA else None
+
+    @staticmethod
+    def begun(recorder: Recorder) -> list[Block]:
+        """The blocks that a run begins with a copy of what they held, in the order in which it comes to them."""
+        begun = [block for block in recorder.blocks if block.initial is not None and block.last >= 0]
+        return sorted(begun, key=lambda block: block.first)
+
     def _line(self, what: Any) -> int:
         self.lines.append(what)
         line = len(self.lines) + _SAVED
@@ -93,8 +104,7 @@ class Plan:
 
     def _placed_steps(self, recorder: Recorder) -> list[Any]:
         stretches: list[Any] = []
-        begun = [block for block in recorder.blocks if block.initial is not None and block.last >= 0]
-        begun.sort(key=lambda block: block.first)
+        begun = self.begun(recorder)
         for number, step in enumerate(recorder.steps):
             if isinstance(step, HostCall) or not stretches or isinstance(stretches[-1], HostCall):
                 stretches.append([])

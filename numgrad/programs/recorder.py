@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.locations import Location, calling_location
-from ..autograd.watching import Watcher
+from ..autograd.watching import NODE, Watcher
 from ..devices.cpu.blas import is_on_one_thread
 from ..devices.recording import ReadComplex, ReadFloat, ReadInt
 
@@ -49,6 +49,7 @@ class Block:
         first, last: the numbers of the first and the last step that have to do with it.
         written: whether a step writes it.
         number: of blocks outside, which of those known before it is.
+        layout: of a tensor that lies in it.
     """
 
     origin: str
@@ -61,6 +62,7 @@ class Block:
     last: int = -1
     written: bool = False
     number: int = -1
+    layout: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +94,8 @@ class Step:
 
     Attributes:
         operands: of a kernel one for each parameter: a Span, a Load or a number; of a host function its arguments.
-        operation: the name of the operation that asked for it.
-        location: where in the user's program.
+        operation: the name of the operation that asked for it, or of the node of the graph.
+        location: where in the user's program; of a node, where its operation was called.
     """
 
     operands: tuple[Any, ...]
@@ -155,6 +157,8 @@ class Recorder(Watcher):
         self._blocks: dict[int, Block] = {}
         self._inside = False  # a host function
         self._calls: list[tuple[str, Location]] = []  # the operations that are being done
+        self._nodes: list[tuple[int, str, Location | None]] = []  # and nodes, each with the number of calls around it
+        self.recorded: dict[int, Location] = {}  # where nodes were recorded, by their numbers
         for number, (array, offset) in enumerate(outside):
             self._add(root_of(array), OUTSIDE, place_of(array) + offset).number = number
 
@@ -295,7 +299,9 @@ class Recorder(Watcher):
     @property
     def current(self) -> tuple[str, Location | None]:
         """The operation that is being done, and where it was called."""
-        return self._calls[-1] if self._calls else ("", None)
+        if self._nodes and self._nodes[-1][0] == len(self._calls):
+            return self._nodes[-1][1:]
+        return self._calls[-1] if self._calls else ("", calling_location(3))
 
     def before(self, call: Any) -> None:
         location = calling_location(4)
@@ -309,6 +315,9 @@ class Recorder(Watcher):
                 self._note(value, location)
             elif hasattr(value, "_layout") and id(value) not in self.tensors:
                 self.tensors[id(value)] = weakref.ref(value, functools.partial(self._forget, id(value))), location
+                block = self.block_of(value._storage) if isinstance(value._storage, np.ndarray) else None
+                if block is not None and block.layout is None:
+                    block.layout = value._layout
 
     def _forget(self, key: int, _: Any) -> None:
         self.tensors.pop(key, None)
@@ -316,6 +325,19 @@ class Recorder(Watcher):
     def after(self, call: Any, token: Any, result: Any) -> None:
         _, location = self._calls.pop()
         self._note((result,), location)
+        for tensor in result if isinstance(result, tuple | list) else (result,):
+            edge = getattr(tensor, "_edge", None)
+            if edge is not None:
+                self.recorded.setdefault(edge[0].sequence, location)
 
     def failed(self, call: Any, token: Any) -> None:
         self._calls.pop()
+
+    def begin(self, category: str, subject: Any, given: Any) -> bool:
+        if category == NODE:
+            self._nodes.append((len(self._calls), subject.name(), self.recorded.get(subject.sequence)))
+        return category == NODE
+
+    def end(self, token: bool, result: Any) -> None:
+        if token:
+            self._nodes.pop()

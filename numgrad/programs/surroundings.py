@@ -32,6 +32,10 @@ _PLAIN = (
 )
 
 
+#: Attributes of modules whose items users call attributes of the module.
+_UNNAMED = ("_buffers", "_modules", "_parameters")
+
+
 @dataclass(eq=False)
 class Found:
     """An object, and where it was found.
@@ -51,6 +55,8 @@ class Found:
     def name(self) -> str:
         """How messages call it: ``model.fc.weight``."""
         before = "" if self.way is None else self.way.name()
+        if self.key in _UNNAMED:
+            return before
         key = "" if self.key is None else f"[{self.key}]" if isinstance(self.key, int) else str(self.key)
         return f"{before}.{key}".strip(".") if not key.startswith("[") else before + key
 
@@ -95,7 +101,7 @@ class Surroundings:
         if isinstance(value, FunctionType):
             yield from self._of_function(value, found)
         elif isinstance(value, MethodType):
-            yield Found(value.__self__, way=found)
+            yield Found(value.__self__, key="self", way=found)
             yield Found(value.__func__, way=found)
         elif isinstance(value, dict):
             yield from self._in_dictionary(value, found)
@@ -123,7 +129,7 @@ class Surroundings:
                 yield Found(cell.cell_contents, cell, None, Found(None, key=name))
             except ValueError:  # it is empty
                 continue
-        for name in names & function.__globals__.keys():
+        for name in sorted(names & function.__globals__.keys()):
             yield Found(function.__globals__[name], function.__globals__, name, None)
         for one in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             yield Found(one, way=found)

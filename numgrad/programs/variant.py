@@ -16,6 +16,7 @@ from ..devices.cpu import address_of
 from ..devices.memory import empty_row
 from .capture import Capture
 from .linked import LinkedProgram
+from .names import block_names
 from .plan import Plan
 from .recorder import CONSTANT, OUTSIDE, Block, place_of
 
@@ -34,6 +35,8 @@ class Variant:
     Attributes:
         run: ``run(inputs)`` is the result of the call, or REPORTED.
         program: what is run.
+        recorder: the steps and blocks.
+        names: of the blocks that callers see.
     """
 
     stale = False
@@ -66,6 +69,7 @@ class Variant:
         exec(self.text, self._names)
         self.run: Callable[..., Any] = self._names["run"]
         self.recorder = recorder
+        self.names = block_names(made)
         #: The tensors of the recorded call that a replay makes anew, in their order.
         self.tensors = self._kept_tensors
         del self.made, self._kept_tensors  # and with them the graph

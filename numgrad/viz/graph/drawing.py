@@ -12,6 +12,8 @@ from typing import Any
 from ...autograd.node import Node
 from ...core.tensor import Tensor, type_name
 from ...nn.modules.module import Module
+from ..programs.description import compiled_of
+from ..programs.picture import program_picture
 from ..rendering.graphviz import RANKS, Layout, dot_text, lay_out, rendered
 from ..rendering.svg import Window, svg_text
 from ..rendering.text import mermaid_text, tree_text
@@ -57,7 +59,9 @@ def draw(
 
     Args:
         subject: a tensor that requires gradients, a node (``grad_fn``), a gradient edge, or several of them in a list,
-            tuple or dictionary, whose keys are then their names.
+            tuple or dictionary, whose keys are then their names.  Of what ``numgrad.compile`` returns the programs are
+            drawn: boxes are the steps and the memory that is there before or after, arrows what steps read; of the
+            other arguments only ``file``, ``max_nodes``, ``direction`` and ``arrows`` count.
         module: the model that computed it.  Which of its parts recorded a node is known of the latest 4,096 calls of
             modules, and only if no other thread recorded at the same time.
         file: where to save the picture as well; see :meth:`Drawing.save` for the endings of its name.
@@ -101,7 +105,8 @@ def draw(
         1: ReLU, 1 operation
         0 → [2]: Linear, 3 operations, 2 parameters, 8 elements
     """
-    roots = roots_of(subject)
+    compiled = compiled_of(subject)
+    roots = roots_of(subject) if compiled is None else []
     if module is not None and not isinstance(module, Module):
         raise TypeError(f"draw(): argument 'module' must be an nn.Module, not {type_name(module)}")
     if names is not None and not isinstance(names, Mapping):
@@ -115,9 +120,12 @@ def draw(
     _check_choice("arrows", arrows, ["forward", "backward"])
     _check_count("max_depth", max_depth, 0)
     _check_count("max_nodes", max_nodes, 1)
-    known = known_names(module, {**(names or {}), **{root.name: root.tensor for root in roots if root.name}})
-    assembly = Assembly(roots, module, known, fold)
-    drawing = Drawing(assembly.picture(Describer(known, values, saved), max_depth, max_nodes, direction, arrows))
+    if compiled is not None:
+        drawing = Drawing(program_picture(compiled, max_nodes, direction, arrows))
+    else:
+        known = known_names(module, {**(names or {}), **{root.name: root.tensor for root in roots if root.name}})
+        assembly = Assembly(roots, module, known, fold)
+        drawing = Drawing(assembly.picture(Describer(known, values, saved), max_depth, max_nodes, direction, arrows))
     if file is not None:
         drawing.save(file)
     return drawing

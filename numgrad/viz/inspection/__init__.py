@@ -17,6 +17,8 @@ from ...ops import ops, public_functions
 from ...ops.table.callables import function_of
 from ...ops.table.elementwise import Pointwise
 from ...random import Generator
+from ..programs.description import compiled_of
+from ..programs.report import ProgramInspection
 from .calls import inspect_call, node_inspection, only_computes
 from .kernels import InspectedKernel, Inspection
 
@@ -54,7 +56,7 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
 _TENSORS = ("input", "other", "self", "tensor", "x", "y")
 
 
-def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
+def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection | ProgramInspection:
     """Show which kernels a computation runs, what they are made of and how long they took.
 
     Of each kernel there are its generated Python text, Numba's types, LLVM's code and the machine code with the width
@@ -76,13 +78,16 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
             - such a function of numgrad's, or its name, without arguments: called with an example, a row of a million
               float32 for pointwise operations, a matrix of a million for most others;
             - ``tensor.grad_fn``: its rule is run on gradients of ones, and what it records with what it saved;
-            - a kernel of ``numgrad.devices.compiled_kernels()``.
+            - a kernel of ``numgrad.devices.compiled_kernels()``;
+            - what ``numgrad.compile`` returns: its programs, after a call if there are arguments.  Their times are
+              taken on copies of their memory.
         args, kwargs: what to call it with.
 
     Returns:
         An object that prints as text, with a list ``kernels``, each of which has ``python``, ``types``, ``llvm``,
         ``assembly``, ``loop``, ``vectors``, ``cuda`` and ``ptx``; ``time`` in seconds, ``bytes`` and ``bandwidth`` in
-        GB/s.
+        GB/s.  Of what was compiled, an object with a list ``programs``, each of which has ``steps``, ``buffers``,
+        ``times`` and ``llvm``.
 
     Raises:
         TypeError: the subject is nothing that has kernels, or no example is known for it.
@@ -117,6 +122,11 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection:
         raise TypeError(f"numgrad.inspect: a {type(subject).__name__} takes no arguments")
     if isinstance(subject, Kernel):
         return Inspection(f"kernel {subject.name}", [InspectedKernel(subject.name, "", subject)])
+    compiled = compiled_of(subject)
+    if compiled is not None:
+        if args or kwargs:
+            subject(*args, **kwargs)
+        return ProgramInspection(compiled)
     if isinstance(subject, Node):
         return node_inspection(subject)
     if isinstance(subject, Tensor):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...core.display import counted, number_of_bytes
+from ...core.display import counted, duration, number_of_bytes
 from ..html import Html, element, faint, framed, joined, table, unfolding
 
 if TYPE_CHECKING:
@@ -73,12 +73,6 @@ def origin(kernel: InspectedKernel) -> str:
     source = " from disk" if kernel.origin == "loaded" else ""
     blas = "; it calls BLAS for each piece of a matrix" if kernel.calls_blas else ""
     return f"{kernel.origin}{source} in {duration(kernel.seconds)}{blas}"
-
-
-def duration(seconds: float) -> str:
-    """A time in the unit that suits it."""
-    factor, unit = (1, "s") if seconds >= 1 else (1e3, "ms") if seconds >= 1e-3 else (1e6, "µs")
-    return f"{seconds * factor:.3g} {unit}"
 
 
 def section(kernel: InspectedKernel, name: str) -> tuple[str, str]:

@@ -1,0 +1,237 @@
+"""A recorded program as it is shown: its steps in their order, and the memory that they work on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...autograd.locations import Location
+from ...programs.compiled import Compiled, Replay
+from ...programs.plan import Plan
+from ...programs.recorder import CONSTANT, Block, HostCall, Launch, Load, Recorder, Span
+from ...programs.variant import Variant
+from .scratch import Scratch
+
+#: Kinds of memory that only a program sees; the others are in ``programs.names``.
+TEMPORARY, CONSTANT_KIND, SAVED = "temporary", "constant", "saved"
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Memory that a program works on.
+
+    Attributes:
+        name: what users call it; of what they do not see a letter and a number.
+        kind: "argument", "parameter" (whatever else was there before), "constant", "temporary", "result", or "saved"
+            for backward.
+        shape, dtype: of a tensor that lies in it, or of the row that a kernel was given.
+        bytes: how large it is.
+        offset: where it lies in the arena; None if it does not.
+        first, last: the numbers of the first and the last step that have to do with it; None if none has.
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+    offset: int | None
+    first: int | None = None
+    last: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} {list(self.shape)} {self.dtype}"
+
+
+@dataclass(eq=False)
+class ProgramStep:
+    """A step of a program.
+
+    Attributes:
+        number: from 1 on.
+        name: the kernel's; of a function of the host's its name; "copy" or "zeros" for the beginning of a constant.
+        kernel: the kernel, which ``numgrad.inspect`` takes; None if it is none.
+        operation: the operation, or the node of backward, that asked for it.
+        location: where in the user's program.
+        reads, writes: buffers.
+        parts: of those that it writes, the ones that it does not overwrite as a whole.
+    """
+
+    number: int
+    name: str
+    kernel: Any
+    operation: str
+    location: Location | None
+    reads: list[Buffer] = field(default_factory=list)
+    writes: list[Buffer] = field(default_factory=list)
+    parts: list[Buffer] = field(default_factory=list)
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """All of them, each once."""
+        return list(dict.fromkeys([*self.reads, *self.writes]))
+
+
+class InspectedProgram:
+    """A program that a compiled function replays.
+
+    Attributes:
+        title: which one it is.
+        steps, buffers: in the order of their use.
+        arena: bytes of the memory in which all that only the program sees has its place.
+        separate: the bytes that it would take without sharing.
+        llvm: the IR that calls the kernels, a text for each stretch between functions of the host's.
+    """
+
+    def __init__(self, title: str, variant: Variant, forward: InspectedProgram | None = None):
+        self.title = title
+        self._variant, self._forward = variant, forward
+        described = _Description(variant)
+        self.steps, self.buffers = described.steps, described.buffers()
+        self.arena = variant.plan.arena
+        self.separate = sum(buffer.bytes for buffer in self.buffers if buffer.offset is not None)
+        self.llvm: list[str] = variant.program.texts
+
+    @cached_property
+    def scratch(self) -> Scratch:
+        """The program on memory of its own, where it can be run without changing anything."""
+        return Scratch(self._variant, None if self._forward is None else self._forward.scratch)
+
+    @property
+    def times(self) -> list[float] | None:
+        """How long each step takes, in seconds: the least of some runs on copies of the program's memory.
+
+        None if a kernel reports there that something is wrong.
+        """
+        return self.scratch.times
+
+
+def compiled_of(subject: Any) -> Compiled | None:
+    """The compiled function that this is, or that a compiled module has; None if it is neither."""
+    own = subject if isinstance(subject, Compiled) else getattr(subject, "__dict__", {}).get("compiled")
+    return own if isinstance(own, Compiled) else None
+
+
+def variants_of(replay: Replay) -> Iterator[tuple[str, Variant]]:
+    """The programs of a replay, each with what distinguishes it: there may be one of backward."""
+    if isinstance(replay.variant, Variant):
+        yield "", replay.variant
+        return
+    if replay.variant.variant is not None:
+        yield "", replay.variant.variant
+    if getattr(replay.variant, "backward", None) is not None:
+        yield "backward of ", replay.variant.backward
+
+
+def programs_of(compiled: Compiled) -> Iterator[InspectedProgram]:
+    """All programs of a compiled function, those of backward behind those that save for them."""
+    for known in compiled.known.values():
+        for number, replay in enumerate(known.replays):
+            forward = None
+            for which, variant in variants_of(replay):
+                title = f"{which}{compiled.name}{known.call}{', an earlier program' * bool(number)}"
+                forward = InspectedProgram(title, variant, forward)
+                yield forward
+
+
+class _Description:
+    """Finds what each step reads and writes."""
+
+    def __init__(self, variant: Variant):
+        self.variant, self.plan = variant, variant.plan
+        self._buffers: dict[Block, Buffer] = {}
+        self._counts: Counter[str] = Counter()
+        self.steps = list(self._all_steps(self.plan, variant.recorder))
+        for step in self.steps:
+            for buffer in step.buffers:
+                buffer.first = step.number if buffer.first is None else buffer.first
+                buffer.last = step.number
+
+    def buffers(self) -> list[Buffer]:
+        """Those of the steps, and results that no step has to do with."""
+        for block in self.plan.results:
+            self.buffer(block, np.dtype(np.uint8))
+        return list(self._buffers.values())
+
+    def buffer(self, block: Block, dtype: np.dtype) -> Buffer:
+        if block not in self._buffers:
+            named, layout = self.variant.names.get(block), block.layout
+            kind = SAVED if block in self.plan.offsets else CONSTANT_KIND if block.origin == CONSTANT else TEMPORARY
+            if named is not None and kind != SAVED:
+                kind, name, layout = named.kind, named.name, named.layout or layout
+            elif kind == SAVED:  # by the same names in both programs
+                name = f"s{list(self.plan.offsets).index(block) + 1}"
+            else:
+                self._counts[kind] += 1
+                name = f"{kind[0]}{self._counts[kind]}"
+            shape: tuple[int, ...] = (block.size // dtype.itemsize,)
+            if layout is not None and layout.type.numpy == dtype:
+                shape = layout.shape
+            self._buffers[block] = Buffer(name, kind, shape, dtype.name, block.size, self.plan.arena_offset(block))
+        return self._buffers[block]
+
+    def _all_steps(self, plan: Plan, recorder: Recorder) -> Iterator[ProgramStep]:
+        begun = iter(plan.begun(recorder))
+        launches = iter([step for step in recorder.steps if isinstance(step, Launch)])
+        number = 0
+        for stretch in plan.steps:
+            for step in [stretch] if isinstance(stretch, HostCall) else stretch:
+                number += 1
+                if isinstance(step, HostCall):
+                    yield self._of_host(number, step)
+                elif hasattr(step, "kernel"):
+                    yield self._of_launch(number, next(launches))
+                else:
+                    block = next(begun)
+                    buffer = self.buffer(block, block.initial.dtype)  # type: ignore[union-attr]
+                    yield ProgramStep(number, "zeros" if step.source is None else "copy", None, "", None, [], [buffer])
+
+    def _of_host(self, number: int, call: HostCall) -> ProgramStep:
+        made = ProgramStep(number, call.function.__name__, None, call.operation, call.location)
+        for span in _spans(call.operands):
+            _add(made.reads, self.buffer(span.block, span.dtype))
+        for span in call.results:
+            self._write(made, span)
+        return made
+
+    def _of_launch(self, number: int, launch: Launch) -> ProgramStep:
+        kernel = launch.kernel
+        made = ProgramStep(number, kernel.name, kernel, launch.operation, launch.location)
+        for name, operand in zip(kernel.facts.parameters, launch.operands, strict=True):
+            if isinstance(operand, Load):
+                _add(made.reads, self.buffer(operand.span.block, operand.span.dtype))
+            elif isinstance(operand, Span) and name == "addresses" and kernel.facts.hides:
+                for _, _, span in launch.addresses:
+                    buffer = self.buffer(span.block, kernel.facts.compute)
+                    _add(made.reads, buffer)
+                    _add(made.writes, buffer)
+            elif isinstance(operand, Span):
+                if name in kernel.facts.read:
+                    _add(made.reads, self.buffer(operand.block, operand.dtype))
+                if name in kernel.facts.written:
+                    self._write(made, operand)
+        return made
+
+    def _write(self, made: ProgramStep, span: Span) -> None:
+        buffer = self.buffer(span.block, span.dtype)
+        _add(made.writes, buffer)
+        if span.count * span.dtype.itemsize < span.block.size:
+            _add(made.parts, buffer)
+
+
+def _add(buffers: list[Buffer], buffer: Buffer) -> None:
+    if buffer not in buffers:
+        buffers.append(buffer)
+
+
+def _spans(values: Any) -> Iterator[Span]:
+    for value in values:
+        if isinstance(value, Span):
+            yield value
+        elif isinstance(value, tuple | list):
+            yield from _spans(value)

@@ -1,0 +1,139 @@
+"""``numgrad.compiler.explain``: what a compiled function has recorded, and why it does not replay what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...autograd.locations import Location
+from ...core.display import counted
+from ...core.tensor import type_name
+from ...programs.compiled import Compiled, Known, Replay
+from ...programs.recorder import HostCall
+from ..html import element, framed
+from .description import compiled_of, variants_of
+
+#: Conditions that are listed.
+LISTED = 12
+
+
+@dataclass(frozen=True)
+class ExplainedProgram:
+    """What is replayed of a signature in one state of what the function finds around it.
+
+    Attributes:
+        launches, backward_launches: runs of kernels; None before it is linked, or where backward is no program.
+        host_functions: the functions of the host's that are called between, by name.
+        conditions: what must be as it was for it to be replayed.
+    """
+
+    launches: int | None
+    backward_launches: int | None
+    host_functions: list[str]
+    conditions: list[str]
+
+
+@dataclass(frozen=True)
+class ExplainedSignature:
+    """Calls with the same layouts, modes and numbers.
+
+    Attributes:
+        call: the arguments of the first one, in words.
+        programs: the latest first.
+        failed: for each time that it was recorded anew, what was not as it was before.
+        eager: why it runs as it is; None if it does not.
+        location: where in the program that shows.
+    """
+
+    call: str
+    programs: list[ExplainedProgram]
+    failed: list[list[str]]
+    eager: str | None
+    location: Location | None
+
+
+class Explanation(Sequence[ExplainedSignature]):
+    """What there is to say of a compiled function; it prints as text.
+
+    Attributes:
+        subject: the function's name.
+        signatures: in the order of their first calls.
+    """
+
+    def __init__(self, compiled: Compiled):
+        self.subject = f"compiled {compiled.name}"
+        self._name = compiled.name
+        self.signatures = [_signature(known) for known in compiled.known.values()]
+
+    def __len__(self) -> int:
+        return len(self.signatures)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.signatures[index]
+
+    def __repr__(self) -> str:
+        programs = sum(len(one.programs) for one in self.signatures)
+        head = f"{self.subject}: {counted(len(self), 'signature')}, {counted(programs, 'program')}"
+        lines = [head if self.signatures else f"{self.subject}: not called yet"]
+        for one in self.signatures:
+            lines.append(f"{self._name}{one.call}")
+            lines += [f"  {line}" for line in _lines(one)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return framed(element("pre", repr(self)))
+
+
+def explain(subject: Any) -> Explanation:
+    """Explain a compiled function or module.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    compiled = compiled_of(subject)
+    if compiled is None:
+        raise TypeError(f"explain() takes what torch.compile returns, not {type_name(subject)}")
+    return Explanation(compiled)
+
+
+def _signature(known: Known) -> ExplainedSignature:
+    reason, location = known.eager or (None, None)
+    return ExplainedSignature(known.call, [*map(_program, known.replays)], known.failed, reason, location)
+
+
+def _program(replay: Replay) -> ExplainedProgram:
+    steps = {which: variant.recorder.steps for which, variant in variants_of(replay)}
+    hosts = [step.function.__name__ for part in steps.values() for step in part if isinstance(step, HostCall)]
+    forward, backward = (
+        None if part is None else sum(not isinstance(step, HostCall) for step in part)
+        for part in (steps.get(""), steps.get("backward of "))
+    )
+    return ExplainedProgram(forward, backward, hosts, replay.guard.conditions)
+
+
+def _lines(one: ExplainedSignature) -> list[str]:
+    lines = []
+    for program in one.programs:
+        if program.launches is None:
+            what = "recorded, and linked when backward has first come to it"
+        else:
+            what = counted(program.launches, "launch", "launches")
+            if program.backward_launches is not None:
+                what += f", backward {counted(program.backward_launches, 'launch', 'launches')}"
+        if program.host_functions:
+            what += f"; functions of the host's between: {', '.join(program.host_functions)}"
+        lines.append(f"program: {what}")
+        if program.conditions:
+            lines.append(f"  replayed as long as these are as they were: {_listed(program.conditions)}")
+    for failed in one.failed:
+        lines.append(f"recorded anew, because of {_listed(failed) or 'hooks'}")
+    if one.eager is not None:
+        lines.append(f"runs as it is: {one.eager}")
+        lines += str(one.location).splitlines() if one.location is not None else []
+    return lines
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more

@@ -1,0 +1,91 @@
+"""A compiled function's programs as a picture: steps, and the buffers that go from one to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...core.display import counted
+from ...programs.compiled import Compiled
+from ...programs.names import RESULT
+from ..graph.picture import Arrow, Box, Group, Picture, Row
+from .description import CONSTANT_KIND, TEMPORARY, Buffer, InspectedProgram, ProgramStep, programs_of
+
+
+def program_picture(compiled: Compiled, most: int | None, direction: str, arrowheads: str) -> Picture:
+    """All programs of a compiled function, of each so many steps at most.
+
+    Raises:
+        ValueError: it has none.
+    """
+    programs = list(programs_of(compiled))
+    if not programs:
+        raise ValueError(
+            f"draw(): compiled {compiled.name} has no program yet: numgrad.compiler.explain tells why"
+        )
+    parts = [_Part(f"p{number}", program, most) for number, program in enumerate(programs)]
+    steps = sum(len(program.steps) for program in programs)
+    return Picture(
+        tuple([box for part in parts for box in reversed(part.boxes)]),
+        tuple([arrow for part in parts for arrow in part.arrows]),
+        tuple([Group(part.key, part.program.title, part.program.title) for part in parts]),
+        direction, arrowheads,
+        f"compiled {compiled.name}: {counted(len(programs), 'program')} of {counted(steps, 'step')}",
+    )
+
+
+class _Part:
+    """The boxes and arrows of one program."""
+
+    def __init__(self, key: str, program: InspectedProgram, most: int | None):
+        self.key, self.program = key, program
+        self.boxes: list[Box] = []
+        self.arrows: list[Arrow] = []
+        self._last: dict[Buffer, list[str]] = {}  # the boxes that what a buffer holds comes from
+        self._written: set[Buffer] = set()
+        for step in program.steps[:most]:
+            self._add_step(step)
+        left = len(program.steps) - len(self.program.steps[:most])
+        if left:
+            self._add("rest", "rest", f"{counted(left, 'more step')}")
+        for buffer, sources in [*self._last.items()]:
+            if buffer.kind not in (TEMPORARY, CONSTANT_KIND) and buffer in self._written:
+                box = self._add(f"{self._key_of(buffer)}out", "output", buffer.name, [_shape(buffer), *_kind(buffer)])
+                self.arrows += [Arrow(source, box) for source in sources]
+
+    def _add(self, name: str, category: str, title: str, rows: Iterable[Row] = ()) -> str:
+        key = f"{self.key}{name}"
+        self.boxes.append(Box(key, category, ((title, True),), tuple(rows), self.key))
+        return key
+
+    def _key_of(self, buffer: Buffer) -> str:
+        return f"b{self.program.buffers.index(buffer)}"
+
+    def _sources(self, buffer: Buffer) -> list[str]:
+        """Where what a buffer holds comes from: steps, or what was there before."""
+        if buffer not in self._last:
+            if buffer.kind in (TEMPORARY, RESULT, CONSTANT_KIND):  # constants are left out: most are sizes of loops
+                return []
+            key = self._key_of(buffer)
+            self._last[buffer] = [self._add(key, "leaf", buffer.name, [_shape(buffer), *_kind(buffer)])]
+        return self._last[buffer]
+
+    def _add_step(self, step: ProgramStep) -> None:
+        where = [Row("", step.location.brief, "quiet")] if step.location is not None else []
+        asked = [Row("", step.operation)] if step.operation not in ("", step.name) else []
+        sources = [(source, buffer) for buffer in step.reads for source in self._sources(buffer)]
+        key = self._add(f"n{step.number}", "operation", step.name, asked + where)
+        for source, buffer in sources:
+            named = source == f"{self.key}{self._key_of(buffer)}"  # the box says what it is
+            self.arrows.append(Arrow(source, key, "" if named else f"{buffer.name} {list(buffer.shape)}"))
+        for buffer in step.writes:
+            before = self._sources(buffer) if buffer in step.parts and buffer not in step.reads else []
+            self._last[buffer] = [*before, key]
+            self._written.add(buffer)
+
+
+def _shape(buffer: Buffer) -> Row:
+    return Row("", f"{list(buffer.shape)} {buffer.dtype}")
+
+
+def _kind(buffer: Buffer) -> list[Row]:
+    return [Row("", buffer.kind, "quiet")] if buffer.kind != buffer.name else []

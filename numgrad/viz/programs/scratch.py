@@ -1,0 +1,76 @@
+"""A program on memory of its own: its steps can be run, and their times taken, while nothing else is changed."""
+
+from __future__ import annotations
+
+import copy
+from functools import cached_property, partial
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+from ...devices.cpu.linking import link
+from ...programs.linked import LinkedProgram
+from ...programs.recorder import Block, HostCall, place_of
+from ...programs.variant import Variant
+
+#: Runs of which the shortest counts: in the first one memory and caches are cold.
+RUNS = 5
+
+
+class Scratch:
+    """A program whose steps are linked one by one, on copies of what was there before.
+
+    Args:
+        variant: the program.
+        forward: the one that saves what it is to find, if it is one of backward.
+    """
+
+    def __init__(self, variant: Variant, forward: Scratch | None = None):
+        self._forward = forward
+        plan = copy.copy(variant.plan)
+        plan.steps = [
+            part for stretch in plan.steps
+            for part in ([stretch] if isinstance(stretch, HostCall) else [[step] for step in stretch])
+        ]
+        self._program = LinkedProgram(variant.recorder, plan)
+        self.saved: np.ndarray = np.zeros(plan.saved_size, np.uint8) if forward is None else forward.saved
+        self._program.addresses[1] = place_of(self.saved)
+        self._memory: list[np.ndarray] = []
+        for line, what in enumerate(plan.lines, 2):
+            self._program.addresses[line] = self._place(what) if isinstance(what, Block) else self._kept(what.copy())
+
+    @cached_property
+    def times(self) -> list[float] | None:
+        """The time of each step, in seconds; None if a kernel reports that something is wrong."""
+        if self._forward is not None and self._forward.times is None:
+            return None
+        nothing = partial(link([]).run, 0)
+        idle = min([_time(nothing)[0] for _ in range(10)])
+        best = [1 << 62] * len(self._program.stretches)
+        with self._program.context:
+            for _ in range(RUNS):
+                for number, stretch in enumerate(self._program.stretches):
+                    time, reported = _time(stretch)
+                    if reported:
+                        return None
+                    best[number] = min(best[number], max(time - idle, 0))
+        return [time / 1e9 for time in best]
+
+    def _kept(self, array: np.ndarray) -> int:
+        self._memory.append(array)
+        return place_of(array)
+
+    def _place(self, block: Block) -> int:
+        """Where a block's copy begins."""
+        array = block.held if block.held is not None else block.array()
+        if array is None:  # a result, or it has gone since
+            return self._kept(np.zeros(block.size, np.uint8))
+        return self._kept(array.copy("K")) + block.address - place_of(array)
+
+
+def _time(run: Any) -> tuple[int, int]:
+    """How long a call takes, in nanoseconds, and what it returns."""
+    begun = perf_counter_ns()
+    result = run()
+    return perf_counter_ns() - begun, result
