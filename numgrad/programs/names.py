@@ -80,6 +80,10 @@ def block_names(made: Capture) -> dict[Block, Named]:
     for module in found.modules.values():
         for key, tensor in [*module.value._parameters.items(), *module.value._buffers.items()]:
             tensors.setdefault(id(tensor), f"{module.name()}.{key}".strip("."))
+    for optimizer in found.optimizers.values():
+        for parameter, state in optimizer.value.state.items():
+            for key, value in state.items():
+                tensors.setdefault(id(value), f"{key} of {tensors.get(id(parameter), 'a parameter')}")
     for one in found.tensors.values():
         tensors.setdefault(id(one.value), one.name())
     names: dict[Block, Named] = {}
@@ -97,8 +101,8 @@ def block_names(made: Capture) -> dict[Block, Named]:
         if before.grad is not None:
             name = f"{tensors.get(id(before.tensor), '')}.grad"
             add(PARAMETER, name, before.grad._storage, before.grad._layout)
-    for number, array in enumerate([array for array, _ in made.outside]):
-        add(PARAMETER, f"outside[{number}]", array)  # such as the state of a generator
+    for array, _ in made.outside:
+        add(PARAMETER, "generator", array)  # which alone has memory that is no tensor's
     results = made.results()
     for number, tensor in enumerate(results):
         add(RESULT, f"results[{number}]" if len(results) > 1 else "result", tensor._storage, tensor._layout)

@@ -57,8 +57,13 @@ class Found:
         before = "" if self.way is None else self.way.name()
         if self.key in _UNNAMED:
             return before
-        key = "" if self.key is None else f"[{self.key}]" if isinstance(self.key, int) else str(self.key)
+        key = "" if self.key is None else str(self.key) if isinstance(self.key, str) else f"[{_key_text(self.key)}]"
         return f"{before}.{key}".strip(".") if not key.startswith("[") else before + key
+
+
+def _key_text(key: Any) -> str:
+    """A key, a tensor without its elements."""
+    return f"a tensor of shape {list(key.shape)}" if isinstance(key, Tensor) else str(key)
 
 
 class Surroundings:

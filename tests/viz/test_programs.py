@@ -133,6 +133,24 @@ def test_an_inspection_as_text_and_html(differentiated):
     assert "There is no program" in str(torch.inspect(torch.compile(torch.sin)))
 
 
+def test_the_state_of_optimizers_and_generators_has_names():
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.Adam(model.parameters())
+
+    @torch.compile(fullgraph=True)
+    def train(x):
+        optimizer.zero_grad()
+        nn.functional.dropout(model(x)).sum().backward()
+        optimizer.step()
+
+    for _ in range(4):
+        train(torch.ones(2, 3))
+    program = torch.inspect(train)[0]
+    found = {*names(program.buffers)}
+    assert {"model.weight", "exp_avg of model.weight", "exp_avg_sq of model.bias", "generator"} <= found
+    assert "tensor(" not in repr(torch.compiler.explain(train))
+
+
 def test_a_compiled_module_is_inspected_by_its_program():
     compiled = torch.compile(nn.Linear(2, 3))
     with torch.no_grad():
