@@ -21,7 +21,7 @@ from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
 from .names import argument_names
 from .node import Entrance
-from .recorder import OUTSIDE, Block, Recorder
+from .recorder import OUTSIDE, Block, Recorder, root_of
 from .surroundings import Surroundings
 from .trees import tensors_in
 
@@ -56,6 +56,7 @@ class Capture:
         versions: by how much the version counters of known tensors went up.
         postponed: whether the call has made tensors that the function finds from now on, such as an optimizer's state:
             the next call is to be recorded instead.
+        changed: numbers that the function finds and that the call has changed, by name.
     """
 
     recorder: Recorder
@@ -68,6 +69,7 @@ class Capture:
     grads: list[tuple[Tensor, Tensor | None]] = field(default_factory=list)
     versions: list[tuple[list[int], int]] = field(default_factory=list)
     postponed: bool = False
+    changed: list[str] = field(default_factory=list)
 
     def results(self) -> list[Tensor]:
         """The tensors that the call returned."""
@@ -168,34 +170,34 @@ def _compare(made: Capture, again: Callable[[], Surroundings]) -> None:
 
 def _check_kept(made: Capture, again: Callable[[], Surroundings]) -> None:
     """Break off if a tensor that the program has made, or found in a place unknown, is kept by somebody."""
-    ours = {id(one) for one in made.known}
-    left = {id(tensor) for tensor in made.results()} | {id(grad) for _, grad in made.grads} | ours | set(made.known)
-    kept = _kept(made.recorder, left, made)
+    found = again()
+    made.changed = made.surroundings.changed(found)
+    if made.changed or found.tensors.keys() - made.known.keys():
+        made.postponed = True
+        return
+    kept = _kept(made)
     if kept is not None:
         gc.collect()  # it may be waiting for that
-        kept = _kept(made.recorder, left, made)
+        kept = _kept(made)
     if kept is None:
         return
     tensor, location = kept
-    if id(tensor) in again().tensors:
-        made.postponed = True
-        return
     made.recorder.broken = (
         f"a tensor of shape {list(tensor.shape)} comes from a place that is not looked at, or is kept there after the "
         "call: give it as an argument, or return it", location
     )
 
 
-def _kept(recorder: Recorder, left: set[int], made: Capture) -> tuple[Tensor, Location] | None:
-    saved = {id(tensor) for tensor in saved_tensors(made.results())}
-    storages = {id(one) for one, _ in made.outside}
-    for reference, location in [*recorder.tensors.values()]:
+def _kept(made: Capture) -> tuple[Tensor, Location] | None:
+    """A tensor on memory that is neither known, nor that of a result, nor what the graph of results keeps."""
+    results = made.results()
+    ours = [*results, *[grad for _, grad in made.grads if grad is not None], *saved_tensors(results)]
+    arrays = [*[one for one, _ in made.outside], *[one._storage for one in ours if isinstance(one, Tensor)]]
+    roots = {id(root_of(array)) for array in arrays}
+    for reference, location in [*made.recorder.tensors.values()]:
         tensor = reference()
-        if tensor is None or id(tensor) in left or id(tensor) in saved:
-            continue
-        if id(tensor._storage) in storages:  # a view of what is known
-            continue
-        return tensor, location
+        if tensor is not None and id(root_of(tensor._storage)) not in roots:
+            return tensor, location
     return None
 
 

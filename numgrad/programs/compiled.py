@@ -118,7 +118,7 @@ class Compiled:
         if known is None:
             known = self.known[key] = Known(described(args, keywords))
         for replay in known.replays:
-            if replay.guard.holds() and not replay.variant.stale:
+            if replay.guard.holds(inputs) and not replay.variant.stale:
                 result = replay.variant.run(inputs)
                 return self._as_it_is(args, keywords) if result is REPORTED else result
         if known.eager is not None:
@@ -215,9 +215,7 @@ class Compiled:
             self._note(known, reason, location)
             return _original(made.result, originals)
         if made.postponed:
-            known.postponed += 1
-            if known.postponed >= POSTPONED:
-                self._note(known, "each call makes tensors that the next one finds: give and return them instead", None)
+            self._postpone(known, made)
             return _original(made.result, originals)
         if len(known.replays) >= LIMIT:
             self._note(known, f"what it finds around it changes from call to call ({known.failed[-1]})", None)
@@ -248,6 +246,9 @@ class Compiled:
     def _kept(self, known: Known, made: Capture, originals: dict[int, Tensor], arguments: Any) -> Any:
         """Keep what was recorded, and return the result of the call."""
         guard = Guard(made)
+        if not guard.held_by_the_call():
+            self._postpone(known, made)
+            return _original(made.result, originals)
         live = [tensor for tensor in _distinct(made.results()) if tensor.requires_grad and not tensor.is_leaf]
         live = [tensor for tensor in live if id(tensor) not in made.known]
         result = made.result
@@ -262,6 +263,16 @@ class Compiled:
             result = replay.first_result()
         known.replays = [Replay(guard, replay), *[replay for replay in known.replays if not replay.variant.stale]]
         return _original(result, originals)
+
+    def _postpone(self, known: Known, made: Capture) -> None:
+        """The call has changed what the next one finds: that is to be recorded instead, if it does so once."""
+        known.postponed += 1
+        if known.postponed >= POSTPONED:
+            what = f" ({', '.join(made.changed[:3])})" if made.changed else ""
+            self._note(
+                known, f"each call changes what the next one finds{what}, which a replay would not do: give such "
+                "things as arguments, and return them", None
+            )
 
     def _eagerly(
         self, known: Known, reason: str, location: Location | None, args: Sequence[Any], keywords: dict[str, Any]

@@ -7,6 +7,8 @@ function finds around it is still what it was.
 
 from __future__ import annotations
 
+import itertools
+from bisect import bisect
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -15,10 +17,11 @@ from ..autograd.hooks import hooks_added
 from ..core import types
 from ..core.generators import Generator
 from ..core.tensor import Tensor
+from ..devices.cpu import address_of
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
-from .capture import Capture, has_hooks
-from .recorder import OUTSIDE
+from .capture import Capture, has_hooks, written_outside
+from .recorder import OUTSIDE, place_of
 from .surroundings import Found
 
 #: Classes whose values are part of a signature.
@@ -115,25 +118,34 @@ class Guard:
         self._conditions: dict[str, str] = {}
         self._hooks = hooks_added()
         self._surroundings = made.surroundings
-        for found in self._used(made):
-            self._add_way(found)
+        used = self._used(made)
+        around = made.surroundings
+        modules, optimizers = [*around.modules.values()], [*around.optimizers.values()]
+        for found in around.ways([one.value for one in (*used, *modules, *optimizers)]):
+            self._add_place(found)
+        for found in used:
             self._add_tensor(found)
-        for found in made.surroundings.modules.values():
-            self._add_way(found)
+        for found in modules:
             attributes = self._name(found.value.__dict__)
             self._conditions[f"{attributes}['training'] is {found.value.training}"] = f"{found.name()}.training"
-        for found in made.surroundings.optimizers.values():
+        for found in optimizers:
             self._add_optimizer(found)
+        self._before_grads = len(self._conditions)
         self._add_grads(made)
         text = " and ".join(self._conditions) or "True"
         self._asks: Callable[[], bool] = eval(f"lambda: {text}", self._names)
+        self._arguments = Arguments(made)
 
     @property
     def conditions(self) -> list[str]:
         return list(dict.fromkeys(self._conditions.values()))
 
-    def holds(self) -> bool:
-        """Whether the program may be replayed."""
+    def holds(self, inputs: Sequence[Tensor]) -> bool:
+        """Whether the program may be replayed with these tensors as arguments."""
+        return self.stands() and self._arguments.fit(inputs)
+
+    def stands(self) -> bool:
+        """Whether what the function finds around it is what it was."""
         if hooks_added() != self._hooks:
             if has_hooks(self._surroundings):
                 return False
@@ -142,6 +154,11 @@ class Guard:
             return self._asks()
         except (AttributeError, IndexError, KeyError, ValueError):  # something is not there any more
             return False
+
+    def held_by_the_call(self) -> bool:
+        """Whether the recorded call itself has left all as it was, gradients apart."""
+        conditions = [*self._conditions][: self._before_grads]
+        return all(eval(condition, self._names) for condition in conditions)
 
     def failed(self) -> list[str]:
         """What is not as it was."""
@@ -169,16 +186,13 @@ class Guard:
             if id(found.value._storage) in storages or key in changed
         ]
 
-    def _add_way(self, found: Found) -> None:
-        """All on the way to an object is where it was."""
-        step: Found | None = found
-        while step is not None:
-            if step.holder is not None:
-                held = f"{self._name(step.holder)}.cell_contents"
-                if isinstance(step.holder, dict | list):
-                    held = f"{self._name(step.holder)}[{self._key(step.key)}]"
-                self._conditions[f"{held} is {self._name(step.value)}"] = step.name()
-            step = step.way
+    def _add_place(self, found: Found) -> None:
+        """An object is where it was found."""
+        if found.holder is not None:
+            held = f"{self._name(found.holder)}.cell_contents"
+            if isinstance(found.holder, dict | list):
+                held = f"{self._name(found.holder)}[{self._key(found.key)}]"
+            self._conditions[f"{held} is {self._name(found.value)}"] = found.name()
 
     def _key(self, key: Any) -> str:
         return repr(key) if isinstance(key, str | int) else self._name(key)
@@ -191,7 +205,6 @@ class Guard:
         self._conditions[f"{name}._requires_grad == {int(tensor._requires_grad)}"] = f"{found.name()}.requires_grad"
 
     def _add_optimizer(self, found: Found) -> None:
-        self._add_way(found)
         for group in found.value.param_groups:
             name, parameters = self._name(group), self._name(group["params"])
             self._conditions[f"{name}['params'] is {parameters} and len({parameters}) == {len(group['params'])}"] = (
@@ -220,3 +233,55 @@ class Guard:
                 name = self._name(tensor)
                 self._conditions[f"{name}._grad is {self._name(grad)}"] = "a gradient"
                 self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = "a gradient"
+
+
+class Arguments:
+    """Whether arguments share memory with one another, and with what is around a function, as they did.
+
+    Where a program writes to memory that was there before, no other memory that it is given may overlap with that.
+    """
+
+    def __init__(self, made: Capture):
+        given = {id(one) for one in made.inputs}
+        around = {id(found.value._storage): found.value._storage for found in made.surroundings.tensors.values()}
+        around |= {id(one.storage): one.storage for one in made.known.values() if id(one.tensor) not in given}
+        self._around = frozenset(around)
+        self._same = [(n, one._storage) for n, one in enumerate(made.inputs) if id(one._storage) in around]
+        written = {block.number for block in written_outside(made.recorder)}
+        arrays = [array for number, (array, _) in enumerate(made.outside) if number in written and id(array) in around]
+        bounds = sorted([(place_of(array), place_of(array) + array.nbytes) for array in arrays])
+        self._starts, self._ends = [start for start, _ in bounds], [end for _, end in bounds]
+        own = {id(made.outside[number][0]) for number in written}
+        self._written = [number for number, one in enumerate(made.inputs) if id(one._storage) in own]
+
+    def fit(self, inputs: Sequence[Tensor]) -> bool:
+        """Whether these do."""
+        if self._same:
+            for number, storage in self._same:
+                if inputs[number]._storage is not storage:
+                    return False
+        else:
+            for one in inputs:
+                if id(one._storage) in self._around:
+                    return False
+        return not (self._starts or self._written) or self._apart(inputs)
+
+    def _apart(self, inputs: Sequence[Tensor]) -> bool:
+        same = [number for number, _ in self._same]
+        bounds = []
+        for number, one in enumerate(inputs):
+            storage = one._storage
+            if number in same or not storage.size:
+                continue
+            start = address_of(storage)
+            end = start + storage.nbytes
+            after = bisect(self._starts, start)
+            if after and self._ends[after - 1] > start:
+                return False
+            if after < len(self._starts) and self._starts[after] < end:
+                return False
+            bounds.append((start, end))
+        if not self._written:
+            return True
+        distinct = sorted(set(bounds))  # the signature tells which are the same
+        return all(first[1] <= second[0] for first, second in itertools.pairwise(distinct))

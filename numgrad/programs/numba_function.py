@@ -137,7 +137,7 @@ class _Python:
             RuntimeError: it is not.
         """
         guard = self._program.guard
-        if not guard.holds():
+        if not guard.stands():
             what = ", ".join(guard.failed()) or "hooks"
             raise RuntimeError(f"what the function was made of has changed since ({what}): make it anew with njit()")
         for effect in self._program.effects:

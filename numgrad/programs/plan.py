@@ -114,6 +114,8 @@ class Plan:
                 stretches[-1].append(self._run(step))
             else:
                 stretches.append(step)
+        if begun:  # results that no step has to do with
+            stretches.append([self._beginning(block) for block in begun])
         return [stretch for stretch in stretches if stretch != []]
 
     def _beginning(self, block: Block) -> Copied:

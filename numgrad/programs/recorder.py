@@ -160,7 +160,10 @@ class Recorder(Watcher):
         self._nodes: list[tuple[int, str, Location | None]] = []  # and nodes, each with the number of calls around it
         self.recorded: dict[int, Location] = {}  # where nodes were recorded, by their numbers
         for number, (array, offset) in enumerate(outside):
-            self._add(root_of(array), OUTSIDE, place_of(array) + offset).number = number
+            root = root_of(array)
+            if id(root) in self._blocks:
+                self.broken = "two tensors lie in one array that another library has made", calling_location()
+            self._add(root, OUTSIDE, place_of(array) + offset).number = number
 
     def _add(self, root: np.ndarray, origin: str, address: int = 0) -> Block:
         key, blocks = id(root), self._blocks

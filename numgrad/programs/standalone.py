@@ -124,7 +124,7 @@ def standalone(
         if made.recorder.broken is not None:
             raise CaptureError("\n".join(map(str, made.recorder.broken)))
         guard = Guard(made)
-        if not made.postponed and guard.holds():
+        if not made.postponed and guard.stands():
             return Standalone(made, guard)
         failed = guard.failed()
     raise CaptureError(f"each call changes what the next one finds ({', '.join(failed) or 'tensors'})")
@@ -152,4 +152,5 @@ def with_own_results(function: Callable[..., Any]) -> Callable[..., Any]:
 
         return mapped(function(*args, **keywords), own)
 
+    call.__wrapped__ = function  # type: ignore[attr-defined]
     return call

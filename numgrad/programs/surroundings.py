@@ -7,8 +7,12 @@ find them there.  So each object is kept with the way to it: the place that it w
 
 from __future__ import annotations
 
+import dis
+import functools
 import os
-from collections.abc import Callable, Iterator, Sequence
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -23,13 +27,18 @@ from ..optim.optimizer import Optimizer
 #: Objects that are looked at, at most: a function that reaches more is one that reaches everything.
 LIMIT = 20_000
 
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+#: Where code lies that is not a program's own: this package, Python's library, and what is installed.
+_INSTALLED = tuple({
+    os.path.dirname(os.path.dirname(__file__)) + os.sep,
+    *[sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")],
+})
 
-#: What has no tensors in it.
+#: What has no tensors in it, and what is compared by value.
 _PLAIN = (
     int, float, complex, str, bytes, type(None), type, ModuleType, BuiltinFunctionType, np.ndarray, np.generic,
     CodeType,
 )
+_VALUES = (int, float, complex, str, bytes)
 
 
 #: Attributes of modules whose items users call attributes of the module.
@@ -69,8 +78,11 @@ def _key_text(key: Any) -> str:
 class Surroundings:
     """What a function reaches, by itself and by arguments that are no tensors.
 
+    It looks into containers, into functions and objects of the program's own, and into modules and optimizers.
+
     Attributes:
         tensors, modules, optimizers, generators: by identity, each with the way to it.
+        values: the numbers and texts in dictionaries, and the lengths of lists, by holder and key.
     """
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any] = ()):
@@ -78,28 +90,53 @@ class Surroundings:
         self.modules: dict[int, Found] = {}
         self.optimizers: dict[int, Found] = {}
         self.generators: dict[int, Found] = {}
-        self._seen: set[int] = set()
+        self.values: dict[tuple[int, Any], tuple[Any, Found]] = {}
+        self._ways: dict[int, list[Found]] = {}
         self._left = [Found(one) for one in (function, *arguments)]
-        while self._left and len(self._seen) < LIMIT:
+        while self._left and len(self._ways) < LIMIT:
             self._look(self._left.pop())
+
+    def ways(self, objects: Iterable[Any]) -> Iterator[Found]:
+        """All ways to these objects, and to what they go through."""
+        left, seen = [*objects], set()
+        while left:
+            value = left.pop()
+            if id(value) not in seen:
+                seen.add(id(value))
+                for found in self._ways.get(id(value), ()):
+                    yield found
+                    if found.way is not None:
+                        left.append(found.way.value)
+
+    def changed(self, later: Surroundings) -> list[str]:
+        """The numbers, texts and lengths that are others in what was found later, by name."""
+        names = []
+        for key, (value, found) in later.values.items():
+            before = self.values.get(key, (None, None))[0]
+            same = before == value or (before != before and value != value)
+            if before.__class__ is not value.__class__ or not same:
+                names.append(found.name())
+        return names
 
     def _look(self, found: Found) -> None:
         value = found.value
-        if isinstance(value, _PLAIN) or id(value) in self._seen:
+        if isinstance(value, _PLAIN):
             return
-        self._seen.add(id(value))
+        known = self._ways.setdefault(id(value), [])
+        known.append(found)
+        if len(known) > 1:
+            return
         if isinstance(value, Tensor):
             self.tensors[id(value)] = found
             self._left += self._in_dictionary(value.__dict__, found)
-            return
-        if isinstance(value, Module):
-            self.modules[id(value)] = found
-        elif isinstance(value, Optimizer):
-            self.optimizers[id(value)] = found
         elif isinstance(value, Generator):
             self.generators[id(value)] = found
-            return
-        self._left += self._parts(value, found)
+        else:
+            if isinstance(value, Module):
+                self.modules[id(value)] = found
+            elif isinstance(value, Optimizer):
+                self.optimizers[id(value)] = found
+            self._left += self._parts(value, found)
 
     def _parts(self, value: Any, found: Found) -> Iterator[Found]:
         """What an object consists of."""
@@ -108,46 +145,63 @@ class Surroundings:
         elif isinstance(value, MethodType):
             yield Found(value.__self__, key="self", way=found)
             yield Found(value.__func__, way=found)
+        elif isinstance(value, functools.partial):
+            yield from (Found(one, way=found) for one in (value.func, *value.args, *value.keywords.values()))
         elif isinstance(value, dict):
             yield from self._in_dictionary(value, found)
         elif isinstance(value, list | tuple | set | frozenset):
+            self.values[id(value), "len"] = len(value), found
             for number, one in enumerate(value):
                 yield Found(one, value if isinstance(value, list) else None, number, found)
-        else:
+        elif isinstance(wrapped := getattr(value, "__wrapped__", None), FunctionType | MethodType | Module):
+            yield Found(wrapped, way=found)
+        elif isinstance(value, Module | Optimizer) or _is_own(value.__class__):
             yield from self._in_dictionary(getattr(value, "__dict__", None) or {}, found)
             for cls in type(value).__mro__:
-                yield from (Found(one, way=found) for one in vars(cls).values() if _is_users(one))
-            function = getattr(value, "func", None)  # of functools.partial
-            if callable(function):
-                yield from (Found(one, way=found) for one in (function, *value.args, *value.keywords.values()))
+                if _is_own(cls):
+                    yield from (Found(one, way=found) for one in vars(cls).values() if isinstance(one, FunctionType))
 
     def _in_dictionary(self, items: dict[Any, Any], way: Found) -> Iterator[Found]:
+        self.values[id(items), None] = len(items), way
         for key, one in items.items():
             if isinstance(key, Tensor):
                 yield Found(key, None, None, way)
-            yield Found(one, items, key, way)
+            found = Found(one, items, key, way)
+            if isinstance(one, _VALUES):
+                self.values[id(items), key] = one, found
+            else:
+                yield found
 
     def _of_function(self, function: FunctionType, found: Found) -> Iterator[Found]:
-        names = set(_names(function.__code__)) if _is_users(function) else set()
+        if _is_installed(function.__code__.co_filename):  # it may be one around a function of the program's
+            yield Found(getattr(function, "__wrapped__", None), way=found)
+            return
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
                 yield Found(cell.cell_contents, cell, None, Found(None, key=name))
             except ValueError:  # it is empty
                 continue
-        for name in sorted(names & function.__globals__.keys()):
+        for name in sorted(_names(function.__code__) & function.__globals__.keys()):
             yield Found(function.__globals__[name], function.__globals__, name, None)
         for one in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             yield Found(one, way=found)
 
 
-def _is_users(function: Any) -> bool:
-    """Whether this is a function that is no part of this package, whose own keep no tensors of a program's."""
-    return isinstance(function, FunctionType) and not function.__code__.co_filename.startswith(_PACKAGE)
+@functools.cache
+def _is_installed(file: str) -> bool:
+    return file.startswith(_INSTALLED)
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    """The names that a function's code uses, and that of functions within it."""
-    yield from code.co_names
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield from _names(one)
+@functools.cache
+def _is_own(cls: type) -> bool:
+    """Whether a class is the program's own."""
+    module = sys.modules.get(cls.__module__)
+    file = getattr(module, "__file__", None)
+    return cls.__module__ != "builtins" and (file is None or not _is_installed(file)) and module is not None
+
+
+@functools.cache
+def _names(code: CodeType) -> frozenset[str]:
+    """The globals that a function's code names, and those that functions within it name."""
+    found = {one.argval for one in dis.get_instructions(code) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return frozenset(found).union(*[_names(one) for one in code.co_consts if isinstance(one, CodeType)])

@@ -51,7 +51,6 @@ class Variant:
         self._made: dict[int, str] = {}
         self._kept_tensors: list[Tensor] = []
         self._tensors: list[str] = []  # statements that make tensors
-        self._by_storage = {id(storage): number for number, (storage, _) in enumerate(made.outside)}
         result = self._expression(made.result)
         grads = [(self._owner(tensor), self._expression(grad)) for tensor, grad in made.grads]
         recorder = made.recorder
@@ -145,15 +144,10 @@ class Variant:
     def _row_of(self, tensor: Tensor) -> tuple[str, str]:
         """The row that a tensor lies in, and where it begins there."""
         recorder, storage = self.made.recorder, tensor._storage
-        number = self._by_storage.get(id(storage))
-        if number is not None:
-            position = self._position(number)
-            if position is None:
-                return self._name("s", storage), str(tensor._offset)
-            delta = tensor._offset - self.made.inputs[position]._offset
-            return f"inputs[{position}]._storage", f"inputs[{position}]._offset + {delta}"
         block = recorder.block_of(storage)
-        if block is None or block.origin == OUTSIDE:  # of memory that no kernel had to do with
+        if block is not None and block.origin == OUTSIDE:
+            return self._place_outside(tensor, block)
+        if block is None:  # memory that no kernel had to do with
             recorder.span(storage, False, False)
             block = recorder.block_of(storage)
         assert block is not None
@@ -162,14 +156,26 @@ class Variant:
         if block not in self._results:
             self._results[block] = f"row{len(self._results)}"
             self._names[f"new{len(self._results) - 1}"] = self._new(block, storage.dtype)
-        item = storage.dtype.itemsize
-        start = (place_of(storage) - block.address) // item
-        row = self._results[block]
-        if self._dtypes[block] != storage.dtype:
-            row = f"{row}.view({self._name('d', storage.dtype)})"
+        row = self._viewed(self._results[block], self._dtypes[block], storage)
+        start = (place_of(storage) - block.address) // storage.dtype.itemsize
         if start or storage.nbytes != block.size:
             row = f"{row}[{start}:{start + storage.size}]"
         return row, str(tensor._offset)
+
+    def _viewed(self, row: str, dtype: np.dtype, storage: np.ndarray) -> str:
+        return row if dtype == storage.dtype else f"{row}.view({self._name('d', storage.dtype)})"
+
+    def _place_outside(self, tensor: Tensor, block: Block) -> tuple[str, str]:
+        """The same of memory that was there before."""
+        storage, item = tensor._storage, tensor._storage.dtype.itemsize
+        position = self._position(block.number)
+        if position is None:
+            return self._name("s", storage), str(tensor._offset)
+        one = self.made.inputs[position]
+        delta = (place_of(storage) + tensor._offset * item - block.address) // item
+        own = f"inputs[{position}]"
+        row = self._viewed(f"{own}._storage", one._storage.dtype, storage)
+        return row, f"{own}._offset * {one._storage.dtype.itemsize} // {item} + {delta}"
 
     @functools.cached_property
     def _dtypes(self) -> dict[Block, np.dtype]:

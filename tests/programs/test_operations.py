@@ -1,0 +1,96 @@
+"""Every operation of the table in a compiled program, forward and backward, gives the bits of the program itself."""
+
+import numpy as np
+import pytest
+from ops.samples import SAMPLES
+from ops.sampling import laid_out
+
+import numgrad
+from numgrad.compiler import CaptureError
+
+#: Layouts that are tried: others differ in what kernels are given, not in how programs are made of them.
+LAYOUTS = ("contiguous", "0-d", "broadcast", "transposed", "empty")
+
+#: Operations that look at elements, they or their gradients, or whose results have a size that depends on them.
+VALUES_NEEDED = {
+    "embedding_bag_op", "embedding_bag_max_op", "index_fill_tensor", "masked_scatter_op", "masked_scatter_backward",
+    "masked_select_op", "prod_all", "prod_dim", "recurrent_layer_backward",
+}
+
+CASES = [
+    case for sample in SAMPLES for case in sample.cases(shape=(3, 7))
+    if case.layout in LAYOUTS and case.is_in_turn
+]
+REPLAYED = [case for case in CASES if case.op.name not in VALUES_NEEDED]
+
+
+def dtype_of(case):
+    return "float32" if "float32" in case.sample.dtypes else case.sample.dtypes[0]
+
+
+def leaves_of(case, turned=False):
+    """The inputs; with ``turned`` their elements in the opposite order."""
+    leaves = case.leaves(dtype_of(case))
+    made = []
+    for leaf, differentiable in zip(leaves, case.differentiable(), strict=True):
+        if leaf is not None and turned:
+            leaf = laid_out(np.ascontiguousarray(np.flip(leaf.numpy())).reshape(leaf.shape), case.layout)
+        if leaf is not None and differentiable and leaf.is_floating_point():
+            leaf.requires_grad = True
+        made.append(leaf)
+    return made
+
+
+def program_of(case):
+    call, shapes = case.sample.call, case.shapes  # and not the case: a program is looked through for all it reaches
+
+    def program(*leaves):
+        """The outputs and the gradients of all that has some."""
+        given = [
+            leaf if getattr(leaf, "shape", shape) == shape else leaf.expand(shape)
+            for leaf, shape in zip(leaves, shapes, strict=True)
+        ]
+        outputs = call(*given)
+        outputs = list(outputs) if isinstance(outputs, tuple) else [outputs]
+        wanted = [one for one in leaves if one is not None and one.requires_grad]
+        graded = [one for one in outputs if one.requires_grad]
+        if not (wanted and graded):
+            return outputs, []
+        weights = [one.detach() * 0.5 + 1 for one in graded]
+        grads = numgrad.autograd.grad(graded, wanted, weights, allow_unused=True)
+        return [one.detach() for one in outputs], list(grads)
+
+    return program
+
+
+def same(one, other):
+    if one is None or other is None:
+        return one is other
+    alike = (one.shape, one.dtype, one.stride()) == (other.shape, other.dtype, other.stride())
+    return alike and one.numpy().tobytes() == other.numpy().tobytes()
+
+
+@pytest.mark.parametrize("case", REPLAYED, ids=str)
+def test_bits_are_those_of_the_program_itself(case):
+    program = program_of(case)
+    compiled = numgrad.compile(program, fullgraph=True)
+    for turned in (False, True, False):
+        outputs, grads = compiled(*leaves_of(case, turned))
+        expected, expected_grads = program(*leaves_of(case, turned))
+        assert all(map(same, outputs, expected))
+        assert all(map(same, grads, expected_grads))
+    (known,) = compiled.known.values()
+    assert len(known.replays) == 1
+
+
+@pytest.mark.parametrize("name", sorted(VALUES_NEEDED))
+def test_what_needs_values_is_not_compiled(name):
+    needed = []
+    for case in CASES:
+        if case.op.name == name:
+            try:
+                numgrad.compile(program_of(case), fullgraph=True)(*leaves_of(case))
+            except CaptureError as error:
+                needed.append(str(error))
+    assert needed
+    assert all("needs values" in error for error in needed)
