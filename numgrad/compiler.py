@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -18,12 +19,13 @@ from .programs.compiled import Compiled
 from .programs.recorder import CaptureError
 
 if TYPE_CHECKING:
+    from .programs.saving import LoadedProgram
     from .viz.programs.explanation import Explanation
 
 __all__ = [
     "CaptureError", "OptimizedModule", "allow_in_graph", "assume_constant_result", "compile",
     "cudagraph_mark_step_begin", "disable", "explain", "is_compiling", "is_dynamo_compiling", "is_exporting",
-    "list_backends", "reset", "set_stance",
+    "list_backends", "load", "reset", "set_stance",
 ]
 
 _told: set[str] = set()
@@ -121,6 +123,36 @@ class OptimizedModule(Module):
     def __reduce__(self) -> tuple[Any, ...]:
         compiled = self.compiled
         return OptimizedModule, (self._orig_mod, compiled.full, compiled.check)
+
+
+def load(path: str | os.PathLike[str], *, trusted: bool = False) -> LoadedProgram:
+    """The program in a file that ``save`` of a compiled function wrote, for tensors of the layouts that it was saved
+    for: the same bits without the program's Python, and without backward.
+
+    The file has no pickle and no machine code.  But its kernels are texts that are compiled and run, on memory that
+    numbers in the file point to: what it holds is a program, not data.  So say that you trust whoever wrote it.
+
+    Raises:
+        RuntimeError: it is not ``trusted``, it is damaged, or it was written by another version.
+
+    Example:
+        >>> import os, tempfile
+        >>> import numgrad
+        >>> model = numgrad.nn.Linear(3, 2)
+        >>> path = os.path.join(tempfile.mkdtemp(), "model.zip")
+        >>> numgrad.compile(lambda x: model(x)).save(path, numgrad.ones(4, 3))
+        >>> program = numgrad.compiler.load(path, trusted=True)
+        >>> bool((program(numgrad.ones(4, 3)) == model(numgrad.ones(4, 3))).all())
+        True
+    """
+    if not trusted:
+        raise RuntimeError(
+            f"{os.fspath(path)!r} holds a program, which can do anything that you can, as a pickle can: if you trust "
+            "whoever wrote it, load it with trusted=True"
+        )
+    from .programs.saving import load_program  # few programs need it, and what it needs
+
+    return load_program(path)
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:

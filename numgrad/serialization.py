@@ -63,12 +63,12 @@ def save(
         raise ValueError("save() writes PyTorch's zip format, not the one before version 1.6")
     data, storages = pickled(obj)
     if isinstance(f, str | os.PathLike):
-        _replace(os.path.realpath(f), lambda file: write_archive(file, data, storages))
+        replace_file(os.path.realpath(f), lambda file: write_archive(file, data, storages))
     else:
         write_archive(f, data, storages)
 
 
-def _replace(path: str, write: Callable[[IO[bytes]], None]) -> None:
+def replace_file(path: str, write: Callable[[IO[bytes]], None]) -> None:
     """Make what ``write`` writes the content of the file, all of it or, if that fails, nothing."""
     directory = os.path.dirname(path)
     if not os.path.isdir(directory):

@@ -31,6 +31,7 @@ from typing import Any
 
 import llvmlite
 import numba
+import numpy as np
 from numba.core import types
 
 from . import cache, libm, overloads, progress
@@ -53,6 +54,9 @@ if hasattr(os, "register_at_fork"):  # a copy made while another thread compiles
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 _kernels: dict[str, Kernel] = {}
+
+#: Of kernels of which nobody says what they write.
+_NO_FACTS = Facts(np.dtype(np.void))
 
 
 class Kernel:
@@ -137,6 +141,16 @@ def compile_kernel(
                     kernel.entry = _one_at_a_time(kernel.entry)
                 _kernels[digest] = kernel
             return kernel
+
+
+def compile_text(
+    name: str, text: str, arguments: Sequence[types.Type], *, parallel: bool = False
+) -> Kernel:
+    """The same for who links its machine code, and knows no facts: so it is not one of ``compiled_kernels``."""
+    arguments = tuple(arguments)
+    with _interrupts_wait(), _lock:
+        digest = _digest(name, text, arguments, parallel)
+        return _kernels.get(digest) or _load_or_compile(name, text, arguments, parallel, _NO_FACTS, digest)
 
 
 def compiled_kernels() -> list[Kernel]:

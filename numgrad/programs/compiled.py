@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import warnings
 import weakref
@@ -198,6 +199,24 @@ class Compiled:
 
         try:
             return numba_function(self._standalone(args, keywords), self.function, args, keywords)
+        except CaptureError as error:
+            raise CaptureError(f"{self.name} cannot be a program by itself: {error}") from None
+
+    def save(self, path: str | os.PathLike[str], *args: Any, **keywords: Any) -> None:
+        """Write the program of a call with these arguments to a file, which ``numgrad.compiler.load`` reads.
+
+        It is recorded as by :meth:`njit`.  The file has the steps, the texts of kernels and the values of parameters
+        and other tensors that the program finds; it takes tensors of these layouts, and returns what the call does.
+
+        Raises:
+            CaptureError: the program cannot be recorded, or it needs more than its arguments and tensors of its own:
+                it calls Python, counts an optimizer's steps, sets gradients, draws random numbers or changes
+                arguments.
+        """
+        from .saving import save_program  # few programs need it, and what it needs
+
+        try:
+            save_program(self._standalone(args, keywords), path)
         except CaptureError as error:
             raise CaptureError(f"{self.name} cannot be a program by itself: {error}") from None
 

@@ -12,15 +12,15 @@ import numpy as np
 
 from ..devices.cpu.blas import one_thread
 from ..devices.cpu.linking import link
-from .plan import ALIGNMENT, Plan
-from .recorder import Block, HostCall, Recorder, Span, place_of
+from .plan import ALIGNMENT
+from .recorder import Block, HostCall, Span, place_of
 
 
 class LinkedProgram:
     """A program that can be run on a table of addresses.
 
     Attributes:
-        plan: where everything lies.
+        plan: a Plan, or what has the steps, the lines, the arena and the reports of one that was saved.
         addresses: the table; whoever runs the program fills in the lines of blocks outside and of results.
         lock: held by the thread that runs it.
         table: the same as an array.
@@ -29,7 +29,7 @@ class LinkedProgram:
         stretches: what does the steps, one stretch after the other: each returns 0 unless a kernel has reported.
     """
 
-    def __init__(self, recorder: Recorder, plan: Plan):
+    def __init__(self, plan: Any, one_thread_only: bool):
         self.plan = plan
         self.lock = threading.Lock()
         self._arena = np.empty(plan.arena + ALIGNMENT, np.uint8)
@@ -40,11 +40,11 @@ class LinkedProgram:
             if array is not None:
                 self.table[line] = place_of(array)
         self.addresses = memoryview(self.table)  # type: ignore[arg-type]
-        self.context: Any = one_thread() if recorder.one_thread else contextlib.nullcontext()
+        self.context: Any = one_thread() if one_thread_only else contextlib.nullcontext()
         self.texts: list[str] = []
         self.machine_code: list[Any] = []
         self.stretches = stretches = [self._stretch(stretch) for stretch in plan.steps]
-        alone = len(stretches) == 1 and not recorder.one_thread
+        alone = len(stretches) == 1 and not one_thread_only
         #: ``run()`` does what is to be done; it returns 0, unless a kernel has reported that something is wrong.
         self.run = stretches[0] if alone else functools.partial(self._run, stretches)
 
@@ -59,8 +59,8 @@ class LinkedProgram:
     def _run(self, stretches: list[Any]) -> int:
         with self.context:
             for stretch in stretches:
-                if stretch():
-                    return 1
+                if step := stretch():
+                    return step
         return 0
 
     def _call_host(self, call: HostCall) -> int:

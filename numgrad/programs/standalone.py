@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..autograd.grad_mode import ORDINARY, state
+from ..autograd.locations import Location
 from ..core.tensor import Tensor
 from ..core.types import contiguous_format
 from ..devices import recording
@@ -37,6 +38,8 @@ class Standalone:
         program: what is run.
         given_lines, returned_lines: which of these begins at the address in a line of the table.
         changed: which of the arguments it writes.
+        is_random: whether it draws random numbers.
+        steps: what was recorded.
         effects: what Python does before a run; see ``Recorder``.
         gradients: the tensors whose ``grad`` it sets, and these, which stay where they are.
         versions: the version counters of other tensors than arguments, and by how much they go up.
@@ -52,7 +55,7 @@ class Standalone:
         self.requires_grad = [one.requires_grad for one in made.inputs]
         self.result, self.returned = made.result, [one._layout for one in results]
         self.guard, self.effects, self.gradients = guard, recorder.effects, made.grads
-        self.one_thread = recorder.one_thread
+        self.one_thread, self.steps = recorder.one_thread, recorder.steps
         counters = [one._counter for one in made.inputs]
         self.versions = [(one, by) for one, by in made.versions if not any(one is own for own in counters)]
         self.versions += [(grad._counter, 1) for _, grad in made.grads if grad is not None]
@@ -63,10 +66,12 @@ class Standalone:
         new = [recorder.block_of(one._storage) for _, one in made.grads if one is not None]
         fixed = [block for block in new if block is not None and block.origin == FRESH]
         self.plan = Plan(recorder, [block for block in (*blocks, *fixed) if block is not None])
-        self.program = LinkedProgram(recorder, self.plan)
+        self.program = LinkedProgram(self.plan, recorder.one_thread)
         self.given_lines: dict[int, int] = {}
         self.returned_lines: dict[int, int] = {}
         self.changed: set[int] = set()
+        self.is_random = False
+        storages = {id(one.storage) for one in made.known.values()}
         for line, block in enumerate(self.plan.lines, 2):
             if not isinstance(block, Block):
                 continue
@@ -76,6 +81,7 @@ class Standalone:
                 self.program.addresses[line] = block.address
             elif block.origin == OUTSIDE:
                 owner = made.outside[block.number][0]
+                self.is_random |= id(owner) not in storages
                 for number, one in enumerate(made.inputs):
                     if one._storage is owner:
                         self.given_lines[line] = number
@@ -85,8 +91,9 @@ class Standalone:
         for step in made.recorder.steps:
             if isinstance(step, HostCall):
                 name = getattr(step.function, "__name__", type(step.function).__name__)
-                what = f"{step.operation or 'a part of it'} is computed by {name}, which is called from Python"
-                raise CaptureError(f"{what}\n{step.location}")
+                operation = step.operation.removesuffix("_op") or "a part of it"
+                text = f"{operation} is computed by {name}, which is called from Python"
+                raise CaptureError(located(text, step.location))
         roots = [id(root_of(array)) for array, _ in made.outside]
         if len({id(one._storage) for one in made.inputs}) < len(made.inputs) or len(set(roots)) < len(roots):
             raise CaptureError("arguments share memory with each other, or with what the program finds around it")
@@ -122,12 +129,17 @@ def standalone(
     for _ in range(CALLS):
         made = capture(with_own_results(function), args, keywords, inputs, True)
         if made.recorder.broken is not None:
-            raise CaptureError("\n".join(map(str, made.recorder.broken)))
+            raise CaptureError(located(*made.recorder.broken))
         guard = Guard(made)
         if not made.postponed and guard.stands():
             return Standalone(made, guard)
-        failed = guard.failed()
+        failed = [*made.changed, *guard.failed()]
     raise CaptureError(f"each call changes what the next one finds ({', '.join(failed) or 'tensors'})")
+
+
+def located(text: str, location: Location | None) -> str:
+    """A message with the place in the user's program, if it is known."""
+    return text if location is None else f"{text}\n{location}"
 
 
 def with_own_results(function: Callable[..., Any]) -> Callable[..., Any]:

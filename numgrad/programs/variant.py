@@ -55,7 +55,7 @@ class Variant:
         grads = [(self._owner(tensor), self._expression(grad)) for tensor, grad in made.grads]
         recorder = made.recorder
         self.plan = Plan(recorder, list(self._results), saved)
-        self.program = LinkedProgram(recorder, self.plan)
+        self.program = LinkedProgram(self.plan, recorder.one_thread)
         live = ", ".join([self._made[id(one)] for one in attached])
         nodes = [f"attach(({live},), inputs, saved, ({', '.join([*self._made.values(), ''])}))"] if attached else []
         self._names.update(attach=attach, lock=self.program.lock)

@@ -38,6 +38,9 @@ MANY, _WORTHWHILE = 1 << 18, 1 << 25
 #: The same where a factor is a vector.
 MANY_FOR_VECTORS = 1 << 13
 
+#: What is asked of BLAS: products of matrices, of matrices and vectors, and of vectors.
+FUNCTIONS = ("gemm", "gemv", "dot")
+
 #: What precedes and follows the names of OpenBLAS's functions with 64-bit integers: in NumPy's wheels, elsewhere.
 _NAMES = (("scipy_", "64_"), ("", "64_"))
 
@@ -76,7 +79,7 @@ def _addresses(library: Any, name: str) -> dict[str, dict[np.dtype, int]]:
             np.dtype(dtype): ctypes.cast(library[name.format(letter, function)], ctypes.c_void_p).value or 0
             for letter, dtype in (("s", np.float32), ("d", np.float64))
         }
-        for function in ("gemm", "gemv", "dot")
+        for function in FUNCTIONS
     }
 
 

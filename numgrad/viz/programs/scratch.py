@@ -33,7 +33,7 @@ class Scratch:
             part for stretch in plan.steps
             for part in ([stretch] if isinstance(stretch, HostCall) else [[step] for step in stretch])
         ]
-        self._program = LinkedProgram(variant.recorder, plan)
+        self._program = LinkedProgram(plan, variant.recorder.one_thread)
         self.saved: np.ndarray = np.zeros(plan.saved_size, np.uint8) if forward is None else forward.saved
         self._program.addresses[1] = place_of(self.saved)
         self._memory: list[np.ndarray] = []
