@@ -102,6 +102,8 @@ def capture(
     )
     if any(one.layout.type.device is not CPU for one in known.values()):
         recorder.break_off("a tensor on a GPU: only programs of the CPU are compiled")
+    if _shared_elsewhere(known.values(), inputs):
+        recorder.break_off("an argument lies in an array in which another tensor lies that is found elsewhere")
     if has_hooks(surroundings):
         recorder.break_off("hooks are Python that is called in between")
     made.result = recorded(recorder, lambda: function(*args, **keywords))
@@ -129,10 +131,19 @@ def outside_of(
     for tensor in inputs:
         if tensor._layout.type.device is CPU:
             begin = tensor._offset * tensor._layout.type.dtype.itemsize
-            found.setdefault(id(tensor._storage), (tensor._storage, begin))
+            found.setdefault(id(root_of(tensor._storage)), (tensor._storage, begin))
     for array in (*[one._storage for one in tensors if one._layout.type.device is CPU], *arrays):
-        found.setdefault(id(array), (array, 0))
+        found.setdefault(id(root_of(array)), (root_of(array), 0))
     return list(found.values())
+
+
+def _shared_elsewhere(known: Iterable[Before], inputs: Sequence[Tensor]) -> bool:
+    """Whether a tensor that is no argument lies in an array in which an argument lies, too, but elsewhere."""
+    given = [one._storage for one in inputs if one._layout.type.device is CPU]
+    first = {id(root_of(storage)): storage for storage in reversed(given)}
+    arguments = {id(one) for one in inputs}
+    others = [one.storage for one in known if id(one.tensor) not in arguments and one.layout.type.device is CPU]
+    return any(first.get(id(root_of(storage)), storage) is not storage for storage in others)
 
 
 def _before(tensor: Tensor) -> Before:

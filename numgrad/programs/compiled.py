@@ -16,6 +16,7 @@ from ..autograd.grad_mode import ORDINARY, WATCHED, state
 from ..autograd.locations import Location
 from ..autograd.watching import BLOCK, span
 from ..core.tensor import Tensor
+from ..core.types import default_dtype_changed
 from ..devices import recording
 from .capture import Capture, capture, freed_by
 from .differentiation import Consumed, Differentiated
@@ -45,6 +46,9 @@ def reset() -> None:
     """Forget all programs."""
     for one in [*_all]:
         one.reset()
+
+
+default_dtype_changed.append(reset)  # tensors are made in it
 
 
 def is_eager() -> bool:
@@ -109,10 +113,11 @@ class Compiled:
         self._slot = f"_compiled_{getattr(function, '__name__', '')}"
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        if state.mode > ORDINARY or recording.recorder is not None or _eager:
+        mode = state.mode
+        if mode > ORDINARY or recording.recorder is not None or _eager:
             return self._aside(args, keywords)
         try:
-            key, inputs = signature(args, keywords)
+            key, inputs = signature(mode, args, keywords)
             known = self.known.get(key)
         except (UnknownArgumentError, TypeError) as error:  # what has no hash
             return self._eagerly(Known(""), str(error), None, args, keywords)
@@ -160,7 +165,7 @@ class Compiled:
 
     def _standalone(self, args: Sequence[Any], keywords: dict[str, Any]) -> Standalone:
         """The program of a call by itself."""
-        _, inputs = signature(args, keywords)
+        _, inputs = signature(state.mode, args, keywords)
         with _recording:
             return standalone(self.function, args, keywords, inputs)
 

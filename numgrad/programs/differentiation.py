@@ -18,7 +18,7 @@ from ..core.tensor import Tensor, tensor_of
 from ..ops.memory.copying import write
 from .capture import Capture, nodes_of, outside_of, recorded, written_outside
 from .node import CompiledBackward, Entrance, entered, through
-from .recorder import CONSTANT, FRESH, OUTSIDE, Block, Recorder
+from .recorder import CONSTANT, FRESH, OUTSIDE, Block, Recorder, root_of
 from .trees import mapped, tensors_in
 from .variant import REPORTED, Variant
 
@@ -115,8 +115,8 @@ class Differentiated:
             first = forward.block_of(outside[block.number][0])
             if first is not None and is_temporary(first) and first not in results:
                 saved[first] = block
-        storages = {id(outside[block.number][0]) for block in used}
-        known = [one.tensor for one in made.known.values() if id(one.storage) in storages]
+        roots = {id(root_of(outside[block.number][0])) for block in used}
+        known = [one.tensor for one in made.known.values() if id(root_of(one.storage)) in roots]
         self._needed = [one for one in known if not any(one is own for own in made.inputs)]
         self._layouts = [one._layout for one in gradients]
         self.variant = Variant(made, list(saved), self._attach, self._live)

@@ -12,7 +12,8 @@ from bisect import bisect
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from ..autograd.grad_mode import state
+import numpy as np
+
 from ..autograd.hooks import hooks_added
 from ..core import types
 from ..core.generators import Generator
@@ -21,7 +22,7 @@ from ..devices.cpu import address_of
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from .capture import Capture, has_hooks, written_outside
-from .recorder import OUTSIDE, place_of
+from .recorder import OUTSIDE, place_of, root_of
 from .surroundings import Found
 
 #: Classes whose values are part of a signature.
@@ -32,25 +33,42 @@ class UnknownArgumentError(TypeError):
     """A signature cannot tell arguments of a class from one another."""
 
 
-def signature(args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Hashable, list[Tensor]]:
-    """The signature of a call in the present modes, and the tensors among its arguments.
+def signature(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Hashable, list[Tensor]]:
+    """The signature of a call in this mode, and the tensors among its arguments.
 
     Raises:
         UnknownArgumentError: it cannot tell some argument from others.
     """
     tensors: list[Tensor] = []
-    key: list[Any] = [state.mode, types.get_default_dtype()]
+    key: list[Any] = [mode]
     for value in args:
-        _describe(value, key, tensors)
-    for name, value in keywords.items():
-        key.append(name)
-        _describe(value, key, tensors)
+        if value.__class__ is Tensor and not value._requires_grad:
+            tensors.append(value)
+            key.append(value._layout)
+        else:
+            _describe(value, key, tensors)
+    if keywords:
+        for name, value in keywords.items():
+            key.append(name)
+            _describe(value, key, tensors)
     if len(tensors) > 1:
-        storages = [id(tensor._storage) for tensor in tensors]
-        if len(set(storages)) < len(storages):
-            key.append(tuple([storages.index(one) for one in storages]))
-            key.append(tuple([tensor._offset - tensors[0]._offset for tensor in tensors]))
+        roots = [_root(tensor._storage) for tensor in tensors]
+        if len(set(roots)) < len(roots):
+            first = [roots.index(root) for root in roots]
+            key += first
+            key += [_begin(one) - _begin(tensors[number]) for one, number in zip(tensors, first, strict=True)]
     return tuple(key), tensors
+
+
+def _root(storage: Any) -> int:
+    """The identity of the array that has the memory."""
+    return id(storage if storage.__class__ is not np.ndarray or storage.base is None else root_of(storage))
+
+
+def _begin(tensor: Tensor) -> int:
+    """Where a tensor begins, in bytes, among all on the same memory."""
+    start = place_of(tensor._storage) if tensor._storage.__class__ is np.ndarray else 0
+    return start + tensor._offset * tensor._layout.type.dtype.itemsize
 
 
 def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
@@ -58,9 +76,8 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
     if cls is Tensor or isinstance(value, Tensor):
         tensors.append(value)
         key.append(value._layout)
-        key.append(value._requires_grad if value._view is None else value.requires_grad)
-        key.append(value._edge is None and value._view is None)
-        key.append(value._grad is None)
+        if value._requires_grad and value.requires_grad:
+            key.append((value._edge is None and value._view is None, value._grad is None))
         if cls is not Tensor:
             key.append(cls)
     elif cls is float:
@@ -179,11 +196,11 @@ class Guard:
     def _used(self, made: Capture) -> list[Found]:
         """The tensors around the function that the program has to do with."""
         blocks = {block.number for block in made.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
-        storages = {id(made.outside[number][0]) for number in blocks}
+        roots = {id(root_of(made.outside[number][0])) for number in blocks}
         changed = {id(tensor) for tensor, _ in made.grads}
         return [
             found for key, found in made.surroundings.tensors.items()
-            if id(found.value._storage) in storages or key in changed
+            if id(root_of(found.value._storage)) in roots or key in changed
         ]
 
     def _add_place(self, found: Found) -> None:
@@ -220,7 +237,7 @@ class Guard:
         """The gradients that tensors have, where that matters: where the program adds to them, or makes the first."""
         changed = {id(tensor): grad for tensor, grad in made.grads}
         used = {block.number for block in made.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
-        numbers = {id(storage): number for number, (storage, _) in enumerate(made.outside)}
+        numbers = {id(root_of(array)): number for number, (array, _) in enumerate(made.outside)}
         arguments = {id(one) for one in made.inputs}
         for before in made.known.values():
             tensor, grad = before.tensor, before.grad
@@ -229,7 +246,7 @@ class Guard:
             if grad is None:
                 if id(tensor) in changed:
                     self._conditions[f"{self._name(tensor)}._grad is None"] = "a gradient"
-            elif numbers.get(id(grad._storage)) in used:
+            elif numbers.get(id(root_of(grad._storage))) in used:
                 name = self._name(tensor)
                 self._conditions[f"{name}._grad is {self._name(grad)}"] = "a gradient"
                 self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = "a gradient"
@@ -248,7 +265,9 @@ class Arguments:
         self._around = frozenset(around)
         self._same = [(n, one._storage) for n, one in enumerate(made.inputs) if id(one._storage) in around]
         written = {block.number for block in written_outside(made.recorder)}
-        arrays = [array for number, (array, _) in enumerate(made.outside) if number in written and id(array) in around]
+        known = {id(root_of(storage)) for storage in around.values()}
+        arrays = [made.outside[number][0] for number in written]
+        arrays = [array for array in arrays if id(root_of(array)) in known]
         bounds = sorted([(place_of(array), place_of(array) + array.nbytes) for array in arrays])
         self._starts, self._ends = [start for start, _ in bounds], [end for _, end in bounds]
         own = {id(made.outside[number][0]) for number in written}

@@ -6,14 +6,18 @@ import contextlib
 import ctypes
 import functools
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..devices.cpu.blas import one_thread
-from ..devices.cpu.linking import link
+from ..devices.cpu.linking import FINDS_ROWS, link
 from .plan import ALIGNMENT
 from .recorder import Block, HostCall, Span, place_of
+
+#: A program that moves fewer bytes is brief.
+BRIEF = 1 << 20
 
 
 class LinkedProgram:
@@ -23,14 +27,19 @@ class LinkedProgram:
         plan: a Plan, or what has the steps, the lines, the arena and the reports of one that was saved.
         addresses: the table; whoever runs the program fills in the lines of blocks outside and of results.
         lock: held by the thread that runs it.
+        passed: the lines of the table whose rows are passed to ``run`` in a tuple, see Note [Rows passed].
+        brief: whether other threads of Python wait for it, so that it needs no lock.
         table: the same as an array.
         texts: the IR of each stretch of machine code.
         machine_code: these, linked.
         stretches: what does the steps, one stretch after the other: each returns 0 unless a kernel has reported.
     """
 
-    def __init__(self, plan: Any, one_thread_only: bool):
+    def __init__(self, plan: Any, one_thread_only: bool, passed: Sequence[int] = ()):
         self.plan = plan
+        machine_code_alone = len(plan.steps) == 1 and not isinstance(plan.steps[0], HostCall) and not one_thread_only
+        self.passed = tuple(passed) if machine_code_alone and FINDS_ROWS else ()
+        self.brief = machine_code_alone and plan.traffic < BRIEF
         self.lock = threading.Lock()
         self._arena = np.empty(plan.arena + ALIGNMENT, np.uint8)
         self.table = np.zeros(2 + len(plan.lines), np.int64)
@@ -44,14 +53,14 @@ class LinkedProgram:
         self.texts: list[str] = []
         self.machine_code: list[Any] = []
         self.stretches = stretches = [self._stretch(stretch) for stretch in plan.steps]
-        alone = len(stretches) == 1 and not one_thread_only
-        #: ``run()`` does what is to be done; it returns 0, unless a kernel has reported that something is wrong.
-        self.run = stretches[0] if alone else functools.partial(self._run, stretches)
+        #: ``run()`` does what is to be done; it returns 0, unless a kernel has reported that something is wrong.  It is
+        #: given ``id(rows)``, a tuple, if rows are passed.
+        self.run = stretches[0] if machine_code_alone else functools.partial(self._run, stretches)
 
     def _stretch(self, stretch: Any) -> Any:
         if isinstance(stretch, HostCall):
             return functools.partial(self._call_host, stretch)
-        linked = link(stretch)
+        linked = link(stretch, self.passed, self.brief)
         self.texts.append(linked.text)
         self.machine_code.append(linked)
         return functools.partial(linked.run, place_of(self.table))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
-from .recorder import OUTSIDE, Block
+from .recorder import OUTSIDE, Block, root_of
 
 if TYPE_CHECKING:
     from .capture import Capture
@@ -75,7 +75,7 @@ def block_names(made: Capture) -> dict[Block, Named]:
     """The names of the blocks of a recorded call that others see, too."""
     recorder, found = made.recorder, made.surroundings
     outside = {block.number: block for block in recorder.blocks if block.origin == OUTSIDE}
-    blocks = {id(array): outside[number] for number, (array, _) in enumerate(made.outside)}
+    blocks = {id(root_of(array)): outside[number] for number, (array, _) in enumerate(made.outside)}
     tensors = {id(tensor): name for tensor, name in zip(made.inputs, made.given, strict=True)}
     for module in found.modules.values():
         for key, tensor in [*module.value._parameters.items(), *module.value._buffers.items()]:
@@ -89,7 +89,7 @@ def block_names(made: Capture) -> dict[Block, Named]:
     names: dict[Block, Named] = {}
 
     def add(kind: str, name: str, array: Any, layout: Any = None) -> None:
-        block = blocks.get(id(array)) or recorder.block_of(array)
+        block = blocks.get(id(root_of(array))) or recorder.block_of(array)
         if block is not None:
             names.setdefault(block, Named(kind, name, layout))
 

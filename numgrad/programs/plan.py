@@ -9,7 +9,7 @@ the program uses, those that are its results, and constants.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ class Plan:
         self.reports: list[np.ndarray] = []
         self._places: dict[Any, tuple[int, int]] = {}
         self.results = list(results)
+        #: Bytes of all that its steps are given.
+        self.traffic = sum([one.count * one.dtype.itemsize for one in _spans(recorder.steps)])
         if isinstance(saved, dict):
             self.offsets, self.saved_size = saved, 0
         else:
@@ -140,6 +142,13 @@ class Plan:
         looked_at = tuple([number for number, name in enumerate(parameters) if name in reports])
         addresses = tuple([(number, index, self.place(span)) for number, index, span in launch.addresses])
         return Run(launch.kernel, tuple(operands), looked_at, addresses)
+
+
+def _spans(steps: Sequence[Any]) -> Iterator[Span]:
+    """The arrays that kernels are given."""
+    for step in steps:
+        if isinstance(step, Launch):
+            yield from (one for one in step.operands if isinstance(one, Span))
 
 
 def _in_a_row(blocks: Sequence[Block]) -> tuple[dict[Block, int], int]:

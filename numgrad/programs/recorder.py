@@ -161,9 +161,8 @@ class Recorder(Watcher):
         self.recorded: dict[int, Location] = {}  # where nodes were recorded, by their numbers
         for number, (array, offset) in enumerate(outside):
             root = root_of(array)
-            if id(root) in self._blocks:
-                self.broken = "two tensors lie in one array that another library has made", calling_location()
-            self._add(root, OUTSIDE, place_of(array) + offset).number = number
+            if id(root) not in self._blocks:
+                self._add(root, OUTSIDE, place_of(array) + offset).number = number
 
     def _add(self, root: np.ndarray, origin: str, address: int = 0) -> Block:
         key, blocks = id(root), self._blocks

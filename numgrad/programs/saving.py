@@ -60,6 +60,7 @@ def save_program(program: Standalone, path: str | os.PathLike[str]) -> None:
         "form": _FORM,
         **described_steps([step for stretch in program.plan.steps for step in stretch]),
         "arena": program.plan.arena,
+        "traffic": program.plan.traffic,
         "one thread": program.one_thread,
         "lines": len(program.plan.lines),
         "arrays": {line: [array.dtype.name, array.size] for line, array in arrays.items()},
@@ -147,7 +148,9 @@ class LoadedProgram:
         lines = [arrays.get(line) for line in range(2, 2 + described["lines"])]
         reports = [arrays[line] for line in described["reports"]]
         steps = [stretch for stretch in [restored_steps(described)] if stretch]
-        plan = SimpleNamespace(steps=steps, lines=lines, arena=described["arena"], reports=reports)
+        plan = SimpleNamespace(
+            steps=steps, lines=lines, arena=described["arena"], traffic=described["traffic"], reports=reports
+        )
         self._program = LinkedProgram(plan, described["one thread"])
 
     def __call__(self, *tensors: Tensor) -> Any:

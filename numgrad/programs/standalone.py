@@ -71,7 +71,7 @@ class Standalone:
         self.returned_lines: dict[int, int] = {}
         self.changed: set[int] = set()
         self.is_random = False
-        storages = {id(one.storage) for one in made.known.values()}
+        storages = {id(root_of(one.storage)) for one in made.known.values()}
         for line, block in enumerate(self.plan.lines, 2):
             if not isinstance(block, Block):
                 continue
@@ -81,7 +81,7 @@ class Standalone:
                 self.program.addresses[line] = block.address
             elif block.origin == OUTSIDE:
                 owner = made.outside[block.number][0]
-                self.is_random |= id(owner) not in storages
+                self.is_random |= id(root_of(owner)) not in storages
                 for number, one in enumerate(made.inputs):
                     if one._storage is owner:
                         self.given_lines[line] = number

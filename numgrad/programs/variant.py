@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.tensor import Tensor, tensor_of
 from ..devices.cpu import address_of
-from ..devices.memory import empty_row
+from ..devices.memory import LARGE, empty_row
 from .capture import Capture
 from .linked import LinkedProgram
 from .names import block_names
@@ -55,13 +55,14 @@ class Variant:
         grads = [(self._owner(tensor), self._expression(grad)) for tensor, grad in made.grads]
         recorder = made.recorder
         self.plan = Plan(recorder, list(self._results), saved)
-        self.program = LinkedProgram(self.plan, recorder.one_thread)
+        rows = self._rows()
+        self.program = LinkedProgram(self.plan, recorder.one_thread, list(rows))
         live = ", ".join([self._made[id(one)] for one in attached])
         nodes = [f"attach(({live},), inputs, saved, ({', '.join([*self._made.values(), ''])}))"] if attached else []
         self._names.update(attach=attach, lock=self.program.lock)
         self.text = "\n".join(["def run(inputs, saved=None):", *["    " + line for line in [
             *[f"{name}._grad = None" for name, _ in grads],
-            *self._memory(), "with lock:", *["    " + line for line in [*self._addresses(), *self._run()] or ["pass"]],
+            *self._memory(), *self._run(rows),
             *self._tensors, *nodes, *self._versions(), *[f"{name}._grad = {expression}" for name, expression in grads],
             f"return {result}",
         ]]])
@@ -183,7 +184,7 @@ class Variant:
 
     def _new(self, block: Block, dtype: np.dtype) -> Callable[[], np.ndarray]:
         self._dtypes[block] = dtype
-        return functools.partial(empty_row, block.size // dtype.itemsize, dtype)
+        return _memory_of(block.size, dtype)
 
     def _position(self, number: int) -> int | None:
         """Which argument has the memory of this number that was there before; None if it is no argument's."""
@@ -195,41 +196,46 @@ class Variant:
     def _memory(self) -> list[str]:
         lines = [f"{row} = {row.replace('row', 'new')}()" for row in self._results.values()]
         if self.plan.saved_size:
-            self._names["new_saved"] = functools.partial(empty_row, self.plan.saved_size, np.dtype(np.uint8))
+            self._names["new_saved"] = _memory_of(self.plan.saved_size, np.dtype(np.uint8))
             lines.append("saved = new_saved()")
         return lines
 
-    def _addresses(self) -> list[str]:
-        """Statements that fill in the table, and those for good."""
-        self._names["addresses"] = addresses = self.program.addresses
-        lines = []
-        if self.plan.offsets:
-            lines.append("addresses[1] = address_of(saved)")
+    def _rows(self) -> dict[int, str]:
+        """By the lines of the table: the rows of this call that stand there."""
+        rows = {1: "saved"} if self.plan.offsets else {}
         for line, what in enumerate(self.plan.lines, 2):
-            if not isinstance(what, Block) or not what.size:
-                continue
-            if what in self._results:
-                lines.append(f"addresses[{line}] = address_of({self._results[what]})")
-            elif what.origin == OUTSIDE:
-                position = self._position(what.number)
-                if position is None:
-                    addresses[line] = what.address
-                else:
-                    item = self.made.inputs[position]._layout.type.dtype.itemsize
-                    one = f"inputs[{position}]"
-                    lines.append(f"addresses[{line}] = address_of({one}._storage) + {item} * {one}._offset")
-        return lines
+            if isinstance(what, Block) and what.size:
+                if what in self._results:
+                    rows[line] = self._results[what]
+                elif what.origin == OUTSIDE and (position := self._position(what.number)) is not None:
+                    rows[line] = f"begin{position}"
+        return rows
 
-    def _run(self) -> list[str]:
-        effects = [self._name("e", effect) for effect in self.made.recorder.effects]
-        self._names.update(run_program=self.program.run, clear_reports=self.program.clear_reports)
-        return [
+    def _run(self, rows: dict[int, str]) -> list[str]:
+        """Statements that run the program."""
+        program, effects = self.program, [self._name("e", effect) for effect in self.made.recorder.effects]
+        for line, what in enumerate(self.plan.lines, 2):
+            if isinstance(what, Block) and what.origin == OUTSIDE and line not in rows:
+                program.addresses[line] = what.address
+        if not self.plan.steps:
+            return [f"{effect}.advance()" for effect in effects]
+        self._names.update(run_program=program.run, clear_reports=program.clear_reports, addresses=program.addresses)
+        given = "id(rows)" if program.passed else ""
+        lines = [
+            *[f"addresses[{line}] = address_of({row})" for line, row in rows.items() if not program.passed],
+            *([f"rows = {', '.join(rows.values())},"] if program.passed else []),
             *[f"{effect}.advance()" for effect in effects],
-            "if run_program():",
+            f"if run_program({given}):",
             "    clear_reports()",
             *[f"    {effect}.undo()" for effect in effects],
             "    return REPORTED",
-        ] if self.program.texts or self.plan.steps else []
+        ]
+        begins = []
+        for row in dict.fromkeys(rows.values()):
+            if row.startswith("begin"):
+                one = f"inputs[{row.removeprefix('begin')}]"
+                begins += [f"{row} = {one}._storage", f"if {one}._offset:", f"    {row} = {row}[{one}._offset:]"]
+        return [*begins, *(lines if program.brief else ["with lock:", *["    " + line for line in lines]])]
 
     def _versions(self) -> list[str]:
         """Statements that count the changes of tensors that were there before."""
@@ -239,3 +245,8 @@ class Variant:
             name = f"inputs[{numbers[0]}]._counter" if numbers else self._name("c", counter)
             lines.append(f"{name}[0] += {change}")
         return lines
+
+
+def _memory_of(size: int, dtype: np.dtype) -> Callable[[], np.ndarray]:
+    """What gives a new row of so many bytes."""
+    return functools.partial(empty_row if size >= LARGE else np.empty, size // dtype.itemsize, dtype)

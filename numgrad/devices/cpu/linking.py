@@ -72,9 +72,12 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What ``link`` returns: ``run(address of the table)`` is 0, or the number of the step that reports, from 1 on."""
+    """What ``link`` returns: ``run(address of the table)`` is 0, or the number of the step that reports, from 1 on.
 
-    run: Callable[[int], int]
+    Where rows are passed, ``run(address of the table, id(rows))`` is given a tuple of these.
+    """
+
+    run: Callable[..., int]
     text: str
     address: int
     library: Any  # owns the machine code
@@ -83,14 +86,39 @@ class Linked:
 _number = itertools.count()
 
 
+#: Bytes before what an array and a tuple have: the address of the elements, and the items.  See Note [Rows passed].
+_BEFORE_DATA, _BEFORE_ITEMS = object.__basicsize__, tuple.__basicsize__
+
+
+def _finds_rows() -> bool:
+    row = np.zeros(1)
+    return ctypes.c_int64.from_address(id(row) + _BEFORE_DATA).value == row.ctypes.data
+
+
+#: Whether rows can be passed as they are.
+FINDS_ROWS = _finds_rows()
+
+
 @global_compiler_lock
-def link(steps: Sequence[Run | Copied]) -> Linked:
-    """The function that does these steps."""
+def link(steps: Sequence[Run | Copied], passed: Sequence[int] = (), brief: bool = False) -> Linked:
+    """The function that does these steps.
+
+    Note [Rows passed]
+    To ask NumPy for the address of a row takes Python longer than a small kernel runs.  It is the first thing in the
+    structure of an array, after what every object has (``PyArray_DATA``, part of NumPy's binary interface), and the
+    items of a tuple lie in it one after the other.  So a program that is given the rows of a call in a tuple finds
+    their addresses itself.
+
+    Args:
+        steps: what is to be done.
+        passed: the lines of the table that are the addresses of rows passed, in their order.
+        brief: whether it is done so soon that other threads of Python may wait for it.
+    """
     codegen = target_context().codegen()
     name = f"numgrad_program_{next(_number)}"
     module = ir.Module(name)
-    function = ir.Function(module, ir.FunctionType(_I64, [_I64.as_pointer()]), name)
-    writer = _Writer(module, function)
+    function = ir.Function(module, ir.FunctionType(_I64, [_I64.as_pointer(), *[_I64] * bool(passed)]), name)
+    writer = _Writer(module, function, passed)
     for number, step in enumerate(steps, 1):
         writer.copy(step) if isinstance(step, Copied) else writer.run(step, number)
     writer.builder.ret(_I64(0))
@@ -98,7 +126,8 @@ def link(steps: Sequence[Run | Copied]) -> Linked:
     library.add_ir_module(module)
     library.finalize()
     address = library.get_pointer_to_function(name)
-    run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address)
+    kind = ctypes.PYFUNCTYPE if brief else ctypes.CFUNCTYPE  # which lets other threads of Python run
+    run = kind(ctypes.c_int64, *[ctypes.c_void_p] * (1 + bool(passed)))(address)
     return Linked(run, str(module), address, library)
 
 
@@ -112,7 +141,9 @@ class _Writer:
     types would first have to load most of its compiler.
     """
 
-    def __init__(self, module: Any, function: Any):
+    def __init__(self, module: Any, function: Any, passed: Sequence[int]):
+        self.passed = {line: number for number, line in enumerate(passed)}
+        self.rows = function.args[-1]
         self.module, self.table = module, function.args[0]
         self.builder = ir.IRBuilder(function.append_basic_block())
         self.aside = self.builder.alloca(_I64)  # for results and exceptions, of which there are none
@@ -123,9 +154,19 @@ class _Writer:
         """The address of a place, as a number."""
         if place.line not in self.lines:
             with self.builder.goto_entry_block():  # so that it is known in all blocks
-                self.lines[place.line] = self.builder.load(self.builder.gep(self.table, [_I64(place.line)]))
+                self.lines[place.line] = self.line(place.line)
         base = self.lines[place.line]
         return self.builder.add(base, _I64(place.offset)) if place.offset else base
+
+    def line(self, line: int) -> Any:
+        number = self.passed.get(line)
+        if number is None:
+            return self.builder.load(self.builder.gep(self.table, [_I64(line)]))
+        row = self.builder.load(self.at(self.rows, _BEFORE_ITEMS + 8 * number))
+        return self.builder.load(self.at(row, _BEFORE_DATA))
+
+    def at(self, address: Any, offset: int) -> Any:
+        return self.builder.inttoptr(self.builder.add(address, _I64(offset)), _I64.as_pointer())
 
     def pointer(self, place: Place, element: Any = _I8) -> Any:
         """The same as a pointer to elements of a type."""
