@@ -19,13 +19,15 @@ from ..core.tensor import Tensor
 from ..core.types import default_dtype_changed
 from ..devices import recording
 from .capture import Capture, capture, freed_by
+from .checking import checked_run
 from .differentiation import Consumed, Differentiated
 from .guards import Guard, UnknownArgumentError, signature
 from .names import described
 from .node import entered
+from .numbers import Family, given, is_number, numbers_in, without_numbers
 from .recorder import CaptureError
 from .standalone import Standalone, standalone
-from .trees import mapped
+from .trees import leaves, mapped
 from .variant import REPORTED, Variant
 
 #: Programs that are kept for one signature; a function whose surroundings change more often is not replayed.
@@ -80,6 +82,7 @@ class Known:
         eager: why its calls run as they are, and where in the program that shows; None if they do not.
         failed: what guards had against being replayed, when one was recorded anew.
         postponed: how many calls have made what the next ones find.
+        unchecked: how many replays are still to be compared with the function itself.
     """
 
     call: str
@@ -87,6 +90,7 @@ class Known:
     eager: tuple[str, Location | None] | None = None
     failed: list[list[str]] = field(default_factory=list)
     postponed: int = 0
+    unchecked: int = 0
 
 
 class Compiled:
@@ -109,6 +113,7 @@ class Compiled:
         self.check = check
         self.name: str = getattr(function, "__qualname__", type(function).__name__).rpartition("<locals>.")[2]
         self.known: dict[Any, Known] = {}
+        self.families: dict[Any, Family] = {}
         _all.add(self)
         self._slot = f"_compiled_{getattr(function, '__name__', '')}"
 
@@ -122,9 +127,12 @@ class Compiled:
         except (UnknownArgumentError, TypeError) as error:  # what has no hash
             return self._eagerly(Known(""), str(error), None, args, keywords)
         if known is None:
-            known = self.known[key] = Known(described(args, keywords))
+            return self._with_other_numbers(mode, key, args, keywords, inputs)
         for replay in known.replays:
             if replay.guard.holds(inputs) and not replay.variant.stale:
+                if known.unchecked:
+                    known.unchecked -= 1
+                    return checked_run(self.name, replay.variant, inputs, lambda: self._as_it_is(args, keywords))
                 result = replay.variant.run(inputs)
                 return self._as_it_is(args, keywords) if result is REPORTED else result
         if known.eager is not None:
@@ -162,6 +170,7 @@ class Compiled:
     def reset(self) -> None:
         """Forget all programs."""
         self.known.clear()
+        self.families.clear()
 
     def _standalone(self, args: Sequence[Any], keywords: dict[str, Any]) -> Standalone:
         """The program of a call by itself."""
@@ -227,11 +236,37 @@ class Compiled:
 
     # -- recording ----------------------------------------------------------------------------------------
 
-    def _record(self, known: Known, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]) -> Any:
+    def _with_other_numbers(
+        self, mode: int, key: Any, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]
+    ) -> Any:
+        """A call of a new signature; see Note [Numbers as arguments]."""
+        numbers = numbers_in((args, keywords))
+        if not numbers:
+            known = self.known[key] = Known(described(args, keywords), unchecked=self.check)
+            return self._record(known, args, keywords, inputs)
+        others, _ = signature(mode, *without_numbers((args, keywords)))
+        family = self.families.setdefault(others, Family())
+        result = family.run(inputs, numbers)
+        if result is not None:
+            return self._as_it_is(args, keywords) if result is REPORTED else result
+        family.count += 1
+        if family.count > LIMIT:
+            if family.count == LIMIT + 1:
+                self._note(Known(""), "it is called with ever other numbers", None)
+            return self._as_it_is(args, keywords)
+        known = self.known[key] = Known(described(args, keywords), unchecked=self.check)
+        return self._record(known, args, keywords, inputs, family)
+
+    def _record(
+        self, known: Known, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
+        family: Family | None = None,
+    ) -> Any:
+        if family is not None and family.first is not None and not family.refused:
+            args, keywords = mapped((tuple(args), keywords), lambda value: given(value) if is_number(value) else value)
         if not _recording.acquire(blocking=False):  # another thread records
             return self._as_it_is(args, keywords)
         try:
-            made, originals, given = self._capture(args, keywords, inputs)
+            made, originals, arguments = self._capture(args, keywords, inputs)
         finally:
             _recording.release()
         if made.recorder.broken is not None:
@@ -245,7 +280,7 @@ class Compiled:
             self._note(known, f"what it finds around it changes from call to call ({known.failed[-1]})", None)
             return _original(made.result, originals)
         known.failed += [replay.guard.failed() for replay in known.replays[:1]]
-        return self._kept(known, made, originals, given)
+        return self._kept(known, made, originals, arguments, family)
 
     def _capture(
         self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]
@@ -263,11 +298,13 @@ class Compiled:
 
         own: dict[int, Tensor] = {}
         args, keywords = mapped(tuple(args), inner), mapped(keywords, inner)
-        given = [own.get(id(tensor), tensor) for tensor in inputs]
-        made = capture(self.function, args, keywords, given, self.full)
+        inner_inputs = [own.get(id(tensor), tensor) for tensor in inputs]
+        made = capture(self.function, args, keywords, inner_inputs, self.full)
         return made, originals, (args, keywords)
 
-    def _kept(self, known: Known, made: Capture, originals: dict[int, Tensor], arguments: Any) -> Any:
+    def _kept(
+        self, known: Known, made: Capture, originals: dict[int, Tensor], arguments: Any, family: Family | None
+    ) -> Any:
         """Keep what was recorded, and return the result of the call."""
         guard = Guard(made)
         if not guard.held_by_the_call():
@@ -277,6 +314,8 @@ class Compiled:
         live = [tensor for tensor in live if id(tensor) not in made.known]
         result = made.result
         replay: Any
+        numbers = [value for value in leaves(arguments) if hasattr(value, "uses")] or numbers_in(arguments)
+        replays = known if family is None or not family.note(made, bool(live), numbers) else family
         if not live:
             replay = Variant(made)
         elif (consumed := freed_by(live)) is not None:
@@ -285,7 +324,7 @@ class Compiled:
             patient = any(replay.variant.stale for replay in known.replays)
             replay = Differentiated(self.function, arguments, made, live, patient)
             result = replay.first_result()
-        known.replays = [Replay(guard, replay), *[replay for replay in known.replays if not replay.variant.stale]]
+        replays.replays = [Replay(guard, replay), *[one for one in replays.replays if not one.variant.stale]]
         return _original(result, originals)
 
     def _postpone(self, known: Known, made: Capture) -> None:

@@ -129,10 +129,12 @@ class Differentiated:
 
     # -- replays ------------------------------------------------------------------------------------------
 
+    def outer_leaves(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """The tensors that backward gives gradients, where these are the arguments."""
+        return [inputs[source.number] if source.__class__ is _Argument else source for source in self._sources]
+
     def _edges(self, inputs: Sequence[Tensor]) -> tuple[Any, ...]:
-        return tuple([
-            edge_of(inputs[source.number] if source.__class__ is _Argument else source) for source in self._sources
-        ])
+        return tuple(map(edge_of, self.outer_leaves(inputs)))
 
     def _attach(self, results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any, made: Sequence[Tensor]) -> None:
         """Give the results of a replay their node."""

@@ -8,22 +8,27 @@ from typing import Any
 from ..core.tensor import Tensor
 
 
-def tensors_in(tree: Any) -> list[Tensor]:
-    """The tensors of a tree, from the first to the last."""
-    found: list[Tensor] = []
+def leaves(tree: Any) -> list[Any]:
+    """The leaves of a tree, from the first to the last."""
+    found: list[Any] = []
     _walk(tree, found)
     return found
 
 
-def _walk(tree: Any, found: list[Tensor]) -> None:
-    if isinstance(tree, Tensor):
-        found.append(tree)
-    elif isinstance(tree, tuple | list):
+def _walk(tree: Any, found: list[Any]) -> None:
+    if isinstance(tree, tuple | list):
         for one in tree:
             _walk(one, found)
     elif isinstance(tree, dict):
         for one in tree.values():
             _walk(one, found)
+    else:
+        found.append(tree)
+
+
+def tensors_in(tree: Any) -> list[Tensor]:
+    """The tensors of a tree."""
+    return [one for one in leaves(tree) if isinstance(one, Tensor)]
 
 
 def mapped(tree: Any, function: Callable[[Any], Any]) -> Any:

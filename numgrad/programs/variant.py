@@ -69,6 +69,10 @@ class Variant:
         exec(self.text, self._names)
         self.run: Callable[..., Any] = self._names["run"]
         self.recorder = recorder
+        #: Tensors around the function whose gradients and version counters the program changes.
+        self.owners = [tensor for tensor, _ in made.grads if not any(tensor is one for one in made.inputs)]
+        given = [id(one._counter) for one in made.inputs]
+        self.counters = [counter for counter, _ in made.versions if id(counter) not in given]
         self.names = block_names(made)
         #: The tensors of the recorded call that a replay makes anew, in their order.
         self.tensors = self._kept_tensors

@@ -110,7 +110,10 @@ def bounds(number: type, target: dtype) -> tuple[float, float]:
 
 
 def plain_number(value: Any) -> Any:
-    """A number of a subclass of Python's, such as an enum's, as Python's own."""
+    """A number of a subclass of Python's, such as an enum's, as Python's own; one that is watched knows its own."""
+    watched = getattr(value, "plain", None)
+    if watched is not None:
+        return watched()
     classes: tuple[Any, ...] = (bool, int, float, complex)
     return next(plain(value) for plain in classes if isinstance(value, plain))
 

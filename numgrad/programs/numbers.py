@@ -1,0 +1,252 @@
+"""Numbers among arguments: by value at first, and an argument of the program from the second value on.
+
+Note [Numbers as arguments]
+A program is recorded with the numbers that its function was given.  When a second call has another one, the function
+is given it as an object of a class of our own, which notes what Python does with it: a comparison, a sum.  If there
+was nothing but operations that took it, the two records are laid side by side.  Where they differ in nothing but
+numbers that kernels are given, and each of these is, in both, the number that the call was given, one program can
+serve all: it reads the number from memory.  Numbers for which operations have ways of their own, such as 0, 1 and 2,
+keep their programs.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.tensor import Tensor
+from ..ops.table.promotion import LARGEST_FLOAT32
+from .capture import Capture
+from .recorder import CONSTANT, Block, HostCall, Launch, Load, Recorder, Span, Step
+from .trees import leaves, mapped
+
+#: Numbers that operations may treat in ways of their own.
+_SPECIAL = frozenset({0, 1, -1, 2, -2, 3, 0.5, -0.5})
+
+
+class GivenFloat(float):
+    """A real number that a function is given, and what Python has done with it."""
+
+    uses: list[str]
+
+    def plain(self) -> float:
+        """The number itself, for operations."""
+        return float.__float__(self)
+
+
+class GivenInt(int):
+    """The same for an integer."""
+
+    uses: list[str]
+
+    def plain(self) -> int:
+        """The number itself, for operations."""
+        return int.__int__(self)
+
+
+def _noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(self: Any, *others: Any) -> Any:
+        result = function(self, *others)
+        if result is not NotImplemented:  # then the other operand, a tensor, has its turn
+            self.uses.append(name)
+        return result
+
+    return call
+
+
+#: What all objects can do, and numbers in a way of their own.
+_OF_ALL = ("__eq__", "__format__", "__ge__", "__gt__", "__hash__", "__le__", "__lt__", "__ne__", "__repr__", "__str__")
+
+for _own, _base in ((GivenFloat, float), (GivenInt, int)):
+    for _name in dir(_base):
+        _function = getattr(_base, _name)
+        if callable(_function) and (_name not in dir(object) or _name in _OF_ALL):
+            setattr(_own, _name, _noted(_name, _function))
+
+
+def given(value: Any) -> Any:
+    """A number as a function is given it that is to be watched."""
+    number: Any = GivenFloat(value) if value.__class__ is float else GivenInt(value)
+    number.uses = []
+    return number
+
+
+def numbers_in(arguments: Any) -> list[Any]:
+    """The numbers among arguments that may become a program's: neither truth values nor special ones."""
+    return [value for value in leaves(arguments) if is_number(value)]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a program may take a number like this from memory."""
+    if value.__class__ is float:
+        return math.isfinite(value) and abs(value) <= LARGEST_FLOAT32 and value not in _SPECIAL
+    return value.__class__ is int and value not in _SPECIAL and -(2**31) <= value < 2**31
+
+
+def without_numbers(arguments: Any) -> Any:
+    """The arguments with the class of a number instead of each of these."""
+    return mapped(arguments, lambda value: value.__class__ if is_number(value) else value)
+
+
+class Numbers:
+    """The memory from which a program takes the numbers that it is given."""
+
+    def __init__(self, count: int):
+        self._rows = {float: np.zeros(count), int: np.zeros(count, np.int64)}
+
+    def set(self, numbers: Sequence[Any]) -> None:
+        """Write those of a call."""
+        for index, number in enumerate(numbers):
+            self._rows[number.__class__][index] = number
+
+    def span(self, recorder: Recorder, number: Any, index: int) -> Span:
+        """Where one of them stands."""
+        return recorder.span(self._rows[plain_class(number)][index : index + 1], False, False)
+
+
+def plain_class(number: Any) -> type:
+    """float or int."""
+    return float if isinstance(number, float) else int
+
+
+class Record(NamedTuple):
+    """What is kept of the first of two calls: its steps and blocks, the shape of all that it made, its numbers."""
+
+    recorder: Recorder
+    shape: Any
+    numbers: Sequence[Any]
+
+    @classmethod
+    def of(cls, made: Capture, numbers: Sequence[Any]) -> Record:
+        return cls(made.recorder, _shape(made), numbers)
+
+
+def generalized(first: Record, second: Capture, now: Sequence[Any]) -> Numbers | None:
+    """Make the second record one for all numbers; None if it differs from the first in anything else.
+
+    The calls have one signature, numbers apart; ``now`` are those of the second, which are watched.
+    """
+    if any(one.uses for one in now) or any(hasattr(one, "uses") for one in leaves(second.result)):
+        return None
+    one, other, before = first.recorder, second.recorder, first.numbers
+    if len(one.steps) != len(other.steps) or len(one.blocks) != len(other.blocks) or one.effects:
+        return None
+    if not all(map(_same_block, one.blocks, other.blocks)) or first.shape != _shape(second):
+        return None
+    pairs = dict(zip(one.blocks, other.blocks, strict=True))
+    found: list[tuple[Launch, int, int]] = []
+    for step, like in zip(one.steps, other.steps, strict=True):
+        differences = _differences(step, like, pairs, before, now)
+        if differences is None or not isinstance(like, Launch):
+            if differences != []:
+                return None
+            continue
+        found += [(like, position, index) for position, index in differences]
+    numbers = Numbers(len(now))
+    for launch, position, index in found:
+        operands = list(launch.operands)
+        operands[position] = Load(numbers.span(other, now[index], index))
+        launch.operands = tuple(operands)
+    return numbers
+
+
+def _shape(made: Capture) -> Any:
+    """What a call returned and changed, without elements."""
+    results = mapped(made.result, lambda value: (value._layout, value._offset) if isinstance(value, Tensor) else value)
+    return results, [id(tensor) for tensor, _ in made.grads], [change for _, change in made.versions]
+
+
+def _same_block(one: Block, other: Block) -> bool:
+    if (one.origin, one.size, one.number, one.written) != (other.origin, other.size, other.number, other.written):
+        return False
+    return _same_bytes(one.initial, other.initial) and (one.origin != CONSTANT or _same_bytes(one.held, other.held))
+
+
+def _same_bytes(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    if one is None or other is None or one is other:
+        return one is other
+    return one.dtype == other.dtype and one.tobytes() == other.tobytes()
+
+
+def _differences(
+    step: Step, like: Step, pairs: dict[Block, Block], before: Sequence[Any], now: Sequence[Any]
+) -> list[tuple[int, int]] | None:
+    """Which operands are the numbers given, and which of them; None if the steps differ in anything else."""
+    if type(step) is not type(like) or len(step.operands) != len(like.operands):
+        return None
+    if isinstance(step, Launch) and isinstance(like, Launch):
+        if step.kernel is not like.kernel or step.addresses or like.addresses:
+            return None
+    elif isinstance(step, HostCall) and isinstance(like, HostCall) and step.function is not like.function:
+        return None
+    found = []
+    for position, (one, other) in enumerate(zip(step.operands, like.operands, strict=True)):
+        if _same_operand(one, other, pairs):
+            continue
+        fits = [
+            index for index, (first, number) in enumerate(zip(before, now, strict=True))
+            if one.__class__ is other.__class__ is plain_class(number) and (one, other) == (first, number.plain())
+        ]
+        if not fits:
+            return None
+        found.append((position, fits[0]))
+    return found
+
+
+def _same_operand(one: Any, other: Any, pairs: dict[Block, Block]) -> bool:
+    if isinstance(one, Load) and isinstance(other, Load):
+        one, other = one.span, other.span
+    if isinstance(one, Span) and isinstance(other, Span):
+        own, others = ((span.offset, span.dtype, span.shape, span.strides) for span in (one, other))
+        return own == others and pairs[one.block] is other.block
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):  # reports
+        return one.shape == other.shape and one.dtype == other.dtype
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(_same_operand(a, b, pairs) for a, b in zip(one, other, strict=True))
+    if one.__class__ is not other.__class__ or isinstance(one, Span | Load | np.ndarray):
+        return False
+    return one is other or repr(one) == repr(other)
+
+
+class Family:
+    """The calls that differ in nothing but numbers.
+
+    Attributes:
+        first: what was recorded of the first of them that can be replayed.
+        numbers: the memory of the program that serves all, once there is one.
+        replays: that program.
+        count: how many of them there were with numbers of their own.
+        refused: whether there cannot be one program for all.
+    """
+
+    def __init__(self) -> None:
+        self.first: Record | None = None
+        self.numbers: Numbers | None = None
+        self.replays: list[Any] = []
+        self.count = 0
+        self.refused = False
+        self.lock = threading.Lock()
+
+    def run(self, inputs: Sequence[Tensor], numbers: Sequence[Any]) -> Any:
+        """The result of a call, REPORTED if the function itself is to be called, None if there is no program."""
+        for replay in self.replays:
+            if replay.guard.holds(inputs):
+                with self.lock:
+                    assert self.numbers is not None
+                    self.numbers.set(numbers)
+                    return replay.variant.run(inputs)
+        return None
+
+    def note(self, made: Capture, live: bool, numbers: Sequence[Any]) -> bool:
+        """See whether what was recorded of a call serves all, which is then its program."""
+        if self.first is None:
+            self.first = Record.of(made, numbers)
+            self.refused = live
+            return False
+        self.numbers = None if self.refused or live else generalized(self.first, made, numbers)
+        self.refused = self.numbers is None
+        return not self.refused

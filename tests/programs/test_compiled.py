@@ -1,0 +1,304 @@
+"""Functions, modules and training steps that are recorded and replayed: what users of ``numgrad.compile`` see."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import numgrad
+from numgrad import nn
+from numgrad.compiler import CaptureError
+from numgrad.nn.functional import cross_entropy
+
+
+def replays(compiled):
+    """How many programs there are for each signature."""
+    return [len(known.replays) for known in compiled.known.values()]
+
+
+def calls(compiled, *arguments):
+    """The results of three calls: one that is recorded, and replays."""
+    return [compiled(*arguments) for _ in range(3)]
+
+
+# -- what is replayed --------------------------------------------------------------------------------------------
+
+
+def test_python_runs_once_and_results_are_new():
+    seen = []
+
+    @numgrad.compile
+    def f(x):
+        seen.append  # noqa: B018 - a list that is found, and not changed
+        return (x * 2).tanh(), {"sum": x.sum()}
+
+    x = numgrad.randn(5)
+    first, second, third = calls(f, x)
+    for one in (second, third):
+        assert numgrad.equal(one[0], first[0])
+        assert numgrad.equal(one[1]["sum"], first[1]["sum"])
+    kept = second[0].clone()
+    f(x + 1)
+    assert numgrad.equal(second[0], kept)
+    assert second[0].data_ptr() != third[0].data_ptr()
+    assert replays(f) == [1]
+
+
+def test_a_training_step_is_one_program():
+    def made():
+        numgrad.manual_seed(0)
+        model = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 3))
+        optimizer = numgrad.optim.AdamW(model.parameters(), lr=0.01)
+
+        def step(x, y):
+            optimizer.zero_grad()
+            loss = cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return model, optimizer, step
+
+    x, y = numgrad.randn(12, 6), numgrad.randint(0, 3, (12,))
+    states = []
+    for wrap in (lambda step: step, numgrad.compile(fullgraph=True)):
+        model, optimizer, step = made()
+        step = wrap(step)
+        numgrad.manual_seed(1)
+        losses = []
+        for number in range(6):
+            optimizer.param_groups[0]["lr"] = 0.01 / (1 + number)
+            losses.append(step(x, y))
+        assert all(loss.requires_grad for loss in losses)
+        with pytest.raises(RuntimeError, match="second time"):
+            losses[-1].backward()
+        grads = [parameter.grad for parameter in model.parameters()]
+        states.append([
+            *[loss.detach() for loss in losses], *model.state_dict().values(), *grads,
+            *[value for kept in optimizer.state_dict()["state"].values() for value in kept.values()],
+            *[numgrad.tensor(parameter._version) for parameter in model.parameters()], numgrad.get_rng_state(),
+        ])
+    assert len(states[0]) == len(states[1])
+    assert all(map(numgrad.equal, *states))
+
+
+def test_backward_of_a_module_is_a_program_of_its_own():
+    numgrad.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 2))
+    compiled = numgrad.compile(model, fullgraph=True)
+    for number in range(4):
+        x = numgrad.randn(3, 4, requires_grad=True)
+        other = x.detach().clone().requires_grad_()
+        model.zero_grad()
+        model(other).square().sum().backward()
+        expected = [parameter.grad for parameter in model.parameters()]
+        model.zero_grad()
+        output = compiled(x)
+        output.square().sum().backward()
+        assert output.grad_fn.name() == "CompiledBackward"
+        assert numgrad.equal(x.grad, other.grad)
+        assert all(numgrad.equal(p.grad, grad) for p, grad in zip(model.parameters(), expected, strict=True)), number
+    (slope,) = numgrad.autograd.grad(compiled(x).sum(), x, create_graph=True)
+    (expected,) = numgrad.autograd.grad(model(other).sum(), other, create_graph=True)
+    (bend,) = numgrad.autograd.grad(slope.square().sum(), x)
+    assert numgrad.equal(bend, numgrad.autograd.grad(expected.square().sum(), other)[0])
+
+
+def test_what_is_saved_for_backward_must_not_be_changed():
+    weight = nn.Parameter(numgrad.ones(3))
+    compiled = numgrad.compile(lambda x: x * weight)
+    x = numgrad.randn(3, requires_grad=True)
+    for _ in range(2):
+        compiled(x).sum().backward()
+    output = compiled(x)
+    with numgrad.no_grad():
+        weight.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        output.sum().backward()
+
+
+def test_parts_of_memory_that_differ_from_call_to_call_are_one_signature():
+    data = numgrad.arange(24.0).view(8, 3)
+    compiled = numgrad.compile(lambda x: x * 2 + 1, fullgraph=True)
+    for row in range(0, 8, 2):
+        assert numgrad.equal(compiled(data[row : row + 2]), data[row : row + 2] * 2 + 1)
+    assert replays(compiled) == [1]
+
+
+def test_errors_of_kernels_are_those_of_the_function():
+    compiled = numgrad.compile(nn.Embedding(4, 2))
+    calls(compiled, numgrad.tensor([0, 3]))
+    with pytest.raises(IndexError, match="index out of range in self"):
+        compiled(numgrad.tensor([0, 4]))
+    assert compiled(numgrad.tensor([1, 2])).shape == (2, 2)
+
+
+# -- what is not -------------------------------------------------------------------------------------------------
+
+
+def branching(x):
+    if x.sum() > 0:
+        return x * 2
+    return -x
+
+
+def test_what_needs_values_runs_as_it_is():
+    compiled = numgrad.compile(branching)
+    x = numgrad.ones(2)
+    with pytest.warns(UserWarning, match="cannot be compiled as a whole: asking whether it is true") as told:
+        assert numgrad.equal(compiled(x), x * 2)
+    assert "x.sum() > 0" in str(told[0].message)
+    assert numgrad.equal(compiled(-x), x)
+    assert len(told) == 1
+    with pytest.raises(CaptureError, match="needs values"):
+        numgrad.compile(branching, fullgraph=True)(x)
+
+
+@pytest.mark.parametrize("look", [
+    lambda x: x.sum().item(), lambda x: x.tolist(), lambda x: x.numpy(), lambda x: float(x.sum()), lambda x: f"{x}",
+    lambda x: np.asarray(x), lambda x: x.nonzero(), lambda x: x[x > 0], lambda x: x.unique(), lambda x: int(x[0]),
+    lambda x: x.data_ptr() if x.any() else 0, lambda x: [y for y in x if y],
+])
+def test_looks_at_elements_end_a_program(look):
+    with pytest.raises(CaptureError, match="needs values"):
+        numgrad.compile(look, fullgraph=True)(numgrad.ones(3))
+
+
+def test_hooks_end_a_program():
+    model = nn.Linear(2, 2)
+    compiled = numgrad.compile(model, fullgraph=True)
+    x = numgrad.randn(1, 2)
+    with numgrad.no_grad():
+        calls(compiled, x)
+        handle = model.register_forward_hook(lambda module, args, output: output + 1)
+        with pytest.raises(CaptureError, match="hooks"):
+            compiled(x)
+        handle.remove()
+        assert numgrad.equal(compiled(x), model(x))
+
+
+def test_a_function_that_is_not_to_be_compiled_ends_a_program():
+    @numgrad.compiler.disable(reason="it prints")
+    def shown(x):
+        return x + 1
+
+    assert numgrad.equal(shown(numgrad.ones(2)), numgrad.full((2,), 2.0))
+    with pytest.raises(CaptureError, match=r"shown\(\), which is not to be compiled \(it prints\)"):
+        numgrad.compile(lambda x: shown(x) * 2, fullgraph=True)(numgrad.ones(2))
+
+
+def test_calls_that_change_what_they_find_are_not_replayed():
+    class Counter:
+        count = 0
+
+        def __init__(self):
+            self.count = 0
+
+        def __call__(self, x):
+            self.count += 1
+            return x * self.count
+
+    compiled = numgrad.compile(Counter())
+    with pytest.warns(UserWarning, match=r"changes what the next one finds \(count\)"):
+        results = [compiled(numgrad.ones(())).item() for _ in range(6)]
+    assert results == [1, 2, 3, 4, 5, 6]
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------
+
+
+def test_a_number_is_an_argument_from_its_second_value_on():
+    compiled = numgrad.compile(lambda x, factor: (x * factor).sum() + factor, fullgraph=True)
+    x = numgrad.randn(6)
+    for factor in (0.3, 0.7, -1.25, 1e-3, 7.5):
+        assert numgrad.equal(compiled(x, factor), (x * factor).sum() + factor)
+    (family,) = compiled.families.values()
+    assert len(family.replays) == 1
+    assert family.count == 2  # all others are served by the program of the second
+    for factor in (5, 9, -11):
+        assert numgrad.equal(compiled(x, factor), (x * factor).sum() + factor)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, n: x * n if n > 0.5 else x + n, lambda x, n: x * round(n, 1), lambda x, n: x * float(n) ** 2,
+    lambda x, n: x * {0.3: 1.0}.get(n, 2.0), lambda x, n: x * (n + 1),
+])
+def test_a_number_that_python_uses_keeps_its_programs(function):
+    compiled = numgrad.compile(function, fullgraph=True)
+    x = numgrad.randn(4)
+    for number in (0.3, 0.4, 0.7, 0.3, 1.5):
+        assert numgrad.equal(compiled(x, number), function(x, number))
+    (family,) = compiled.families.values()
+    assert family.refused
+
+
+def test_a_function_with_ever_other_numbers_runs_as_it_is():
+    compiled = numgrad.compile(lambda x, n: x * (n * n))
+    with pytest.warns(UserWarning, match="ever other numbers") as told:
+        for number in range(4, 24):
+            assert compiled(numgrad.ones(()), number).item() == number * number
+    assert len(told) == 1
+
+
+# -- settings ----------------------------------------------------------------------------------------------------
+
+
+def test_check_compares_replays_with_the_function():
+    compiled = numgrad.compile(lambda x: x + time.perf_counter() % 1.0, check=2)
+    with pytest.raises(AssertionError, match="result 0 of the replay"):
+        calls(compiled, numgrad.zeros(3, dtype=numgrad.float64))
+    weight = nn.Parameter(numgrad.ones(3))
+    state = {"factor": 2.0}
+    compiled = numgrad.compile(lambda x: x * weight * state["factor"], check=4)
+    x = numgrad.ones(3)
+    for _ in range(3):
+        compiled(x).sum().backward()
+    state["factor"] = 3.0
+    with pytest.raises(AssertionError, match="result 0"):
+        compiled(x)
+
+
+def test_compiled_functions_can_be_switched_off():
+    called = []
+
+    def f(x):
+        called and called.append(None)
+        return x + 1
+
+    compiled = numgrad.compile(f)
+    calls(compiled, numgrad.ones(2))
+    called.append(None)
+    with numgrad.compiler.set_stance("force_eager"):
+        compiled(numgrad.ones(2))
+    assert len(called) == 2
+    numgrad.compiler.reset()
+    assert not compiled.known
+
+
+def test_a_compiled_module_is_a_module():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Dropout())
+    compiled = numgrad.compile(model)
+    assert list(compiled.state_dict()) == ["_orig_mod.0.weight", "_orig_mod.0.bias"]
+    assert compiled.training
+    compiled.eval()
+    assert not model[1].training
+    x = numgrad.randn(3, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert all(numgrad.equal(output, model(x)) for output in calls(compiled, x))
+
+
+def test_methods_are_compiled_for_each_object():
+    class Line:
+        def __init__(self, slope):
+            self.slope = numgrad.tensor(slope)
+
+        @numgrad.compile(fullgraph=True)
+        def at(self, x):
+            return self.slope * x
+
+    x = numgrad.tensor([1.0, 2.0])
+    for slope in (2.0, 3.0):
+        line = Line(slope)
+        assert all(numgrad.equal(result, x * slope) for result in calls(line.at, x))
