@@ -15,7 +15,7 @@ from ..autograd.node import AccumulateGrad
 from ..autograd.watching import unwatch, watch
 from ..core.generators import MersenneTwister
 from ..core.tensor import Tensor
-from ..core.types import CPU
+from ..core.types import CPU, device, dtype
 from ..devices import launches
 from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
@@ -23,7 +23,7 @@ from .names import argument_names
 from .node import Entrance
 from .recorder import OUTSIDE, Block, Recorder, root_of
 from .surroundings import Surroundings
-from .trees import tensors_in
+from .trees import leaves, tensors_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +163,10 @@ def _states(generators: Iterable[Any]) -> list[np.ndarray]:
 def _compare(made: Capture, again: Callable[[], Surroundings]) -> None:
     """Find what has changed, and break off where a replay could not change it."""
     recorder = made.recorder
+    for value in leaves(made.result):
+        if not isinstance(value, Tensor | int | float | complex | str | bytes | np.generic | dtype | device | None):
+            recorder.break_off(f"it returns an object of the class {type(value).__name__}")
+            return
     for one in made.known.values():
         tensor = one.tensor
         if (tensor._storage is not one.storage or tensor._layout is not one.layout or tensor._offset != one.offset):

@@ -40,6 +40,16 @@ POSTPONED = 4
 _recording = threading.Lock()
 
 
+def _after_fork() -> None:
+    """In the child, where kernels have one thread: what ran on several is recorded anew."""
+    global _recording
+    _recording = threading.Lock()
+    reset()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
 _all: weakref.WeakSet[Compiled] = weakref.WeakSet()
 _eager = False
 

@@ -25,6 +25,7 @@ import numpy as np
 from ..autograd.locations import Location, calling_location
 from ..autograd.watching import NODE, Watcher
 from ..devices.cpu.blas import is_on_one_thread
+from ..devices.cpu.threads import threads_take_turns
 from ..devices.recording import ReadComplex, ReadFloat, ReadInt
 
 
@@ -199,6 +200,9 @@ class Recorder(Watcher):
     def launch(self, kernel: Any, arguments: Sequence[Any]) -> None:
         """A kernel is about to run."""
         if self.deaf:
+            return
+        if kernel.parallel and threads_take_turns():
+            self.break_off("Numba's threading layer 'workqueue' serves one thread at a time")
             return
         facts = kernel.facts
         named = dict(zip(facts.parameters, arguments, strict=True))

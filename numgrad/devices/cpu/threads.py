@@ -65,6 +65,11 @@ def _threads_start() -> bool:
 _threads_allowed = _threads_start()
 
 
+def threads_take_turns() -> bool:
+    """Whether Numba's threading layer may be entered by one thread of the program at a time only."""
+    return numba.threading_layer() == "workqueue"
+
+
 def worth_threads(size: int) -> bool:
     """Whether work on so many elements is split over threads."""
     return size >= PARALLEL_FROM and _threads_allowed and numba.get_num_threads() > 1
