@@ -33,6 +33,9 @@ from .variant import REPORTED, Variant
 #: Programs that are kept for one signature; a function whose surroundings change more often is not replayed.
 LIMIT = 8
 
+#: Signatures of one function that are kept: each has machine code and memory.
+SIGNATURES = 64
+
 #: Calls of one signature that may make what the next ones find, such as an optimizer's state.
 POSTPONED = 4
 
@@ -123,6 +126,7 @@ class Compiled:
         self.check = check
         self.name: str = getattr(function, "__qualname__", type(function).__name__).rpartition("<locals>.")[2]
         self.known: dict[Any, Known] = {}
+        self._full_told = False
         self.families: dict[Any, Family] = {}
         _all.add(self)
         self._slot = f"_compiled_{getattr(function, '__name__', '')}"
@@ -250,6 +254,11 @@ class Compiled:
         self, mode: int, key: Any, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]
     ) -> Any:
         """A call of a new signature; see Note [Numbers as arguments]."""
+        if len(self.known) >= SIGNATURES:
+            if not self._full_told:
+                self._full_told = True
+                self._note(Known(""), f"it is called in more than {SIGNATURES} ways (shapes, dtypes, objects)", None)
+            return self._as_it_is(args, keywords)
         numbers = numbers_in((args, keywords))
         if not numbers:
             known = self.known[key] = Known(described(args, keywords), unchecked=self.check)

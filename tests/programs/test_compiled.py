@@ -241,6 +241,15 @@ def test_a_function_with_ever_other_numbers_runs_as_it_is():
     assert len(told) == 1
 
 
+def test_a_function_with_ever_other_shapes_runs_as_it_is(monkeypatch):
+    monkeypatch.setattr("numgrad.programs.compiled.SIGNATURES", 4)
+    compiled = numgrad.compile(lambda x: x.sum())
+    with pytest.warns(UserWarning, match="in more than 4 ways") as told:
+        assert [compiled(numgrad.ones(size)).item() for size in range(8)] == [*range(8)]
+    assert len(told) == 1
+    assert len(compiled.known) == 4
+
+
 # -- settings ----------------------------------------------------------------------------------------------------
 
 
