@@ -10,12 +10,13 @@ from functools import partial
 from typing import Any
 
 from ..autograd.errors import modified_error
-from ..autograd.grad_mode import enable_grad
+from ..autograd.grad_mode import GRAD, enable_grad, state
 from ..autograd.locations import Location
 from ..autograd.node import AccumulateGrad, edge_of
 from ..core.layout import Layout, span
 from ..core.tensor import Tensor, tensor_of
-from ..ops.memory.copying import write
+from ..core.types import contiguous_format, preserve_format
+from ..ops.memory.copying import clone, write
 from .capture import Capture, nodes_of, outside_of, recorded, written_outside
 from .node import CompiledBackward, Entrance, entered, through
 from .recorder import CONSTANT, FRESH, OUTSIDE, Block, Recorder, root_of
@@ -54,12 +55,21 @@ class Differentiated:
         self._arguments = mapped(
             arguments, lambda value: _Argument(numbers[id(value)]) if id(value) in numbers else value
         )
-        self._which = [number for number, one in enumerate(made.results()) if any(one is own for own in live)]
-        self._patience = 1 << 62 if patient else PATIENCE
+        results = [id(one) for one in made.results()]
+        self._which = [results.index(id(own)) for own in live]
         self._changes = bool(made.versions or made.grads or made.recorder.effects or written_outside(made.recorder))
+        # backward after a program that has saved nothing calls the function once more
+        self._patience = 1 << 62 if patient or self._changes else PATIENCE
+        used = {block.number for block in made.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
+        roots = {id(root_of(made.outside[number][0])) for number in used}
+        #: The tensors that the program finds, besides its arguments.
+        self._around = [
+            one.tensor for one in made.known.values() if id(one.tensor) not in numbers and id(root_of(one.storage)) in roots
+        ]
         self.variant: Variant | None = None
         self.backward: Variant | None = None
         self.stale = False
+        self._strange = 0  # calls of backward that the program could not do
 
     def run(self, inputs: Sequence[Tensor]) -> Any:
         """The result of a call, or REPORTED: the function itself is to be called."""
@@ -75,8 +85,9 @@ class Differentiated:
         """The result of the recorded call, behind a node that records what backward does."""
         made, live, leaves = self._made, self._live, self._leaves
         shown = {id(one): _plain_alias(one) for one in live}
-        edges = tuple([edge_of(leaf) if leaf._edge is None else leaf._edge[0].edges[0] for leaf in leaves])
-        CompiledBackward([shown[id(one)] for one in live], edges, self._first_backward, lambda: (live, leaves), made)
+        edges = tuple([edge_of(leaf) if leaf._edge is None else leaf._edge[0].outer for leaf in leaves])
+        _close(leaves)
+        CompiledBackward([shown[id(one)] for one in live], edges, self._first_backward, lambda _: (live, leaves), made)
         return mapped(made.result, lambda value: shown.get(id(value), value))
 
     def _forget(self) -> None:
@@ -87,14 +98,16 @@ class Differentiated:
 
     def _first_backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> tuple[Any, ...]:
         """Walk the graph, and record that; then both programs can be linked."""
-        live, leaves = node.again()
-        if self.variant is not None or any(one is None for one in gradients):
+        live, leaves = node.again(node)
+        if self.variant is not None:
             return through(live, leaves, gradients)
         made: Capture = node.kept
         forward = made.recorder
-        alive = [block.array() for block in forward.blocks if is_temporary(block)]
+        alive = [one for block in forward.blocks if is_temporary(block) and (one := block.array()) is not None]
         before = [one.tensor for one in made.known.values()]
-        outside = outside_of(before, (*gradients, *made.inputs), [one for one in alive if one is not None])
+        gradients = self._apart(gradients, [*[one._storage for one in (*before, *made.inputs)], *alive])
+        given = [one for one in gradients if one is not None]
+        outside = outside_of(before, (*given, *made.inputs), alive)
         recorder = Recorder(outside)
         recorder.recorded = forward.recorded
         grads = recorded(recorder, lambda: through(live, leaves, gradients))
@@ -103,6 +116,23 @@ class Differentiated:
         else:
             self.stale = True
         return grads
+
+    def _apart(self, gradients: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+        """The gradients, each in memory of its own, as those of later calls may lie anywhere.
+
+        Where a call cannot be repeated they are dense, too: others can be copied to that form.
+        """
+        roots = {id(root_of(array)) for array in arrays}
+        made = []
+        for one in gradients:
+            if one is not None and self._changes and not _is_dense(one._layout):
+                one = clone(one, memory_format=contiguous_format)
+            elif one is not None and id(root_of(one._storage)) in roots:
+                one = clone(one, memory_format=preserve_format if _is_dense(one._layout) else contiguous_format)
+            if one is not None:
+                roots.add(id(root_of(one._storage)))
+            made.append(one)
+        return made
 
     def _link(
         self, made: Capture, recorder: Recorder, outside: list[Any], gradients: Sequence[Tensor], grads: Any
@@ -116,13 +146,17 @@ class Differentiated:
             if first is not None and is_temporary(first) and first not in results:
                 saved[first] = block
         roots = {id(root_of(outside[block.number][0])) for block in used}
-        known = [one.tensor for one in made.known.values() if id(root_of(one.storage)) in roots]
-        self._needed = [one for one in known if not any(one is own for own in made.inputs)]
-        self._layouts = [one._layout for one in gradients]
+        self._layouts = [None if one is None else one._layout for one in gradients]
         self.variant = Variant(made, list(saved), self._attach, self._live)
         offsets = {saved[block]: offset for block, offset in self.variant.plan.offsets.items()}
-        inputs = [*gradients, *made.inputs, *map(_plain_alias, self.variant.tensors)]
-        names = [f"gradient[{number}]" for number in self._which] + made.given
+        kept = [*made.inputs, *map(_plain_alias, self.variant.tensors)]
+        #: Of what a call works on, and gives, what backward needs.
+        self._needed = [
+            number for number, one in enumerate((*kept, *self._around)) if id(root_of(one._storage)) in roots
+        ]
+        given = [(number, one) for number, one in zip(self._which, gradients, strict=True) if one is not None]
+        inputs = [*[one for _, one in given], *kept]
+        names = [f"gradient[{number}]" for number, _ in given] + made.given
         names += [f"made[{number}]" for number in range(len(self.variant.tensors))]
         self.backward = Variant(Capture(recorder, grads, inputs, {}, outside, made.surroundings, names), offsets)
         self._forget()
@@ -139,42 +173,75 @@ class Differentiated:
     def _attach(self, results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any, made: Sequence[Tensor]) -> None:
         """Give the results of a replay their node."""
         kept = [*inputs, *map(_plain_alias, made)]
-        versions = [one._counter[0] for one in (*kept, *self._needed)]
-        again = partial(self._again, inputs)
+        versions = [one._counter[0] for one in (*kept, *self._around)]
+        again = partial(self._again, inputs, self._versions(inputs))
         CompiledBackward(results, self._edges(inputs), self._backward, again, (kept, saved, versions))
 
     def _attach_without_backward(
         self, results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any, made: Sequence[Tensor]
     ) -> None:
-        again = partial(self._again, inputs)
+        again = partial(self._again, inputs, self._versions(inputs))
         CompiledBackward(results, self._edges(inputs), self._unexpected_backward, again, None)
+
+    def _versions(self, inputs: Sequence[Tensor]) -> list[int]:
+        return [one._counter[0] for one in (*inputs, *self._around)]
 
     def _backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
         assert self.backward is not None
         kept, saved, versions = node.kept
-        for one, version in zip((*kept, *self._needed), versions, strict=True):
-            if one._counter[0] != version:
-                raise modified_error(node, one, version, False)
-        given = [_laid_out(one, own) for one, own in zip(gradients, self._layouts, strict=True)]
+        all_kept = (*kept, *self._around)
+        for number in self._needed:
+            one = all_kept[number]
+            if one._counter[0] != versions[number]:
+                raise modified_error(node, one, versions[number], False)
+        given = []
+        for one, layout in zip(gradients, self._layouts, strict=True):
+            if one is None or layout is None or (one._layout is not layout and not _is_dense(layout)):
+                if one is not None or layout is not None:
+                    return self._by_itself(node, gradients)
+            else:
+                given.append(_laid_out(one, layout))
         return self.backward.run([*given, *kept], saved)
+
+    def _by_itself(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
+        """The gradients by the graph of another call of the function: they come to others of its results than they did
+        when backward was recorded.
+
+        Raises:
+            RuntimeError: it would change what it has changed once more.
+        """
+        self._strange += 1
+        if self._changes:
+            self.stale = True
+            raise RuntimeError(
+                "a compiled function that draws random numbers or changes tensors in place was given gradients of "
+                "other results than in the call whose backward was recorded: the next call is recorded anew"
+            )
+        self.stale |= self._strange >= PATIENCE
+        return through(*node.again(node), gradients)
 
     def _unexpected_backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
         """Backward after a program that has saved nothing."""
         self.stale = True
-        live, leaves = node.again()
+        live, leaves = node.again(node)
         return through(live, leaves, gradients)
 
-    def _again(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+    def _again(
+        self, inputs: Sequence[Tensor], versions: Sequence[int], node: CompiledBackward
+    ) -> tuple[list[Tensor], list[Tensor]]:
         """The results of the function itself, with its graph, and the leaves of that.
 
         Raises:
-            RuntimeError: it would change what it has changed once more.
+            RuntimeError: it would change what it has changed once more, or what it works on was changed since.
         """
         if self._changes:
             raise RuntimeError(
                 "a compiled function that draws random numbers or changes tensors in place has no second derivatives: "
                 "call the function itself for these"
             )
+        for one, version in zip((*inputs, *self._around), versions, strict=True):
+            if one._counter[0] != version:
+                raise modified_error(node, one, version, False)
         given = [entered(one) for one in inputs]
         args, keywords = mapped(
             self._arguments, lambda value: given[value.number] if value.__class__ is _Argument else value
@@ -182,6 +249,8 @@ class Differentiated:
         with enable_grad():
             results = tensors_in(self.function(*args, **keywords))
         leaves = [given[source.number] if source.__class__ is _Argument else source for source in self._sources]
+        if not state.mode & GRAD:
+            _close(leaves)
         return [results[number] for number in self._which], leaves
 
 
@@ -196,7 +265,7 @@ class Consumed:
         self.run = self.variant.run
 
     def _attach(self, results: Sequence[Tensor], *others: Any) -> None:
-        node = CompiledBackward(results, (), lambda *_: (), lambda: ((), ()), None)
+        node = CompiledBackward(results, (), lambda *_: (), lambda _: ((), ()), None)
         node.release(self._freed_by)
 
 
@@ -234,12 +303,22 @@ def _plain_alias(tensor: Tensor) -> Tensor:
     return alias
 
 
-def _laid_out(gradient: Any, layout: Layout) -> Tensor:
+def _close(leaves: Sequence[Tensor]) -> None:
+    """Let gradients end where the graph within a program does: what is behind arguments is not the program's."""
+    for leaf in leaves:
+        if leaf._edge is not None and leaf._edge[0].__class__ is Entrance:
+            leaf._edge[0].close()
+
+
+def _is_dense(layout: Layout) -> bool:
+    """Whether each element has a place of its own, and there are no others."""
+    return span(layout.shape, layout.strides) == layout.size
+
+
+def _laid_out(gradient: Tensor, layout: Layout) -> Tensor:
     """A gradient as it lay when backward was recorded."""
-    if gradient is not None and gradient._layout is layout:
+    if gradient._layout is layout:
         return gradient
-    row = layout.type.backend.zeros((span(layout.shape, layout.strides),), layout.type)
-    made = tensor_of(layout, row)
-    if gradient is not None:
-        write(made, gradient)
+    made = tensor_of(layout, layout.type.backend.zeros((layout.size,), layout.type))
+    write(made, gradient)
     return made

@@ -13,9 +13,9 @@ from typing import Any
 
 from ..autograd.backward import grad
 from ..autograd.errors import freed_error
-from ..autograd.grad_mode import GRAD, state
+from ..autograd.grad_mode import GRAD, TRACED, state
 from ..autograd.locations import Location
-from ..autograd.node import Node, edge_of
+from ..autograd.node import AccumulateGrad, Node, edge_of
 
 
 class CompiledBackward(Node):
@@ -23,7 +23,7 @@ class CompiledBackward(Node):
 
     Attributes:
         backward: ``backward(node, gradients)`` returns the gradients of the leaves.
-        again: computes the results once more, with the graph within: the results and the leaves.
+        again: ``again(node)`` computes the results once more, with the graph within: the results and the leaves.
         kept: what ``backward`` needs, until it is released.
         freed: the call that had it released.
     """
@@ -31,7 +31,7 @@ class CompiledBackward(Node):
     __slots__ = ("again", "backward", "freed", "kept")
 
     def __init__(
-        self, results: Sequence[Any], edges: tuple[Any, ...], backward: Callable[..., Any], again: Callable[[], Any],
+        self, results: Sequence[Any], edges: tuple[Any, ...], backward: Callable[..., Any], again: Callable[[Any], Any],
         kept: Any,
     ):
         super().__init__(edges, results[0]._layout)
@@ -46,9 +46,9 @@ class CompiledBackward(Node):
         if self.freed is not None:
             raise freed_error(self, self.freed)
         gradients = gradient if self.more_outputs else [gradient]
-        if state.mode & GRAD:  # the derivative of this one is wanted, too: by the operations themselves
-            results, leaves = self.again()
-            return through(results, leaves, gradients, True)
+        if state.mode & TRACED:  # the derivative of this one is wanted, too, or many at a time: by operations
+            results, leaves = self.again(self)
+            return through(results, leaves, gradients, bool(state.mode & GRAD))
         return self.backward(self, gradients)
 
     def release(self, freed_by: Location) -> None:
@@ -64,25 +64,32 @@ class Entrance(Node):
     """Where the graph within a program ends that leads to an argument with a graph of its own.
 
     Attributes:
-        passed: whether a gradient has come by while the program was recorded.
+        outer: where the gradient goes from here.
+        passed: whether one has come by while the program was recorded.
     """
 
-    __slots__ = ("passed",)
+    __slots__ = ("outer", "passed")
 
     makes_fresh_gradients = False
 
     def __init__(self, argument: Any):
-        super().__init__((edge_of(argument),), argument._layout)
+        self.outer = edge_of(argument)
+        super().__init__((self.outer,), argument._layout)
         self.passed = False
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         self.passed = True
-        return (gradient,)
+        return (gradient,) if self.edges else ()
+
+    def close(self) -> None:
+        """Let no gradient through any more: another argument may be where it would come to."""
+        self.edges = ()
 
 
 def entered(argument: Any) -> Any:
     """The argument as a function is given it while it is recorded: one that has a graph, behind an entrance."""
-    if (argument._edge is None and argument._view is None) or edge_of(argument) is None:
+    edge = edge_of(argument)
+    if edge is None or edge[0].__class__ is AccumulateGrad:
         return argument
     inner = argument._alias()
     inner._edge, inner._requires_grad = (Entrance(argument), 0), True
