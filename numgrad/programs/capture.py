@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import random
-from ..autograd.locations import Location
-from ..autograd.node import AccumulateGrad
+from ..autograd.locations import Location, calling_location
+from ..autograd.node import AccumulateGrad, next_sequence
 from ..autograd.watching import unwatch, watch
 from ..core.generators import MersenneTwister
 from ..core.tensor import Tensor
@@ -21,9 +22,13 @@ from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
 from .names import argument_names
 from .node import Entrance
-from .recorder import OUTSIDE, Block, Recorder, root_of
+from .recorder import CONSTANT, OUTSIDE, Block, Recorder, root_of
 from .surroundings import Surroundings
 from .trees import leaves, tensors_in
+
+
+#: One program is recorded at a time.
+one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,7 @@ class Capture:
         postponed: whether the call has made tensors that the function finds from now on, such as an optimizer's state:
             the next call is to be recorded instead.
         changed: numbers that the function finds and that the call has changed, by name.
+        begin: nodes with lower numbers were there before.
     """
 
     recorder: Recorder
@@ -70,6 +76,7 @@ class Capture:
     versions: list[tuple[list[int], int]] = field(default_factory=list)
     postponed: bool = False
     changed: list[str] = field(default_factory=list)
+    begin: int = 0
 
     def results(self) -> list[Tensor]:
         """The tensors that the call returned."""
@@ -104,8 +111,9 @@ def capture(
         recorder.break_off("a tensor on a GPU: only programs of the CPU are compiled")
     if _shared_elsewhere(known.values(), inputs):
         recorder.break_off("an argument lies in an array in which another tensor lies that is found elsewhere")
-    if has_hooks(surroundings):
+    if has_hooks(surroundings) or any(has_tensor_hooks(one) for one in inputs):
         recorder.break_off("hooks are Python that is called in between")
+    recorder.begin_of_graph = made.begin = next_sequence()
     made.result = recorded(recorder, lambda: function(*args, **keywords))
     if recorder.broken is None:
         _compare(made, lambda: Surroundings(function, others))
@@ -180,7 +188,40 @@ def _compare(made: Capture, again: Callable[[], Surroundings]) -> None:
     counters = {id(one.tensor._counter): (one.tensor._counter, one.version) for one in made.known.values()}
     made.versions = [(now, now[0] - version) for now, version in counters.values() if now.__class__ is list]
     made.versions = [(counter, change) for counter, change in made.versions if change]
-    _check_kept(made, again)
+    _check_graph(made)
+    if recorder.broken is None:
+        _check_kept(made, again)
+    if recorder.broken is None:
+        _keep_constants(made)
+
+
+def _check_graph(made: Capture) -> None:
+    """Break off if the graph of results goes beyond what a replay has edges for."""
+    for node in nodes_of(made.results()):
+        if node.__class__ is AccumulateGrad:
+            known = id(node.variable) in made.known
+        else:
+            known = node.__class__ is Entrance or node.sequence >= made.begin
+        if not known:
+            made.recorder.break_off(
+                "a result depends on a tensor that has a graph, or requires a gradient, and is no argument: give it as one"
+            )
+            return
+    for one in made.inputs:
+        if one._edge is not None and one._edge[0].__class__ is Entrance and one._edge[0].passed:
+            made.recorder.break_off("backward goes on to the graph of an argument")
+            return
+
+
+def _keep_constants(made: Capture) -> None:
+    """Note what results held that no kernel has written: callers may change them."""
+    recorder = made.recorder
+    for tensor in (*made.results(), *[grad for _, grad in made.grads if grad is not None]):
+        block = recorder.block_of(tensor._storage)
+        if block is None:
+            block = recorder.span(tensor._storage, False, False).block
+        if block.origin == CONSTANT and block.held is not None:
+            block.initial, block.held, block.first = block.held.copy(), None, 0
 
 
 def _check_kept(made: Capture, again: Callable[[], Surroundings]) -> None:
@@ -194,17 +235,18 @@ def _check_kept(made: Capture, again: Callable[[], Surroundings]) -> None:
     if kept is not None:
         gc.collect()  # it may be waiting for that
         kept = _kept(made)
-    if kept is None:
-        return
-    tensor, location = kept
-    made.recorder.broken = (
-        f"a tensor of shape {list(tensor.shape)} comes from a place that is not looked at, or is kept there after the "
-        "call: give it as an argument, or return it", location
-    )
+    if kept is not None:
+        what, location = kept
+        made.recorder.broken = (
+            f"{what} comes from a place that is not looked at, or is kept there after the call: give it as an "
+            "argument, or return it", location
+        )
 
 
-def _kept(made: Capture) -> tuple[Tensor, Location] | None:
-    """A tensor on memory that is neither known, nor that of a result, nor what the graph of results keeps."""
+def _kept(made: Capture) -> tuple[str, Location] | None:
+    """A tensor on memory that is neither known, nor that of a result, nor what the graph of results keeps; or an array
+    that was there before, and that is changed.
+    """
     results = made.results()
     ours = [*results, *[grad for _, grad in made.grads if grad is not None], *saved_tensors(results)]
     arrays = [*[one for one, _ in made.outside], *[one._storage for one in ours if isinstance(one, Tensor)]]
@@ -212,7 +254,11 @@ def _kept(made: Capture) -> tuple[Tensor, Location] | None:
     for reference, location in [*made.recorder.tensors.values()]:
         tensor = reference()
         if tensor is not None and id(root_of(tensor._storage)) not in roots:
-            return tensor, location
+            return f"a tensor of shape {list(tensor.shape)}", location
+    for block in made.recorder.blocks:
+        array = block.array() if block.origin == CONSTANT and block.written else None
+        if array is not None and id(array) not in roots:
+            return f"an array of {array.nbytes} bytes that is changed", calling_location(3)
     return None
 
 
@@ -245,6 +291,11 @@ def has_hooks(surroundings: Surroundings) -> bool:
         or any(found.value._hooks is not None for found in surroundings.tensors.values())
         or any(optimizer_has_hooks(found.value) for found in surroundings.optimizers.values())
     )
+
+
+def has_tensor_hooks(argument: Tensor) -> bool:
+    """Whether an argument is a leaf with hooks, which backward within a program would call."""
+    return argument._edge is None and argument._hooks is not None and not argument._hooks.is_idle()
 
 
 def module_has_hooks(module: Any) -> bool:

@@ -18,7 +18,7 @@ from ..autograd.watching import BLOCK, span
 from ..core.tensor import Tensor
 from ..core.types import default_dtype_changed
 from ..devices import recording
-from .capture import Capture, capture, freed_by
+from .capture import Capture, capture, freed_by, one_at_a_time
 from .checking import checked_run
 from .differentiation import Consumed, Differentiated
 from .guards import Guard, UnknownArgumentError, signature
@@ -38,10 +38,6 @@ SIGNATURES = 64
 
 #: Calls of one signature that may make what the next ones find, such as an optimizer's state.
 POSTPONED = 4
-
-#: One program is recorded at a time.
-_recording = threading.Lock()
-
 
 def _after_fork() -> None:
     """In the child, where kernels have one thread: what ran on several is recorded anew."""
@@ -129,7 +125,7 @@ class Compiled:
         self._full_told = False
         self.families: dict[Any, Family] = {}
         _all.add(self)
-        self._slot = f"_compiled_{getattr(function, '__name__', '')}"
+        self._slot = f"_compiled_{id(self)}"
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         mode = state.mode
@@ -176,10 +172,18 @@ class Compiled:
         """As a method: compiled for each object by itself."""
         if instance is None:
             return self
-        own = instance.__dict__.get(self._slot)
-        if own is None:
-            own = instance.__dict__[self._slot] = Compiled(MethodType(self.function, instance), self.full, self.check)
+        attributes = getattr(instance, "__dict__", None)
+        if not isinstance(attributes, dict):  # of a class, or of an object with slots
+            return MethodType(self, instance)
+        own = attributes.get(self._slot)
+        method = getattr(own, "function", None)
+        if getattr(method, "__self__", None) is not instance or getattr(method, "__func__", None) is not self.function:
+            # there is none yet, or that of an object of which this one is a copy
+            own = attributes[self._slot] = Compiled(MethodType(self.function, instance), self.full, self.check)
         return own
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Compiled, (self.function, self.full, self.check)  # copies record programs of their own
 
     def reset(self) -> None:
         """Forget all programs."""
@@ -189,7 +193,7 @@ class Compiled:
     def _standalone(self, args: Sequence[Any], keywords: dict[str, Any]) -> Standalone:
         """The program of a call by itself."""
         _, inputs = signature(state.mode, args, keywords)
-        with _recording:
+        with one_at_a_time:
             return standalone(self.function, args, keywords, inputs)
 
     def njit(self, *args: Any, **keywords: Any) -> Any:
@@ -282,12 +286,12 @@ class Compiled:
     ) -> Any:
         if family is not None and family.first is not None and not family.refused:
             args, keywords = mapped((tuple(args), keywords), lambda value: given(value) if is_number(value) else value)
-        if not _recording.acquire(blocking=False):  # another thread records
+        if not one_at_a_time.acquire(blocking=False):  # another thread records
             return self._as_it_is(args, keywords)
         try:
             made, originals, arguments = self._capture(args, keywords, inputs)
         finally:
-            _recording.release()
+            one_at_a_time.release()
         if made.recorder.broken is not None:
             reason, location = made.recorder.broken
             self._note(known, reason, location)

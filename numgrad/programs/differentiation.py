@@ -17,7 +17,7 @@ from ..core.layout import Layout, span
 from ..core.tensor import Tensor, tensor_of
 from ..core.types import contiguous_format, preserve_format
 from ..ops.memory.copying import clone, write
-from .capture import Capture, nodes_of, outside_of, recorded, written_outside
+from .capture import Capture, nodes_of, one_at_a_time, outside_of, recorded, written_outside
 from .node import CompiledBackward, Entrance, entered, through
 from .recorder import CONSTANT, FRESH, OUTSIDE, Block, Recorder, root_of
 from .trees import mapped, tensors_in
@@ -74,11 +74,17 @@ class Differentiated:
     def run(self, inputs: Sequence[Tensor]) -> Any:
         """The result of a call, or REPORTED: the function itself is to be called."""
         if self.variant is None:
-            self._patience -= 1
-            if self._patience:
+            if self._patience > 1:
+                self._patience -= 1
                 return REPORTED
-            self.variant = Variant(self._made, (), self._attach_without_backward, self._live)
-            self._forget()
+            if not one_at_a_time.acquire(blocking=False):  # another thread records
+                return REPORTED
+            try:
+                if self.variant is None:
+                    self.variant = Variant(self._made, (), self._attach_without_backward, self._live)
+                    self._forget()
+            finally:
+                one_at_a_time.release()
         return self.variant.run(inputs)
 
     def first_result(self) -> Any:
@@ -99,9 +105,18 @@ class Differentiated:
     def _first_backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> tuple[Any, ...]:
         """Walk the graph, and record that; then both programs can be linked."""
         live, leaves = node.again(node)
-        if self.variant is not None:
+        if not one_at_a_time.acquire(blocking=False):  # this is part of a program, or another thread records
             return through(live, leaves, gradients)
-        made: Capture = node.kept
+        try:
+            if self.variant is not None:
+                return through(live, leaves, gradients)
+            return self._recorded_backward(node.kept, live, leaves, gradients)
+        finally:
+            one_at_a_time.release()
+
+    def _recorded_backward(
+        self, made: Capture, live: Sequence[Tensor], leaves: Sequence[Tensor], gradients: Sequence[Any]
+    ) -> tuple[Any, ...]:
         forward = made.recorder
         alive = [one for block in forward.blocks if is_temporary(block) and (one := block.array()) is not None]
         before = [one.tensor for one in made.known.values()]
@@ -289,7 +304,7 @@ def leaves_of(live: Sequence[Tensor], made: Capture) -> list[Tensor]:
 
 def is_temporary(block: Block) -> bool:
     """Whether a replay has a block of its own for it."""
-    return block.origin == FRESH or (block.origin == CONSTANT and block.written)
+    return block.origin == FRESH or (block.origin == CONSTANT and block.initial is not None)
 
 
 def _source(leaf: Tensor, inputs: Sequence[Tensor]) -> Any:

@@ -21,7 +21,7 @@ from ..core.tensor import Tensor
 from ..devices.cpu import address_of
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
-from .capture import Capture, has_hooks, written_outside
+from .capture import Capture, has_hooks, has_tensor_hooks, written_outside
 from .recorder import OUTSIDE, place_of, root_of
 from .surroundings import Found
 
@@ -77,7 +77,7 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
         tensors.append(value)
         key.append(value._layout)
         if value._requires_grad and value.requires_grad:
-            key.append((value._edge is None and value._view is None, value._grad is None))
+            key.append((value._edge is None and value._view is None, value._grad is None, has_tensor_hooks(value)))
         if cls is not Tensor:
             key.append(cls)
     elif cls is float:
@@ -92,14 +92,18 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
             _describe(one, key, tensors)
     elif isinstance(value, dict):
         key.append(cls)
+        key.append(len(value))
         for name, one in value.items():
             key.append(name)
             _describe(one, key, tensors)
     elif isinstance(value, tuple):  # a named one, a Size
         key.append(cls)
+        key.append(len(value))
         for one in value:
             _describe(one, key, tensors)
-    elif isinstance(value, types.dtype | types.device | complex):
+    elif cls is complex:
+        key.append(repr(value))
+    elif isinstance(value, types.dtype | types.device):
         key.append(value)
     elif isinstance(value, Module | Optimizer | Generator) or callable(value):
         key.append(_Same(value))

@@ -159,6 +159,7 @@ class Recorder(Watcher):
         self._inside = False  # a host function
         self._calls: list[tuple[str, Location]] = []  # the operations that are being done
         self._nodes: list[tuple[int, str, Location | None]] = []  # and nodes, each with the number of calls around it
+        self.begin_of_graph = 0  # nodes with lower numbers are of no concern to the program
         self.recorded: dict[int, Location] = {}  # where nodes were recorded, by their numbers
         for number, (array, offset) in enumerate(outside):
             root = root_of(array)
@@ -341,6 +342,8 @@ class Recorder(Watcher):
 
     def begin(self, category: str, subject: Any, given: Any) -> bool:
         if category == NODE:
+            if subject.sequence < self.begin_of_graph and not self.deaf and subject.edges:
+                self.break_off("backward goes on to a graph that was there before")
             self._nodes.append((len(self._calls), subject.name(), self.recorded.get(subject.sequence)))
         return category == NODE
 

@@ -18,7 +18,7 @@ from .capture import Capture, capture
 from .guards import Guard
 from .linked import LinkedProgram
 from .plan import Plan
-from .recorder import CONSTANT, FRESH, OUTSIDE, Block, CaptureError, HostCall, root_of
+from .recorder import FRESH, OUTSIDE, Block, CaptureError, HostCall, root_of
 from .trees import mapped
 
 #: Calls that may change what the next ones find, such as gradients and an optimizer's state, before one is recorded.
@@ -60,9 +60,6 @@ class Standalone:
         self.versions = [(one, by) for one, by in made.versions if not any(one is own for own in counters)]
         self.versions += [(grad._counter, 1) for _, grad in made.grads if grad is not None]
         blocks = [recorder.block_of(one._storage) for one in results]
-        for block in blocks:
-            if block is not None and block.origin == CONSTANT and block.initial is None:
-                block.initial, block.first = block.held, 0
         new = [recorder.block_of(one._storage) for _, one in made.grads if one is not None]
         fixed = [block for block in new if block is not None and block.origin == FRESH]
         self.plan = Plan(recorder, [block for block in (*blocks, *fixed) if block is not None])

@@ -100,7 +100,9 @@ class Variant:
                 return f"[{', '.join(parts)}]"
             if type(tree) is tuple:
                 return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
-            return f"{self._name('t', type(tree))}({', '.join(parts)})"
+            if hasattr(tree, "_fields"):
+                return f"{self._name('t', type(tree))}({', '.join(parts)})"
+            return f"{self._name('t', type(tree))}([{', '.join(parts)}])"
         if isinstance(tree, dict):
             items = [f"{self._name('k', key)}: {self._expression(one)}" for key, one in tree.items()]
             return f"{self._name('t', type(tree))}({{{', '.join(items)}}})"
@@ -152,12 +154,7 @@ class Variant:
         block = recorder.block_of(storage)
         if block is not None and block.origin == OUTSIDE:
             return self._place_outside(tensor, block)
-        if block is None:  # memory that no kernel had to do with
-            recorder.span(storage, False, False)
-            block = recorder.block_of(storage)
         assert block is not None
-        if block.origin == CONSTANT and block.initial is None:
-            block.initial, block.first = block.held, 0
         if block not in self._results:
             self._results[block] = f"row{len(self._results)}"
             self._names[f"new{len(self._results) - 1}"] = self._new(block, storage.dtype)
