@@ -256,7 +256,7 @@ def _kept(made: Capture) -> tuple[str, Location] | None:
         if tensor is not None and id(root_of(tensor._storage)) not in roots:
             return f"a tensor of shape {list(tensor.shape)}", location
     for block in made.recorder.blocks:
-        array = block.array() if block.origin == CONSTANT and block.written else None
+        array = block.array() if block.origin == CONSTANT and block.written and block.size else None
         if array is not None and id(array) not in roots:
             return f"an array of {array.nbytes} bytes that is changed", calling_location(3)
     return None

@@ -162,9 +162,9 @@ class Differentiated:
                 saved[first] = block
         roots = {id(root_of(outside[block.number][0])) for block in used}
         self._layouts = [None if one is None else one._layout for one in gradients]
-        self.variant = Variant(made, list(saved), self._attach, self._live)
-        offsets = {saved[block]: offset for block, offset in self.variant.plan.offsets.items()}
-        kept = [*made.inputs, *map(_plain_alias, self.variant.tensors)]
+        variant = Variant(made, list(saved), self._attach, self._live)
+        offsets = {saved[block]: offset for block, offset in variant.plan.offsets.items()}
+        kept = [*made.inputs, *map(_plain_alias, variant.tensors)]
         #: Of what a call works on, and gives, what backward needs.
         self._needed = [
             number for number, one in enumerate((*kept, *self._around)) if id(root_of(one._storage)) in roots
@@ -172,8 +172,9 @@ class Differentiated:
         given = [(number, one) for number, one in zip(self._which, gradients, strict=True) if one is not None]
         inputs = [*[one for _, one in given], *kept]
         names = [f"gradient[{number}]" for number, _ in given] + made.given
-        names += [f"made[{number}]" for number in range(len(self.variant.tensors))]
+        names += [f"made[{number}]" for number in range(len(variant.tensors))]
         self.backward = Variant(Capture(recorder, grads, inputs, {}, outside, made.surroundings, names), offsets)
+        self.variant = variant  # last: other threads may be waiting for it
         self._forget()
 
     # -- replays ------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ class Standalone:
         blocks = [recorder.block_of(one._storage) for one in results]
         new = [recorder.block_of(one._storage) for _, one in made.grads if one is not None]
         fixed = [block for block in new if block is not None and block.origin == FRESH]
-        self.plan = Plan(recorder, [block for block in (*blocks, *fixed) if block is not None])
+        self.plan = Plan(recorder, [block for block in (*blocks, *fixed) if block is not None and block.size])
         self.program = LinkedProgram(self.plan, recorder.one_thread)
         self.given_lines: dict[int, int] = {}
         self.returned_lines: dict[int, int] = {}
@@ -70,7 +70,7 @@ class Standalone:
         self.is_random = False
         storages = {id(root_of(one.storage)) for one in made.known.values()}
         for line, block in enumerate(self.plan.lines, 2):
-            if not isinstance(block, Block):
+            if not isinstance(block, Block) or not block.size:
                 continue
             if block in blocks:
                 self.returned_lines[line] = blocks.index(block)
