@@ -26,7 +26,6 @@ from .recorder import CONSTANT, OUTSIDE, Block, Recorder, root_of
 from .surroundings import Surroundings
 from .trees import leaves, tensors_in
 
-
 #: One program is recorded at a time.
 one_at_a_time = threading.Lock()
 
@@ -204,7 +203,7 @@ def _check_graph(made: Capture) -> None:
             known = node.__class__ is Entrance or node.sequence >= made.begin
         if not known:
             made.recorder.break_off(
-                "a result depends on a tensor that has a graph, or requires a gradient, and is no argument: give it as one"
+                "a result depends on a tensor with a graph that is no argument: give it as one"
             )
             return
     for one in made.inputs:
@@ -220,7 +219,7 @@ def _keep_constants(made: Capture) -> None:
         block = recorder.block_of(tensor._storage)
         if block is None:
             block = recorder.span(tensor._storage, False, False).block
-        if block.origin == CONSTANT and block.held is not None:
+        if block.origin == CONSTANT and block.held is not None and block.size:
             block.initial, block.held, block.first = block.held.copy(), None, 0
 
 

@@ -64,7 +64,8 @@ class Differentiated:
         roots = {id(root_of(made.outside[number][0])) for number in used}
         #: The tensors that the program finds, besides its arguments.
         self._around = [
-            one.tensor for one in made.known.values() if id(one.tensor) not in numbers and id(root_of(one.storage)) in roots
+            one.tensor for one in made.known.values()
+            if id(one.tensor) not in numbers and id(root_of(one.storage)) in roots
         ]
         self.variant: Variant | None = None
         self.backward: Variant | None = None

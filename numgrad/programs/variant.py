@@ -18,7 +18,7 @@ from .capture import Capture
 from .linked import LinkedProgram
 from .names import block_names
 from .plan import Plan
-from .recorder import CONSTANT, OUTSIDE, Block, place_of
+from .recorder import OUTSIDE, Block, place_of
 
 #: What a replay returns in which a kernel has reported that something is wrong.
 REPORTED = object()
