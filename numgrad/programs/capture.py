@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,17 @@ from .trees import leaves, tensors_in
 
 #: One program is recorded at a time.
 one_at_a_time = threading.Lock()
+
+
+def _after_fork() -> None:
+    """In the child: a thread that is not here may have been recording."""
+    if one_at_a_time.locked():
+        one_at_a_time.release()
+        launches.record(None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @dataclass(frozen=True, slots=True)

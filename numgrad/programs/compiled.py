@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
@@ -39,16 +38,6 @@ SIGNATURES = 64
 #: Calls of one signature that may make what the next ones find, such as an optimizer's state.
 POSTPONED = 4
 
-def _after_fork() -> None:
-    """In the child, where kernels have one thread: what ran on several is recorded anew."""
-    global _recording
-    _recording = threading.Lock()
-    reset()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-
 _all: weakref.WeakSet[Compiled] = weakref.WeakSet()
 _eager = False
 
@@ -60,6 +49,9 @@ def reset() -> None:
 
 
 default_dtype_changed.append(reset)  # tensors are made in it
+
+if hasattr(os, "register_at_fork"):  # the child's kernels have one thread: what ran on several is recorded anew
+    os.register_at_fork(after_in_child=reset)
 
 
 def is_eager() -> bool:

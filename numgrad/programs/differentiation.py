@@ -235,7 +235,8 @@ class Differentiated:
                 "other results than in the call whose backward was recorded: the next call is recorded anew"
             )
         self.stale |= self._strange >= PATIENCE
-        return through(*node.again(node), gradients)
+        live, leaves = node.again(node)
+        return through(live, leaves, gradients)
 
     def _unexpected_backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
         """Backward after a program that has saved nothing."""

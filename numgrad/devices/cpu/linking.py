@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding as llvm
 from numba.core import types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.np.numpy_support import as_dtype, from_dtype
@@ -21,10 +22,6 @@ from numba.np.numpy_support import as_dtype, from_dtype
 from numgrad_kernels.store import Kernel, target_context
 
 __all__ = ["Copied", "Linked", "Place", "ReadNumber", "Run", "link"]
-
-_I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
-_BYTES = _I8.as_pointer()
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -80,11 +77,9 @@ class Linked:
     run: Callable[..., int]
     text: str
     address: int
-    library: Any  # owns the machine code
 
 
 _number = itertools.count()
-
 
 #: Bytes before what an array and a tuple have: the address of the elements, and the items.  See Note [Rows passed].
 _BEFORE_DATA, _BEFORE_ITEMS = object.__basicsize__, tuple.__basicsize__
@@ -114,141 +109,170 @@ def link(steps: Sequence[Run | Copied], passed: Sequence[int] = (), brief: bool 
         passed: the lines of the table that are the addresses of rows passed, in their order.
         brief: whether it is done so soon that other threads of Python may wait for it.
     """
-    codegen = target_context().codegen()
+    target_context()  # makes LLVM ready for this processor
     name = f"numgrad_program_{next(_number)}"
-    module = ir.Module(name)
-    function = ir.Function(module, ir.FunctionType(_I64, [_I64.as_pointer(), *[_I64] * bool(passed)]), name)
-    writer = _Writer(module, function, passed)
+    writer = _Writer(passed)
     for number, step in enumerate(steps, 1):
         writer.copy(step) if isinstance(step, Copied) else writer.run(step, number)
-    writer.builder.ret(_I64(0))
-    library = codegen.create_library(name)
-    library.add_ir_module(module)
-    library.finalize()
-    address = library.get_pointer_to_function(name)
+    text = writer.text(name)
+    # LLVM's fastest way: what is called is optimised, and the calls themselves are not worth it
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)  # which the engine then owns
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
+    engine.finalize_object()
+    address = engine.get_function_address(name)
     kind = ctypes.PYFUNCTYPE if brief else ctypes.CFUNCTYPE  # which lets other threads of Python run
     run = kind(ctypes.c_int64, *[ctypes.c_void_p] * (1 + bool(passed)))(address)
-    return Linked(run, str(module), address, library)
+    run.machine_code = engine  # type: ignore[attr-defined]
+    return Linked(run, text, address)
 
 
 class _Writer:
-    """Writes the instructions of the steps.
+    """Writes the instructions of the steps, as LLVM's text.
 
     Note [How Numba's functions are called]
     They take a place for a result, one for an exception, and then their arguments taken apart: of an array the owner,
     the object, the number of elements, the bytes of one, the memory, shape and strides; of a complex number its parts;
-    a truth value is a byte.  What pointers point to does not matter to machine code.  Numba's own description of the
-    types would first have to load most of its compiler.
+    a truth value is a byte.  Numba's own description of the types would first have to load most of its compiler.
     """
 
-    def __init__(self, module: Any, function: Any, passed: Sequence[int]):
+    def __init__(self, passed: Sequence[int]):
         self.passed = {line: number for number, line in enumerate(passed)}
-        self.rows = function.args[-1]
-        self.module, self.table = module, function.args[0]
-        self.builder = ir.IRBuilder(function.append_basic_block())
-        self.aside = self.builder.alloca(_I64)  # for results and exceptions, of which there are none
-        self.aside = self.builder.bitcast(self.aside, _BYTES)
-        self.lines: dict[int, Any] = {}  # addresses that were read from the table
+        self.lines: dict[int, None] = {}  # of the table, whose addresses are read at the beginning
+        self.body: list[str] = []
+        self.names = itertools.count()
 
-    def address(self, place: Place) -> Any:
+    def text(self, name: str) -> str:
+        """The module."""
+        lines = [
+            "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+            "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+            f"define i64 @{name}(i64 %table{', i64 %rows' * bool(self.passed)}) {{",
+            "  %aside = alloca i64",  # for results and exceptions, of which there are none
+        ]
+        for line in self.lines:
+            number = self.passed.get(line)
+            if number is None:
+                lines += self.loaded(f"%line{line}", "%table", 8 * line)
+            else:
+                lines += self.loaded(f"%row{line}", "%rows", _BEFORE_ITEMS + 8 * number)
+                lines += self.loaded(f"%line{line}", f"%row{line}", _BEFORE_DATA)
+        return "\n".join([*lines, *self.body, "  ret i64 0", "}", ""])
+
+    def loaded(self, name: str, address: str, offset: int) -> list[str]:
+        """Instructions that load an address from memory."""
+        return [
+            f"  {name}.a = add i64 {address}, {offset}", f"  {name}.p = inttoptr i64 {name}.a to ptr",
+            f"  {name} = load i64, ptr {name}.p",
+        ]
+
+    def add(self, instruction: str) -> str:
+        """Write an instruction; its result."""
+        name = f"%v{next(self.names)}"
+        self.body.append(f"  {name} = {instruction}")
+        return name
+
+    def address(self, place: Place) -> str:
         """The address of a place, as a number."""
-        if place.line not in self.lines:
-            with self.builder.goto_entry_block():  # so that it is known in all blocks
-                self.lines[place.line] = self.line(place.line)
-        base = self.lines[place.line]
-        return self.builder.add(base, _I64(place.offset)) if place.offset else base
+        self.lines.setdefault(place.line)
+        line = f"%line{place.line}"
+        return self.add(f"add i64 {line}, {place.offset}") if place.offset else line
 
-    def line(self, line: int) -> Any:
-        number = self.passed.get(line)
-        if number is None:
-            return self.builder.load(self.builder.gep(self.table, [_I64(line)]))
-        row = self.builder.load(self.at(self.rows, _BEFORE_ITEMS + 8 * number))
-        return self.builder.load(self.at(row, _BEFORE_DATA))
-
-    def at(self, address: Any, offset: int) -> Any:
-        return self.builder.inttoptr(self.builder.add(address, _I64(offset)), _I64.as_pointer())
-
-    def pointer(self, place: Place, element: Any = _I8) -> Any:
-        """The same as a pointer to elements of a type."""
-        return self.builder.inttoptr(self.address(place), element.as_pointer())
+    def pointer(self, place: Place) -> str:
+        """The same as a pointer."""
+        return self.add(f"inttoptr i64 {self.address(place)} to ptr")
 
     def copy(self, step: Copied) -> None:
         target = self.pointer(step.target)
         if step.source is None:
-            memset = self.module.declare_intrinsic("llvm.memset", [_BYTES, _I64])
-            self.builder.call(memset, [target, _I8(0), _I64(step.size), ir.IntType(1)(0)])
-            return
-        memcpy = self.module.declare_intrinsic("llvm.memcpy", [_BYTES, _BYTES, _I64])
-        self.builder.call(memcpy, [target, self.pointer(step.source), _I64(step.size), ir.IntType(1)(0)])
+            self.body.append(f"  call void @llvm.memset.p0.i64(ptr {target}, i8 0, i64 {step.size}, i1 false)")
+        else:
+            both = f"ptr {target}, ptr {self.pointer(step.source)}"
+            self.body.append(f"  call void @llvm.memcpy.p0.p0.i64({both}, i64 {step.size}, i1 false)")
 
     def run(self, step: Run, number: int) -> None:
         for parameter, index, place in step.addresses:
             row = step.operands[parameter]
-            cell = self.pointer(Place(row.line, row.offset + 8 * index, 1), _I64)
-            self.builder.store(self.address(place), cell)
-        given: list[Any] = [self.aside, self.aside]
+            cell = self.pointer(Place(row.line, row.offset + 8 * index, 1))
+            self.body.append(f"  store i64 {self.address(place)}, ptr {cell}")
+        given = ["ptr %aside", "ptr %aside"]
         kinds: tuple[Any, ...] = step.kernel.arguments
         for kind, operand in zip(kinds, step.operands, strict=True):
             given += self.row(kind, operand) if isinstance(kind, types.Array) else self.number(kind, operand)
-        type = ir.FunctionType(_I32, [value.type for value in given])
-        self.builder.call(self.builder.inttoptr(_I64(step.kernel.address()), type.as_pointer()), given)
+        self.body.append(f"  ; {step.kernel.name}")
+        callee = self.add(f"inttoptr i64 {step.kernel.address()} to ptr")
+        self.add(f"call i32 {callee}({', '.join(given)})")
         for parameter in step.reports:
             self.check(kinds[parameter].dtype, step.operands[parameter], number)
 
-    def row(self, kind: Any, place: Place) -> list[Any]:
-        size = _I64(as_dtype(kind.dtype).itemsize)
-        nothing = ir.Constant(_BYTES, None)
-        return [nothing, nothing, _I64(place.count), size, self.pointer(place), _I64(place.count), size]
+    def row(self, kind: Any, place: Place) -> list[str]:
+        size = as_dtype(kind.dtype).itemsize
+        count = f"i64 {place.count}"
+        return ["ptr null", "ptr null", count, f"i64 {size}", f"ptr {self.pointer(place)}", count, f"i64 {size}"]
 
-    def number(self, kind: types.Type, operand: Any) -> list[Any]:
-        type = _type_of(kind)
+    def number(self, kind: Any, operand: Any) -> list[str]:
         if isinstance(operand, ReadNumber):
-            return self.read_number(kind, type, operand)
+            return self.read_number(kind, operand)
+        type = _type_of(kind)
         if isinstance(kind, types.Complex):
-            return [ir.Constant(type, operand.real), ir.Constant(type, operand.imag)]
-        return [ir.Constant(type, float(operand) if isinstance(kind, types.Float) else int(operand))]
+            return [f"{type} {_constant(operand.real, type)}", f"{type} {_constant(operand.imag, type)}"]
+        return [f"{type} {_constant(operand, type)}"]
 
-    def read_number(self, kind: types.Type, type: Any, operand: ReadNumber) -> list[Any]:
+    def read_number(self, kind: Any, operand: ReadNumber) -> list[str]:
         """A number from memory, converted."""
         own: Any = from_dtype(operand.dtype)
-        pointer = self.pointer(operand.place, _type_of(own))
-        value = self.converted(self.builder.load(pointer), own, type)
-        if not isinstance(kind, types.Complex):
-            return [value]
-        if not isinstance(own, types.Complex):
-            return [value, ir.Constant(type, 0.0)]
-        return [value, self.converted(self.builder.load(self.builder.gep(pointer, [_I64(1)])), own, type)]
+        type, given = _type_of(kind), _type_of(own)
+        place = operand.place
+        parts = [self.converted(self.add(f"load {given}, ptr {self.pointer(place)}"), own, type)]
+        if isinstance(kind, types.Complex):
+            if isinstance(own, types.Complex):
+                second = Place(place.line, place.offset + operand.dtype.itemsize // 2, 1)
+                parts.append(self.converted(self.add(f"load {given}, ptr {self.pointer(second)}"), own, type))
+            else:
+                parts.append(_constant(0.0, type))
+        return [f"{type} {part}" for part in parts]
 
-    def converted(self, value: Any, own: Any, type: Any) -> Any:
-        if value.type == type:
+    def converted(self, value: str, own: Any, type: str) -> str:
+        given = _type_of(own)
+        if given == type:
             return value
-        widens = getattr(type, "width", 0) > getattr(value.type, "width", 0)
         signed = isinstance(own, types.Integer) and bool(own.signed)  # type: ignore[attr-defined]
         if isinstance(own, types.Float | types.Complex):
-            return self.builder.fpext(value, type) if type == ir.DoubleType() else self.builder.fptrunc(value, type)
-        if not isinstance(type, ir.IntType):
-            return self.builder.sitofp(value, type) if signed else self.builder.uitofp(value, type)
-        if not widens:
-            return self.builder.trunc(value, type)
-        return self.builder.sext(value, type) if signed else self.builder.zext(value, type)
+            operation = "fpext" if type == "double" else "fptrunc"
+        elif type in ("float", "double"):
+            operation = "sitofp" if signed else "uitofp"
+        elif int(type[1:]) < int(given[1:]):
+            operation = "trunc"
+        else:
+            operation = "sext" if signed else "zext"
+        return self.add(f"{operation} {given} {value} to {type}")
 
-    def check(self, kind: types.Type, place: Place, number: int) -> None:
+    def check(self, kind: Any, place: Place, number: int) -> None:
         """Return the number of the step if it has reported something; see ``facts.Report``."""
-        builder, element = self.builder, _type_of(kind)
-        row = self.pointer(place, element)
-        wrong = ir.IntType(1)(0)
+        type = _type_of(kind)
+        size = as_dtype(kind).itemsize
+        found = "ne" if isinstance(kind, types.Boolean) else "sge"
         for index in range(place.count):
-            value = builder.load(builder.gep(row, [_I64(index)]))
-            found = "!=" if isinstance(kind, types.Boolean) else ">="
-            wrong = builder.or_(wrong, builder.icmp_signed(found, value, element(0)))
-        with builder.if_then(wrong, likely=False):
-            builder.ret(_I64(number))
+            element = self.pointer(Place(place.line, place.offset + index * size, 1))
+            value = self.add(f"load {type}, ptr {element}")
+            wrong = self.add(f"icmp {found} {type} {value}, 0")
+            end = f"end{next(self.names)}"
+            self.body += [
+                f"  br i1 {wrong}, label %{end}.wrong, label %{end}", f"{end}.wrong:", f"  ret i64 {number}", f"{end}:",
+            ]
 
 
-def _type_of(kind: Any) -> Any:
+def _type_of(kind: Any) -> str:
     """LLVM's type of a number, of a complex one that of its parts; a truth value is a byte."""
     if isinstance(kind, types.Complex):
         kind = kind.underlying_float
     if isinstance(kind, types.Float):
-        return ir.FloatType() if kind.bitwidth == 32 else ir.DoubleType()
-    return _I8 if isinstance(kind, types.Boolean) else ir.IntType(kind.bitwidth)
+        return "float" if kind.bitwidth == 32 else "double"
+    return "i8" if isinstance(kind, types.Boolean) else f"i{kind.bitwidth}"
+
+
+def _constant(value: Any, type: str) -> str:
+    """A number in LLVM's text: of a real one the bits, those of a double also where it is a float."""
+    if type not in ("float", "double"):
+        return str(int(value))
+    number = np.float32(value) if type == "float" else float(value)
+    return f"0x{struct.unpack('>Q', struct.pack('>d', number))[0]:016X}"
