@@ -163,6 +163,7 @@ class Description(Methods):
         if not self._layout.size:
             return 0
         if self.is_cuda:
+            recording.values_read("another library, which asks for an address,")
             return self._storage.address + self._offset * self._layout.type.dtype.itemsize
         return self._place().ctypes.data
 

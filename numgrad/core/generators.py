@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import devices
+from ..devices import recording
 from ..devices.cpu import random
 from ..devices.recording import reads_values
 from .device import to_device
@@ -152,14 +153,17 @@ class Philox(Generator, device_type="cuda"):
         generator._begin()
         return generator
 
+    @reads_values("seeding a generator")
     def _restart(self) -> None:
         self._offset = 0
 
     def _fill(self, out: Row, distribution: str, first: float, second: float) -> Row:
-        with self._lock:
-            offset = self._offset
-            self._offset = (offset + 1) % 2**64
-        return devices.begin_cuda().fill_random(out, distribution, self._seed, offset, first, second)
+        draw = _Draw(self)
+        draw.advance()
+        if recording.recorder is not None:
+            recording.recorder.repeat(draw)
+        recording.on_gpu(draw.fill, (out, distribution, first, second), (out,))
+        return out
 
     def _row(self, size: int, dtype: np.dtype, out: Row | None) -> Row:
         return devices.begin_cuda().empty_row(size, dtype, self.device.index) if out is None else out
@@ -207,11 +211,13 @@ class Philox(Generator, device_type="cuda"):
         keys: Any = self.integers(size, -(2**63), 2**63)
         return devices.begin_cuda().sort_axis(keys, 1, size, 1, False)[1]
 
+    @reads_values("reading a generator's state")
     def state_bytes(self) -> bytes:
         """The state as PyTorch writes it: seed and offset."""
         with self._lock:
             return struct.pack("<QQ", self._seed, self._offset)
 
+    @reads_values("setting a generator's state")
     def set_state_bytes(self, data: bytes) -> None:
         """Go on from a state that :meth:`state_bytes` wrote.
 
@@ -222,6 +228,29 @@ class Philox(Generator, device_type="cuda"):
             raise RuntimeError(f"RNG state is wrong size: expected 16 bytes, got {len(data)}")
         with self._lock:
             self._seed, self._offset = struct.unpack("<QQ", data)
+
+
+class _Draw:
+    """A draw of a generator for a GPU: in each run of a program it is another one."""
+
+    def __init__(self, generator: Philox):
+        self._generator = generator
+
+    def advance(self) -> None:
+        """Have the generator count it."""
+        generator = self._generator
+        with generator._lock:
+            self._seed, self._offset = generator._seed, generator._offset
+            generator._offset = (generator._offset + 1) % 2**64
+
+    def undo(self) -> None:
+        """Have the generator count back."""
+        with self._generator._lock:
+            self._generator._offset = (self._generator._offset - 1) % 2**64
+
+    def fill(self, out: Row, distribution: str, first: float, second: float) -> None:
+        """Fill a row with its numbers."""
+        devices.begin_cuda().fill_random(out, distribution, self._seed, self._offset, first, second)
 
 
 #: From this range on PyTorch takes two draws for an integer.

@@ -13,10 +13,12 @@ from typing import Any
 from ..autograd.grad_mode import STREAMS, state
 from ..autograd.operations import operations
 from ..devices import begin_cuda
+from ..devices.recording import reads_values
 
 __all__ = ["make_current"]
 
 
+@reads_values("another stream")
 def make_current(stream: Any) -> None:
     """Make a stream, as the driver knows it, the current one of its GPU for this thread; nodes note it from now on."""
     runtime = begin_cuda().runtime

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..core.device import device as device_of
 from ..devices import begin_cuda, rows
+from ..devices.recording import values_read
 from . import gpus
 from .backward_streams import make_current
 
@@ -15,6 +16,7 @@ __all__ = [
 
 
 def _driver() -> Any:
+    values_read("what streams and events do")
     return begin_cuda().runtime.driver
 
 

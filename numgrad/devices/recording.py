@@ -9,7 +9,9 @@ told of
 - numbers that a kernel is given and that were read from a tensor (``number_at``);
 - every other look that Python takes at elements (``values_read``): what the program does from there on may depend on
   them, so that it cannot be replayed;
-- what Python does for a run of the program besides its launches, such as an optimizer that counts steps (``repeat``).
+- what Python does for a run of the program besides its launches, such as an optimizer that counts steps (``repeat``);
+- on a GPU memory that is new (``allocated``), and all else that is put on its stream (``on_gpu``): copies, zeros,
+  cuBLAS's products, random numbers, updates of parameters.
 
 What is told of none of these must neither read nor write the elements of tensors.  While nothing is recorded,
 ``recorder`` is None, and that is all that is asked.
@@ -29,8 +31,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class Recorder(Protocol):
     """Who is told.  Threads other than that which records are not its business: it sees to that itself."""
 
-    def launch(self, kernel: Any, arguments: Sequence[Any]) -> None:
-        """A kernel is about to run."""
+    def launch(self, kernel: Any, arguments: Sequence[Any], grid: Sequence[int] = ()) -> None:
+        """A kernel is about to run; ``grid`` are its blocks and threads on a GPU."""
+
+    def call(self, function: Callable[..., None], arguments: Sequence[Any], written: Sequence[Any]) -> None:
+        """``function(*arguments)`` is to be called, which puts work on a GPU's stream: see ``on_gpu``."""
+
+    def allocated(self, row: Any) -> None:
+        """A row on a GPU is new: what it holds does not matter."""
 
     def host(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """``function(*arguments)`` is to be called: it reads arrays among the arguments, and returns new ones.
@@ -84,6 +92,18 @@ def by_host(function: Function) -> Function:
         return function(*arguments) if recorder is None else recorder.host(function, arguments)
 
     return call  # type: ignore[return-value]
+
+
+def on_gpu(function: Callable[..., None], arguments: Sequence[Any], written: Sequence[Any]) -> None:
+    """Call ``function(*arguments)``, which puts work on the current stream of a GPU, and tell that.
+
+    It writes the rows ``written``, and reads the others among its arguments.  A replay calls it with rows elsewhere.
+    A row of no block stands for an address.
+    """
+    if recorder is None:
+        function(*arguments)
+    else:
+        recorder.call(function, arguments, written)
 
 
 class _Number:

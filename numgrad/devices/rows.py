@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .recording import on_gpu, values_read
+
 #: What copies and fills memory: the module ``cuda.driver`` or ``cuda.simulated``, once a GPU is in use.
 _driver: Any = None
 _memory: Any = None
@@ -21,6 +23,7 @@ after_waiting: list[Callable[[], None]] = []
 
 def waited() -> None:
     """Call the functions that wanted to know when the host has waited for a GPU."""
+    values_read("waiting for a GPU")
     for function in after_waiting:
         function()
 
@@ -29,6 +32,20 @@ def set_driver(driver: Any, memory: Any) -> None:
     """Set the modules that read, write and allocate rows."""
     global _driver, _memory
     _driver, _memory = driver, memory
+
+
+class Memory:
+    """A piece of a GPU's memory that numgrad's allocator gave."""
+
+    __slots__ = ("__weakref__",)
+
+    address: int
+    device: int
+    nbytes: int
+
+
+#: The ``block`` of a row that stays where it is for as long as the process runs.
+FIXED = object()
 
 
 class DeviceRow:
@@ -81,10 +98,7 @@ class DeviceRow:
     def put(self, source: DeviceRow) -> None:
         """Overwrite the elements with those of a row of the same length and dtype."""
         if self.size:
-            here = _memory.stream(self.device)
-            if _memory.side_streams:
-                _memory.note_uses(here, (self, source))
-            _driver.copy_within(self.address, source.address, self.nbytes, here)
+            on_gpu(_put, (self, source), (self,))
 
     def host(self) -> np.ndarray:
         """The elements in an array of NumPy's, once all that was launched before has run."""
@@ -113,3 +127,10 @@ class DeviceRow:
 
     def __repr__(self) -> str:
         return f"<DeviceRow of {self.size} {self.dtype} on cuda:{self.device}>"
+
+
+def _put(target: DeviceRow, source: DeviceRow) -> None:
+    here = _memory.stream(target.device)
+    if _memory.side_streams:
+        _memory.note_uses(here, (target, source))
+    _driver.copy_within(target.address, source.address, target.nbytes, here)

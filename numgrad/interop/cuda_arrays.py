@@ -18,6 +18,7 @@ from ..core.layout import contiguous_strides, span
 from ..core.tensor import Tensor, strided
 from ..core.types import device as Device  # noqa: N812 - the name is a parameter of PyTorch's
 from ..core.types import tensor_type, to_dtype
+from ..devices.recording import values_read
 from ..ops.table.op import attach
 from .dlpack import CUDA, capsule_of, read_capsule
 
@@ -31,7 +32,8 @@ READ_ONLY = (
 
 
 def _own_stream(device: int) -> Any:
-    """Numgrad's current stream of a GPU."""
+    """Numgrad's current stream of a GPU, for another library."""
+    values_read("another library")
     return devices.begin_cuda().memory.stream(device)
 
 

@@ -17,13 +17,13 @@ from ..autograd.node import AccumulateGrad, next_sequence
 from ..autograd.watching import unwatch, watch
 from ..core.generators import MersenneTwister
 from ..core.tensor import Tensor
-from ..core.types import CPU, device, dtype
+from ..core.types import device, dtype
 from ..devices import launches
 from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
 from .names import argument_names
 from .node import Entrance
-from .recorder import CONSTANT, OUTSIDE, Block, Recorder, root_of
+from .recorder import CONSTANT, OUTSIDE, Block, Recorder, is_known, root_of
 from .surroundings import Surroundings
 from .trees import leaves, tensors_in
 
@@ -80,7 +80,7 @@ class Capture:
     result: Any
     inputs: list[Tensor]
     known: dict[int, Before]
-    outside: list[tuple[np.ndarray, int]]
+    outside: list[tuple[Any, int]]
     surroundings: Surroundings
     given: list[str]
     grads: list[tuple[Tensor, Tensor | None]] = field(default_factory=list)
@@ -118,8 +118,8 @@ def capture(
     made = Capture(
         recorder, None, inputs, known, outside, surroundings, argument_names(function, args, keywords, inputs)
     )
-    if any(one.layout.type.device is not CPU for one in known.values()):
-        recorder.break_off("a tensor on a GPU: only programs of the CPU are compiled")
+    for index in {one.layout.type.device.index for one in known.values()} - {None}:
+        random.gpu_generator(index)  # is there before: making it is nothing to be repeated
     if _shared_elsewhere(known.values(), inputs):
         recorder.break_off("an argument lies in an array in which another tensor lies that is found elsewhere")
     if has_hooks(surroundings) or any(has_tensor_hooks(one) for one in inputs):
@@ -143,25 +143,25 @@ def recorded(recorder: Recorder, function: Callable[[], Any]) -> Any:
 
 
 def outside_of(
-    tensors: Iterable[Tensor], inputs: Iterable[Tensor], arrays: Iterable[np.ndarray]
-) -> list[tuple[np.ndarray, int]]:
+    tensors: Iterable[Tensor], inputs: Iterable[Tensor], memories: Iterable[Any]
+) -> list[tuple[Any, int]]:
     """The memory of tensors, and more; that of inputs is seen from their first elements on."""
-    found: dict[int, tuple[np.ndarray, int]] = {}
+    found: dict[int, tuple[Any, int]] = {}
     for tensor in inputs:
-        if tensor._layout.type.device is CPU:
+        if is_known(tensor._storage):
             begin = tensor._offset * tensor._layout.type.dtype.itemsize
             found.setdefault(id(root_of(tensor._storage)), (tensor._storage, begin))
-    for array in (*[one._storage for one in tensors if one._layout.type.device is CPU], *arrays):
-        found.setdefault(id(root_of(array)), (root_of(array), 0))
+    for memory in (*[one._storage for one in tensors if is_known(one._storage)], *memories):
+        found.setdefault(id(root_of(memory)), (root_of(memory), 0))
     return list(found.values())
 
 
 def _shared_elsewhere(known: Iterable[Before], inputs: Sequence[Tensor]) -> bool:
     """Whether a tensor that is no argument lies in an array in which an argument lies, too, but elsewhere."""
-    given = [one._storage for one in inputs if one._layout.type.device is CPU]
+    given = [one._storage for one in inputs if is_known(one._storage)]
     first = {id(root_of(storage)): storage for storage in reversed(given)}
     arguments = {id(one) for one in inputs}
-    others = [one.storage for one in known if id(one.tensor) not in arguments and one.layout.type.device is CPU]
+    others = [one.storage for one in known if id(one.tensor) not in arguments and is_known(one.storage)]
     return any(first.get(id(root_of(storage)), storage) is not storage for storage in others)
 
 
@@ -196,6 +196,7 @@ def _compare(made: Capture, again: Callable[[], Surroundings]) -> None:
             return
         if tensor._grad is not one.grad:
             made.grads.append((tensor, tensor._grad))
+    check_made(recorder, [*made.results(), *[grad for _, grad in made.grads if grad is not None]])
     counters = {id(one.tensor._counter): (one.tensor._counter, one.version) for one in made.known.values()}
     made.versions = [(now, now[0] - version) for now, version in counters.values() if now.__class__ is list]
     made.versions = [(counter, change) for counter, change in made.versions if change]
@@ -229,10 +230,23 @@ def _keep_constants(made: Capture) -> None:
     recorder = made.recorder
     for tensor in (*made.results(), *[grad for _, grad in made.grads if grad is not None]):
         block = recorder.block_of(tensor._storage)
+        if block is None and not is_known(tensor._storage):  # there is none
+            continue
         if block is None:
             block = recorder.span(tensor._storage, False, False).block
         if block.origin == CONSTANT and block.held is not None and block.size:
             block.initial, block.held, block.first = block.held.copy(), None, 0
+
+
+def check_made(recorder: Recorder, tensors: Iterable[Any]) -> None:
+    """Break off if a tensor that the program returns lies on another device, or in memory that is not known."""
+    for one in tensors:
+        block = recorder.block_of(one._storage)
+        if one._layout.size and (block is None or block.origin != OUTSIDE):
+            index = one._layout.type.device.index
+            if (-1 if index is None else index) != recorder.device or not is_known(one._storage):
+                recorder.break_off("a result that lies on another device, or in memory of another library")
+                return
 
 
 def _check_kept(made: Capture, again: Callable[[], Surroundings]) -> None:
@@ -264,7 +278,8 @@ def _kept(made: Capture) -> tuple[str, Location] | None:
     roots = {id(root_of(array)) for array in arrays}
     for reference, location in [*made.recorder.tensors.values()]:
         tensor = reference()
-        if tensor is not None and id(root_of(tensor._storage)) not in roots:
+        root = None if tensor is None else root_of(tensor._storage)
+        if tensor is not None and root is not None and id(root) not in roots:
             return f"a tensor of shape {list(tensor.shape)}", location
     for block in made.recorder.blocks:
         array = block.array() if block.origin == CONSTANT and block.written and block.size else None

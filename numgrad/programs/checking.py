@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..core.tensor import Tensor
+from ..devices.rows import DeviceRow
 from .differentiation import Differentiated
 from .node import CompiledBackward, through
-from .recorder import OUTSIDE, root_of
+from .recorder import OUTSIDE, is_known, root_of, whole
 from .trees import leaves, tensors_in
 from .variant import REPORTED, Variant
 
@@ -56,9 +57,10 @@ class _State:
     """What a program may change: memory that is there before, gradients and version counters."""
 
     def __init__(self, program: Variant, inputs: Sequence[Tensor]):
-        own = [root_of(one._storage) for one in inputs]
+        own = [root_of(one._storage) for one in inputs if is_known(one._storage)]
         blocks = [block.array() for block in program.recorder.blocks if block.origin == OUTSIDE and block.last >= 0]
-        self._arrays = list({id(array): array for array in (*own, *blocks) if array is not None}.values())
+        roots = {id(root): root for root in (*own, *blocks) if root is not None}
+        self._arrays = [whole(root) for root in roots.values()]
         self._contents = [array.copy() for array in self._arrays]
         self._grads = [(one, one._grad) for one in (*inputs, *program.owners)]
         self._grad_bits = [_bits(grad) for _, grad in self._grads]
@@ -67,7 +69,9 @@ class _State:
 
     def restore(self) -> None:
         for array, content in zip(self._arrays, self._contents, strict=True):
-            if array.flags.writeable:
+            if array.__class__ is DeviceRow:
+                array.put(content)
+            elif array.flags.writeable:
                 array[...] = content
         for one, grad in self._grads:
             one._grad = grad
@@ -77,7 +81,7 @@ class _State:
     def agrees(self, other: _State) -> bool:
         """Whether all is the same in another state."""
         return (
-            [content.tobytes() for content in self._contents] == [content.tobytes() for content in other._contents]
+            [*map(_bytes, self._contents)] == [*map(_bytes, other._contents)]
             and self._grad_bits == other._grad_bits
             and [version for _, version in self._versions] == [version for _, version in other._versions]
         )
@@ -109,5 +113,8 @@ def _bits(value: Any) -> Any:
     """What tells a value of a result, or a gradient, from others."""
     if not isinstance(value, Tensor):
         return repr(value)
-    array = np.ascontiguousarray(value.detach()._array())
-    return value._layout.shape, value._layout.type, array.tobytes()
+    return value._layout.shape, value._layout.type, np.ascontiguousarray(value.detach()._host_array()).tobytes()
+
+
+def _bytes(memory: Any) -> bytes:
+    return (memory.host() if memory.__class__ is DeviceRow else memory).tobytes()

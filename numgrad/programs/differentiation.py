@@ -13,11 +13,13 @@ from ..autograd.errors import modified_error
 from ..autograd.grad_mode import GRAD, enable_grad, state
 from ..autograd.locations import Location
 from ..autograd.node import AccumulateGrad, edge_of
+from ..core.deterministic import are_deterministic_algorithms_enabled
 from ..core.layout import Layout, span
 from ..core.tensor import Tensor, tensor_of
-from ..core.types import contiguous_format, preserve_format
+from ..core.types import CPU, contiguous_format, preserve_format
 from ..ops.memory.copying import clone, write
-from .capture import Capture, nodes_of, one_at_a_time, outside_of, recorded, written_outside
+from .capture import Capture, check_made, nodes_of, one_at_a_time, outside_of, recorded, written_outside
+from .guards import alignment
 from .node import CompiledBackward, Entrance, entered, through
 from .recorder import CONSTANT, FRESH, OUTSIDE, Block, Recorder, root_of
 from .trees import mapped, tensors_in
@@ -127,6 +129,7 @@ class Differentiated:
         recorder = Recorder(outside)
         recorder.recorded = forward.recorded
         grads = recorded(recorder, lambda: through(live, leaves, gradients))
+        check_made(recorder, [one for one in grads if one is not None])
         if recorder.broken is None and not recorder.effects:
             self._link(made, recorder, outside, gradients, grads)
         else:
@@ -162,7 +165,8 @@ class Differentiated:
             if first is not None and is_temporary(first) and first not in results:
                 saved[first] = block
         roots = {id(root_of(outside[block.number][0])) for block in used}
-        self._layouts = [None if one is None else one._layout for one in gradients]
+        self._layouts = [None if one is None else (one._layout, alignment(one)) for one in gradients]
+        self._deterministic = are_deterministic_algorithms_enabled()
         variant = Variant(made, list(saved), self._attach, self._live)
         offsets = {saved[block]: offset for block, offset in variant.plan.offsets.items()}
         kept = [*made.inputs, *map(_plain_alias, variant.tensors)]
@@ -211,13 +215,15 @@ class Differentiated:
             one = all_kept[number]
             if one._counter[0] != versions[number]:
                 raise modified_error(node, one, versions[number], False)
+        if are_deterministic_algorithms_enabled() is not self._deterministic:
+            return self._by_itself(node, gradients)
         given = []
-        for one, layout in zip(gradients, self._layouts, strict=True):
-            if one is None or layout is None or (one._layout is not layout and not _is_dense(layout)):
-                if one is not None or layout is not None:
+        for one, own in zip(gradients, self._layouts, strict=True):
+            if one is None or own is None or (one._layout is not own[0] and not _is_dense(own[0])):
+                if one is not None or own is not None:
                     return self._by_itself(node, gradients)
             else:
-                given.append(_laid_out(one, layout))
+                given.append(_laid_out(one, *own))
         return self.backward.run([*given, *kept], saved)
 
     def _by_itself(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
@@ -333,9 +339,9 @@ def _is_dense(layout: Layout) -> bool:
     return span(layout.shape, layout.strides) == layout.size
 
 
-def _laid_out(gradient: Tensor, layout: Layout) -> Tensor:
+def _laid_out(gradient: Tensor, layout: Layout, aligned: int) -> Tensor:
     """A gradient as it lay when backward was recorded."""
-    if gradient._layout is layout:
+    if gradient._layout is layout and (layout.type.device is CPU or alignment(gradient) >= aligned):
         return gradient
     made = tensor_of(layout, layout.type.backend.zeros((layout.size,), layout.type))
     write(made, gradient)

@@ -16,13 +16,15 @@ import numpy as np
 
 from ..autograd.hooks import hooks_added
 from ..core import types
+from ..core.deterministic import are_deterministic_algorithms_enabled
 from ..core.generators import Generator
 from ..core.tensor import Tensor
 from ..devices.cpu import address_of
+from ..devices.rows import DeviceRow
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from .capture import Capture, has_hooks, has_tensor_hooks, written_outside
-from .recorder import OUTSIDE, place_of, root_of
+from .recorder import OUTSIDE, Block, place_of, root_of
 from .surroundings import Found
 
 #: Classes whose values are part of a signature.
@@ -62,12 +64,14 @@ def signature(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple
 
 def _root(storage: Any) -> int:
     """The identity of the array that has the memory."""
-    return id(storage if storage.__class__ is not np.ndarray or storage.base is None else root_of(storage))
+    if storage.__class__ is np.ndarray and storage.base is None:
+        return id(storage)
+    return id(root_of(storage))
 
 
 def _begin(tensor: Tensor) -> int:
     """Where a tensor begins, in bytes, among all on the same memory."""
-    start = place_of(tensor._storage) if tensor._storage.__class__ is np.ndarray else 0
+    start = place_of(tensor._storage) if isinstance(tensor._storage, np.ndarray | DeviceRow) else 0
     return start + tensor._offset * tensor._layout.type.dtype.itemsize
 
 
@@ -142,7 +146,8 @@ class Guard:
         used = self._used(made)
         around = made.surroundings
         modules, optimizers = [*around.modules.values()], [*around.optimizers.values()]
-        for found in around.ways([one.value for one in (*used, *modules, *optimizers)]):
+        generators = [*around.generators.values()]
+        for found in around.ways([one.value for one in (*used, *modules, *optimizers, *generators)]):
             self._add_place(found)
         for found in used:
             self._add_tensor(found)
@@ -155,7 +160,7 @@ class Guard:
         self._add_grads(made)
         text = " and ".join(self._conditions) or "True"
         self._asks: Callable[[], bool] = eval(f"lambda: {text}", self._names)
-        self._arguments = Arguments(made)
+        self._arguments = Arguments(made) if made.recorder.device < 0 else ArgumentsOnGPU(made)
 
     @property
     def conditions(self) -> list[str]:
@@ -199,7 +204,7 @@ class Guard:
 
     def _used(self, made: Capture) -> list[Found]:
         """The tensors around the function that the program has to do with."""
-        blocks = {block.number for block in made.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
+        blocks = {block.number for block in made.recorder.blocks if _is_used(block)}
         roots = {id(root_of(made.outside[number][0])) for number in blocks}
         changed = {id(tensor) for tensor, _ in made.grads}
         return [
@@ -240,7 +245,7 @@ class Guard:
     def _add_grads(self, made: Capture) -> None:
         """The gradients that tensors have, where that matters: where the program adds to them, or makes the first."""
         changed = {id(tensor): grad for tensor, grad in made.grads}
-        used = {block.number for block in made.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
+        used = {block.number for block in made.recorder.blocks if _is_used(block)}
         numbers = {id(root_of(array)): number for number, (array, _) in enumerate(made.outside)}
         arguments = {id(one) for one in made.inputs}
         for before in made.known.values():
@@ -256,17 +261,27 @@ class Guard:
                 self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = "a gradient"
 
 
+def _is_used(block: Block) -> bool:
+    """Whether the program has to do with memory that was there before."""
+    return block.origin == OUTSIDE and block.last >= 0
+
+
 class Arguments:
     """Whether arguments share memory with one another, and with what is around a function, as they did.
 
     Where a program writes to memory that was there before, no other memory that it is given may overlap with that.
     """
 
+    _address: Callable[[Any], int] = staticmethod(address_of)
+
     def __init__(self, made: Capture):
         given = {id(one) for one in made.inputs}
         around = {id(found.value._storage): found.value._storage for found in made.surroundings.tensors.values()}
         around |= {id(one.storage): one.storage for one in made.known.values() if id(one.tensor) not in given}
-        self._around = frozenset(around)
+        seen = {id(root_of(one._storage)) for one in made.results()}
+        seen |= {id(root_of(made.outside[block.number][0])) for block in made.recorder.blocks if _is_used(block)}
+        around = {key: storage for key, storage in around.items() if id(root_of(storage)) in seen}
+        self._around = around  # kept: what has gone may have its identity taken by another
         self._same = [(n, one._storage) for n, one in enumerate(made.inputs) if id(one._storage) in around]
         written = {block.number for block in written_outside(made.recorder)}
         known = {id(root_of(storage)) for storage in around.values()}
@@ -296,7 +311,7 @@ class Arguments:
             storage = one._storage
             if number in same or not storage.size:
                 continue
-            start = address_of(storage)
+            start = self._address(storage)
             end = start + storage.nbytes
             after = bisect(self._starts, start)
             if after and self._ends[after - 1] > start:
@@ -308,3 +323,25 @@ class Arguments:
             return True
         distinct = sorted(set(bounds))  # the signature tells which are the same
         return all(first[1] <= second[0] for first, second in itertools.pairwise(distinct))
+
+
+def alignment(tensor: Tensor) -> int:
+    """The power of two, 16 at most, at a multiple of which a tensor on a GPU begins."""
+    address = _begin(tensor)
+    return min(16, address & -address) or 16
+
+
+class ArgumentsOnGPU(Arguments):
+    """The same on a GPU, where kernels are chosen by where rows begin, and by what is said of sums' order."""
+
+    _address = staticmethod(place_of)
+
+    def __init__(self, made: Capture):
+        super().__init__(made)
+        self._alignments = [*map(alignment, made.inputs)]
+        self._deterministic = are_deterministic_algorithms_enabled()
+
+    def fit(self, inputs: Sequence[Tensor]) -> bool:
+        if are_deterministic_algorithms_enabled() is not self._deterministic:
+            return False
+        return all(map(int.__le__, self._alignments, map(alignment, inputs))) and super().fit(inputs)

@@ -27,6 +27,7 @@ class LinkedProgram:
         plan: a Plan, or what has the steps, the lines, the arena and the reports of one that was saved.
         addresses: the table; whoever runs the program fills in the lines of blocks outside and of results.
         lock: held by the thread that runs it.
+        takes: what ``run`` is given: the identity of that tuple, or nothing.
         passed: the lines of the table whose rows are passed to ``run`` in a tuple, see Note [Rows passed].
         brief: whether other threads of Python wait for it, so that it needs no lock.
         table: the same as an array.
@@ -40,6 +41,7 @@ class LinkedProgram:
         machine_code_alone = len(plan.steps) == 1 and not isinstance(plan.steps[0], HostCall) and not one_thread_only
         self.passed = tuple(passed) if machine_code_alone and FINDS_ROWS else ()
         self.brief = machine_code_alone and plan.traffic < BRIEF
+        self.takes = "id(rows)" if self.passed else ""
         self.lock = threading.Lock()
         self._arena = np.empty(plan.arena + ALIGNMENT, np.uint8)
         self.table = np.zeros(2 + len(plan.lines), np.int64)

@@ -245,7 +245,7 @@ class Family:
         """See whether what was recorded of a call serves all, which is then its program."""
         if self.first is None:
             self.first = Record.of(made, numbers)
-            self.refused = live
+            self.refused = live or made.recorder.device >= 0
             return False
         self.numbers = None if self.refused or live else generalized(self.first, made, numbers)
         self.refused = self.numbers is None

@@ -32,7 +32,8 @@ class Plan:
         saved: blocks that a backward program is to find, or that this one finds there, with their places if known.
 
     Attributes:
-        steps: those of the recorder, by places: a list of Run and Copied, or a HostCall, for each stretch.
+        steps: those of the recorder, by places: a list of Run and Copied, or a HostCall, for each stretch; of a GPU
+            one list, of DeviceCall and Copied.
         lines: of the table, from 2 on: the blocks whose addresses stand there.
         arena, saved_size: bytes.
         offsets: where the saved blocks lie.
@@ -114,8 +115,10 @@ class Plan:
                 stretches[-1].append(self._beginning(begun.pop(0)))
             if isinstance(step, Launch):
                 stretches[-1].append(self._run(step))
-            else:
+            elif isinstance(step, HostCall):
                 stretches.append(step)
+            else:
+                stretches[-1].append(step)
         if begun:  # results that no step has to do with
             stretches.append([self._beginning(block) for block in begun])
         return [stretch for stretch in stretches if stretch != []]
@@ -124,7 +127,8 @@ class Plan:
         """What gives a block what it held when it was met."""
         assert block.initial is not None
         line, offset = self._places[block]
-        source = Place(self._line(block.initial), 0, 1) if block.initial.view(np.uint8).any() else None
+        zeros = isinstance(block.initial, np.ndarray) and not block.initial.view(np.uint8).any()
+        source = None if zeros else Place(self._line(block.initial), 0, 1)
         return Copied(Place(line, offset, 1), source, block.size)
 
     def _run(self, launch: Launch) -> Run:

@@ -1,10 +1,11 @@
 """The recorder: what a program does with memory, as a list of steps over blocks; see Note [Recording] in ``devices``.
 
-Memory is known by the arrays that own it.  A ``Block`` is one such array; all rows that kernels are given are stretches
-of blocks.  Where a block comes from shows in how it is met first:
+Memory is known by what owns it: an array, or on a GPU a block of the allocator's.  A ``Block`` is one such piece; all
+rows that kernels are given are stretches of blocks.  Where a block comes from shows in how it is met first:
 
 - it was known before (the memory of arguments, parameters, optimizers, generators): it is *outside*;
 - a kernel overwrites all of it, whatever was there: it is *fresh*, and a replay may put it anywhere;
+- on a GPU it is allocated while the program is recorded: it is fresh, too;
 - anything else: what it holds when it is met matters.  It is a *constant*, such as the sizes of a loop or what
   ``torch.arange`` gives; if it is written later, a replay begins with a copy.
 
@@ -27,6 +28,8 @@ from ..autograd.watching import NODE, Watcher
 from ..devices.cpu.blas import is_on_one_thread
 from ..devices.cpu.threads import threads_take_turns
 from ..devices.recording import ReadComplex, ReadFloat, ReadInt
+from ..devices.rows import FIXED, DeviceRow, Memory
+from .trees import leaves
 
 
 class CaptureError(RuntimeError):
@@ -39,13 +42,13 @@ OUTSIDE, FRESH, CONSTANT = "outside", "fresh", "constant"
 
 @dataclass(eq=False)
 class Block:
-    """The memory of one array.
+    """The memory of one array, or a piece of a GPU's memory.
 
     Attributes:
         origin: OUTSIDE, FRESH or CONSTANT.
         address, size: where it lies while the program is recorded, and its bytes.
-        array: a weak reference.
-        held: the array itself, unless the block is fresh.
+        array: a weak reference to what owns it.
+        held: the array itself, or all of the piece as a row, unless the block is fresh.
         initial: of a constant that is written: what it held before.
         first, last: the numbers of the first and the last step that have to do with it.
         written: whether a step writes it.
@@ -56,9 +59,9 @@ class Block:
     origin: str
     address: int
     size: int
-    array: Callable[[], np.ndarray | None]
-    held: np.ndarray | None = None
-    initial: np.ndarray | None = None
+    array: Callable[[], Any]
+    held: Any = None
+    initial: Any = None
     first: int = -1
     last: int = -1
     written: bool = False
@@ -120,16 +123,47 @@ class HostCall(Step):
     results: tuple[Span, ...] = ()
 
 
-def root_of(array: np.ndarray) -> np.ndarray:
-    """The array that owns the memory, or was made of what does."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
+@dataclass(slots=True)
+class DeviceCall(Step):
+    """Work that is put on the stream of a GPU.
+
+    Attributes:
+        function: is called with the operands; a kernel is run with them.
+        name: what messages call it.
+        grid: of a kernel its blocks and threads.
+        written: what it writes.
+    """
+
+    function: Any = None
+    name: str = ""
+    grid: tuple[int, ...] = ()
+    written: tuple[Span, ...] = ()
 
 
-def place_of(array: np.ndarray) -> int:
-    """The address of an array's first element."""
-    return array.__array_interface__["data"][0]
+def root_of(memory: Any) -> Any:
+    """What owns the memory of an array or a row: an array, or a block of a GPU's allocator."""
+    if isinstance(memory, np.ndarray):
+        while isinstance(memory.base, np.ndarray):
+            memory = memory.base
+        return memory
+    return memory.block if memory.__class__ is DeviceRow else memory
+
+
+def place_of(memory: Any) -> int:
+    """The address of the first element."""
+    return memory.__array_interface__["data"][0] if isinstance(memory, np.ndarray) else memory.address
+
+
+def is_known(memory: Any) -> bool:
+    """Whether it is known what owns the memory: not if another library has lent it, or there is none."""
+    return isinstance(root_of(memory), np.ndarray | Memory)
+
+
+def whole(root: Any) -> Any:
+    """All that such an owner has, as one array or row."""
+    if isinstance(root, np.ndarray):
+        return root
+    return DeviceRow(root.address, root.nbytes, np.dtype(np.uint8), root.device, root)
 
 
 class Recorder(Watcher):
@@ -144,9 +178,10 @@ class Recorder(Watcher):
         blocks: all blocks, in the order in which they were met.
         broken: why it cannot be replayed, and where in the user's program that shows; None if it can.
         effects: what Python does for each run besides.
+        device: the number of the GPU that does all; -1 for the CPU.
     """
 
-    def __init__(self, outside: Iterable[tuple[np.ndarray, int]], full: bool = False):
+    def __init__(self, outside: Iterable[tuple[Any, int]], full: bool = False):
         self.thread = threading.get_ident()
         self.full = full  # a program that cannot be replayed is an error
         self.steps: list[Step] = []
@@ -155,6 +190,7 @@ class Recorder(Watcher):
         self.effects: list[Any] = []
         self.tensors: dict[int, tuple[weakref.ref[Any], Location]] = {}  # that operations were given, or have made
         self.one_thread = False  # whether BLAS is to use one
+        self._device: int | None = None  # not known yet
         self._blocks: dict[int, Block] = {}
         self._inside = False  # a host function
         self._calls: list[tuple[str, Location]] = []  # the operations that are being done
@@ -166,13 +202,13 @@ class Recorder(Watcher):
             if id(root) not in self._blocks:
                 self._add(root, OUTSIDE, place_of(array) + offset).number = number
 
-    def _add(self, root: np.ndarray, origin: str, address: int = 0) -> Block:
+    def _add(self, root: Any, origin: str, address: int = 0) -> Block:
         key, blocks = id(root), self._blocks
 
         def gone(_: Any) -> None:
             blocks.pop(key, None)
 
-        held = None if origin == FRESH else root
+        held = None if origin == FRESH else whole(root)
         begin = address or place_of(root)
         size = root.nbytes - (begin - place_of(root))
         block = Block(origin, begin, size, weakref.ref(root, gone), held, first=len(self.steps))
@@ -180,7 +216,7 @@ class Recorder(Watcher):
         self.blocks.append(block)
         return block
 
-    def block_of(self, array: np.ndarray) -> Block | None:
+    def block_of(self, array: Any) -> Block | None:
         """The block that an array lies in, if it was met."""
         return self._blocks.get(id(root_of(array)))
 
@@ -198,9 +234,27 @@ class Recorder(Watcher):
         """Whether what is told is of no concern."""
         return self._inside or self.broken is not None or threading.get_ident() != self.thread
 
-    def launch(self, kernel: Any, arguments: Sequence[Any]) -> None:
-        """A kernel is about to run."""
+    @property
+    def device(self) -> int:
+        return -1 if self._device is None else self._device
+
+    def _is_on(self, device: int) -> bool:
+        """Whether what is told can be recorded, as it is done by a device: the whole program is by the same."""
         if self.deaf:
+            return False
+        if self._device is None:
+            self._device = device
+        if self._device != device:
+            self.break_off("a program that works on two devices")
+        return self.broken is None
+
+    def launch(self, kernel: Any, arguments: Sequence[Any], grid: Sequence[int] = ()) -> None:
+        """A kernel is about to run."""
+        if grid:
+            names = zip(kernel.facts.parameters, arguments, strict=True)
+            self._call(kernel, arguments, [row for name, row in names if name in kernel.facts.written], grid)
+            return
+        if not self._is_on(-1):
             return
         if kernel.parallel and threads_take_turns():
             self.break_off("Numba's threading layer 'workqueue' serves one thread at a time")
@@ -229,9 +283,7 @@ class Recorder(Watcher):
         for index, address in enumerate(arguments[parameter].tolist()):
             block = self.block_at(address) if address else None
             if block is not None:
-                self._use(block, True)
-                place = Span(block, address - block.address, np.dtype(np.uint8), (1,), (1,))
-                launch.addresses.append((parameter, index, place))
+                launch.addresses.append((parameter, index, self._address(address, block)))
         # the row is patched by each run: it is a copy that is the program's own
         row = arguments[parameter].copy()
         block = self._add(row, CONSTANT)
@@ -240,20 +292,66 @@ class Recorder(Watcher):
         launch.operands = tuple(operands)
         block.last = len(self.steps)
 
+    def call(self, function: Callable[..., None], arguments: Sequence[Any], written: Sequence[Any]) -> None:
+        """A function that puts work on a GPU's stream is to be called."""
+        self._call(function, arguments, written)
+        self._done_inside(function, arguments)
+
+    def allocated(self, row: Any) -> None:
+        """A row on a GPU is new."""
+        if self._is_on(row.device):
+            self._add(row.block, FRESH)
+
+    def _call(
+        self, function: Any, arguments: Sequence[Any], written: Sequence[Any], grid: Sequence[int] = ()
+    ) -> None:
+        devices = [one.device for one in leaves(arguments) if one.__class__ is DeviceRow and one.size]
+        if devices and all(map(self._is_on, devices)):
+            own = {id(row) for row in written}
+            spans: list[Span] = []
+            operands = tuple([self._operand(value, own, spans) for value in arguments])
+            name = getattr(function, "__name__", None) or function.name
+            self.steps.append(DeviceCall(operands, *self.current, function, name, tuple(grid), tuple(spans)))
+
+    def _operand(self, value: Any, written: set[int], spans: list[Span]) -> Any:
+        """An argument of what is done on a GPU; what is written is added to the spans."""
+        if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
+            return [self._operand(one, written, spans) for one in value]
+        if isinstance(value, np.ndarray) and self.block_of(value) is not None:
+            self.break_off("a program that works on two devices")
+        if value.__class__ is not DeviceRow or not value.size or value.block is FIXED:
+            return value
+        block = self.block_at(value.address) if value.block is None else None
+        if block is None and not is_known(value):
+            self.break_off("memory on a GPU that another library has lent")
+            return value
+        span = self.span(value, False, id(value) in written) if block is None else self._address(value.address, block)
+        if id(value) in written:
+            spans.append(span)
+        return span
+
+    def _address(self, address: int, block: Block) -> Span:
+        self._use(block, True)
+        return Span(block, address - block.address, np.dtype(np.uint8), (1,), (1,))
+
     def host(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """A function of the host's is to be called."""
-        if self.deaf:
+        if not self._is_on(-1):
             return function(*arguments)
         described = tuple([self._described(value) for value in arguments])
-        self._inside = True
-        try:
-            results = function(*arguments)
-        finally:
-            self._inside = False
+        results = self._done_inside(function, arguments)
         arrays = results if isinstance(results, tuple | list) else (results,)
         spans = tuple([self.span(array, True, True) for array in arrays if isinstance(array, np.ndarray)])
         self.steps.append(HostCall(described, *self.current, function, spans))
         return results
+
+    def _done_inside(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        """What a function returns; what it tells is not recorded."""
+        inside, self._inside = self._inside, True
+        try:
+            return function(*arguments)
+        finally:
+            self._inside = inside
 
     def _described(self, value: Any) -> Any:
         if isinstance(value, np.ndarray):
@@ -262,18 +360,20 @@ class Recorder(Watcher):
             return type(value)(map(self._described, value))
         return value
 
-    def span(self, array: np.ndarray, covered: bool, written: bool) -> Span:
+    def span(self, array: Any, covered: bool, written: bool) -> Span:
         """Where an array lies; ``covered`` says that all of it is overwritten, whatever was there."""
         root = root_of(array)
         block = self._blocks.get(id(root))
         offset = place_of(array) - (place_of(root) if block is None else block.address)
         if block is None:
-            whole = covered and array.nbytes == root.nbytes
-            block = self._add(root, FRESH if whole else CONSTANT)
+            is_whole = covered and array.nbytes == root.nbytes
+            block = self._add(root, FRESH if is_whole else CONSTANT)
         if written and block.origin == CONSTANT and block.initial is None:
-            block.initial = root.copy()
+            block.initial = self._done_inside(whole(root).copy, ())
             block.held = None
         self._use(block, written)
+        if array.__class__ is DeviceRow:
+            return Span(block, offset, array.dtype, (array.size,), (array.itemsize,))
         return Span(block, offset, array.dtype, array.shape, array.strides)
 
     def _use(self, block: Block, written: bool) -> None:
@@ -322,7 +422,7 @@ class Recorder(Watcher):
                 self._note(value, location)
             elif hasattr(value, "_layout") and id(value) not in self.tensors:
                 self.tensors[id(value)] = weakref.ref(value, functools.partial(self._forget, id(value))), location
-                block = self.block_of(value._storage) if isinstance(value._storage, np.ndarray) else None
+                block = self.block_of(value._storage) if is_known(value._storage) else None
                 if block is not None and block.layout is None:
                     block.layout = value._layout
 

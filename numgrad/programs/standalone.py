@@ -85,6 +85,8 @@ class Standalone:
                         self.changed |= {number} if block.written else set()
 
     def _check(self, made: Capture) -> None:
+        if made.recorder.device >= 0:
+            raise CaptureError("it works on a GPU")
         for step in made.recorder.steps:
             if isinstance(step, HostCall):
                 name = getattr(step.function, "__name__", type(step.function).__name__)

@@ -14,7 +14,9 @@ import numpy as np
 from ..core.tensor import Tensor, tensor_of
 from ..devices.cpu import address_of
 from ..devices.memory import LARGE, empty_row
+from ..devices.rows import DeviceRow
 from .capture import Capture
+from .device_program import DeviceProgram, memory_on
 from .linked import LinkedProgram
 from .names import block_names
 from .plan import Plan
@@ -56,7 +58,10 @@ class Variant:
         recorder = made.recorder
         self.plan = Plan(recorder, list(self._results), saved)
         rows = self._rows()
-        self.program = LinkedProgram(self.plan, recorder.one_thread, list(rows))
+        self.program: Any = (
+            LinkedProgram(self.plan, recorder.one_thread, list(rows)) if recorder.device < 0
+            else DeviceProgram(self.plan, recorder.device, list(rows))
+        )
         live = ", ".join([self._made[id(one)] for one in attached])
         nodes = [f"attach(({live},), inputs, saved, ({', '.join([*self._made.values(), ''])}))"] if attached else []
         self._names.update(attach=attach, lock=self.program.lock)
@@ -151,6 +156,8 @@ class Variant:
     def _row_of(self, tensor: Tensor) -> tuple[str, str]:
         """The row that a tensor lies in, and where it begins there."""
         recorder, storage = self.made.recorder, tensor._storage
+        if storage.__class__ is DeviceRow and not storage.size:
+            return self._name("s", storage), str(tensor._offset)
         block = recorder.block_of(storage)
         if block is not None and block.origin == OUTSIDE:
             return self._place_outside(tensor, block)
@@ -185,7 +192,14 @@ class Variant:
 
     def _new(self, block: Block, dtype: np.dtype) -> Callable[[], np.ndarray]:
         self._dtypes[block] = dtype
-        return _memory_of(block.size, dtype)
+        return self._memory_of(block.size, dtype)
+
+    def _memory_of(self, size: int, dtype: np.dtype) -> Callable[[], Any]:
+        """What gives a new row of so many bytes."""
+        device, count = self.made.recorder.device, size // dtype.itemsize
+        if device >= 0:
+            return memory_on(device, count, dtype)
+        return functools.partial(empty_row if size >= LARGE else np.empty, count, dtype)
 
     def _position(self, number: int) -> int | None:
         """Which argument has the memory of this number that was there before; None if it is no argument's."""
@@ -197,7 +211,7 @@ class Variant:
     def _memory(self) -> list[str]:
         lines = [f"{row} = {row.replace('row', 'new')}()" for row in self._results.values()]
         if self.plan.saved_size:
-            self._names["new_saved"] = _memory_of(self.plan.saved_size, np.dtype(np.uint8))
+            self._names["new_saved"] = self._memory_of(self.plan.saved_size, np.dtype(np.uint8))
             lines.append("saved = new_saved()")
         return lines
 
@@ -216,17 +230,16 @@ class Variant:
         """Statements that run the program."""
         program, effects = self.program, [self._name("e", effect) for effect in self.made.recorder.effects]
         for line, what in enumerate(self.plan.lines, 2):
-            if isinstance(what, Block) and what.origin == OUTSIDE and line not in rows:
+            if isinstance(what, Block) and what.origin == OUTSIDE and line not in rows and program.addresses:
                 program.addresses[line] = what.address
         if not self.plan.steps:
             return [f"{effect}.advance()" for effect in effects]
         self._names.update(run_program=program.run, clear_reports=program.clear_reports, addresses=program.addresses)
-        given = "id(rows)" if program.passed else ""
         lines = [
             *[f"addresses[{line}] = address_of({row})" for line, row in rows.items() if not program.passed],
             *([f"rows = {', '.join(rows.values())},"] if program.passed else []),
             *[f"{effect}.advance()" for effect in effects],
-            f"if run_program({given}):",
+            f"if run_program({program.takes}):",
             "    clear_reports()",
             *[f"    {effect}.undo()" for effect in effects],
             "    return REPORTED",
@@ -246,8 +259,3 @@ class Variant:
             name = f"inputs[{numbers[0]}]._counter" if numbers else self._name("c", counter)
             lines.append(f"{name}[0] += {change}")
         return lines
-
-
-def _memory_of(size: int, dtype: np.dtype) -> Callable[[], np.ndarray]:
-    """What gives a new row of so many bytes."""
-    return functools.partial(empty_row if size >= LARGE else np.empty, size // dtype.itemsize, dtype)

@@ -17,6 +17,7 @@ from collections import deque
 from typing import Any
 
 from ..needs import OutOfMemoryError
+from ..rows import Memory
 from . import runtime
 from .runtime import StreamHandle
 
@@ -121,14 +122,24 @@ class Pool:
 _noting = threading.RLock()  # what the collector of garbage runs here may tell another
 
 
-class Block:
+class Block(Memory):
     """A piece that a row lies in, which is given back when no row does any more."""
 
-    __slots__ = ("__weakref__", "address", "piece")
+    __slots__ = ("address", "piece")
 
     def __init__(self, piece: Piece):
         self.piece = piece
         self.address = piece.address
+
+    @property
+    def device(self) -> int:  # type: ignore[override]
+        """The number of its GPU."""
+        return self.piece.pool.stream.device
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        """The bytes that were asked for."""
+        return self.piece.requested
 
     def use_on(self, stream: StreamHandle) -> None:
         """Note that work on a stream uses the block, which is given to others only once that has been done."""

@@ -140,7 +140,7 @@ class Routines:
 
     def gemm(
         self, stream: StreamHandle, count: int, m: int, n: int, k: int,
-        left: DeviceRow, first: Factor, right: DeviceRow, second: Factor, out: int, added: bool,
+        left: DeviceRow, first: Factor, right: DeviceRow, second: Factor, out: DeviceRow, added: bool,
     ) -> None:  # fmt: skip
         """The products of ``count`` (m, k) and (k, n) matrices, written to ``out``, or ``added`` to what is there."""
         turned = _TRANSPOSED if second.turned else _AS_IT_LIES, _TRANSPOSED if first.turned else _AS_IT_LIES
@@ -148,28 +148,30 @@ class Routines:
         handle = _handle(stream, left, right)
         if count == 1:
             self._gemm(handle, *turned, n, m, k, self._one, right.address, second.step, left.address, first.step,
-                       beta, out, n)  # fmt: skip
+                       beta, out.address, n)  # fmt: skip
         else:
             self._gemm_batched(handle, *turned, n, m, k, self._one, right.address, second.step, second.batch,
-                               left.address, first.step, first.batch, beta, out, n, m * n, count)  # fmt: skip
+                               left.address, first.step, first.batch, beta, out.address, n, m * n, count)  # fmt: skip
 
     def gemv(
         self, stream: StreamHandle, rows: int, k: int, left: DeviceRow, lies: Factor, right: DeviceRow, step: int,
-        out: int,
+        out: DeviceRow,
     ) -> None:  # fmt: skip
         """The product of a (rows, k) matrix and a vector, the elements of which are ``step`` apart."""
         turned, sizes = (_AS_IT_LIES, (rows, k)) if lies.turned else (_TRANSPOSED, (k, rows))
         handle = _handle(stream, left, right)
-        self._gemv(handle, turned, *sizes, self._one, left.address, lies.step, right.address, step, self._zero, out, 1)
+        self._gemv(
+            handle, turned, *sizes, self._one, left.address, lies.step, right.address, step, self._zero, out.address, 1
+        )
 
     def dot(
-        self, stream: StreamHandle, k: int, left: DeviceRow, along: int, right: DeviceRow, step: int, out: int
+        self, stream: StreamHandle, k: int, left: DeviceRow, along: int, right: DeviceRow, step: int, out: DeviceRow
     ) -> None:
         """The sum of products of two vectors, without a conjugate."""
         handle = _handle(stream, left, right)
         self._set_pointer_mode(handle, _DEVICE)
         try:
-            self._dot(handle, k, left.address, along, right.address, step, out)
+            self._dot(handle, k, left.address, along, right.address, step, out.address)
         finally:
             self._set_pointer_mode(handle, _HOST)
 

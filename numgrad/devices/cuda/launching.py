@@ -14,7 +14,7 @@ from numgrad_kernels.cuda import adapter
 from numgrad_kernels.facts import Facts, facts_of
 from numgrad_kernels.source import module_text
 
-from .. import launches
+from .. import launches, recording
 from ..rows import DeviceRow
 from ..traffic import Traffic, kernel_traffic
 from . import runtime
@@ -109,6 +109,11 @@ def told(
 
 def _around_run(kernel: Kernel, bare: Any) -> Callable[..., None]:
     def run(blocks: int, threads: int, stream: StreamHandle, *arguments: Any) -> None:
+        if recording.recorder is not None:
+            recording.recorder.launch(kernel, arguments, (blocks, threads))
+        if not launches.gpu_listeners:
+            bare(blocks, threads, stream, *arguments)
+            return
         bare.prepare(stream.device)  # which may take seconds, and is no part of the run
         told(
             stream, kernel, kernel.name, lambda: bare(blocks, threads, stream, *arguments),

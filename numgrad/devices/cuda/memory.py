@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...core.layout import Layout, numel
+from .. import recording
 from ..rows import DeviceRow
 from . import pinned, runtime
 from .caching import Allocator, Block
@@ -48,7 +49,10 @@ def empty_row(count: int, dtype: np.dtype, device: int | None = None) -> DeviceR
     if not count:
         return DeviceRow(0, 0, dtype, device, None)
     block = allocator(device).allocate(count * dtype.itemsize, stream(device))
-    return DeviceRow(block.address, count, dtype, device, block)
+    row = DeviceRow(block.address, count, dtype, device, block)
+    if recording.recorder is not None:
+        recording.recorder.allocated(row)
+    return row
 
 
 def empty_pair(size: int, like: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
@@ -60,8 +64,12 @@ def zero_row(count: int, dtype: np.dtype, device: int | None = None) -> DeviceRo
     """A row of zeros."""
     row = empty_row(count, dtype, device)
     if count:
-        runtime.driver.fill_bytes(row.address, 0, row.nbytes, stream(row.device))
+        recording.on_gpu(_fill_zeros, (row,), (row,))
     return row
+
+
+def _fill_zeros(row: DeviceRow) -> None:
+    runtime.driver.fill_bytes(row.address, 0, row.nbytes, stream(row.device))
 
 
 def row_from(array: np.ndarray, device: int | None = None) -> DeviceRow:
@@ -75,6 +83,10 @@ def upload(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
 
     Without ``wait``, an array in pinned memory must be left as it is until work on the current stream is done.
     """
+    recording.on_gpu(_upload, (row, array, wait), (row,))
+
+
+def _upload(row: DeviceRow, array: np.ndarray, wait: bool) -> None:
     here = stream(row.device)
     if side_streams:
         note_uses(here, (row,))
@@ -91,6 +103,7 @@ def download(row: DeviceRow, array: np.ndarray, wait: bool = True) -> None:
 
     Without ``wait``, an array in pinned memory has them when work on the current stream is done.
     """
+    recording.values_read("copying elements from a GPU")
     here = stream(row.device)
     if side_streams:
         note_uses(here, (row,))

@@ -13,6 +13,7 @@ from numgrad_kernels.pointwise import Program
 
 from ...core.layout import Layout, loop_nest, numel
 from ..common import NUMBERS, filler, may_share_elements
+from ..recording import values_read
 from ..rows import DeviceRow
 from .launching import Kernel, compile_kernel
 from .memory import empty_row, stream
@@ -110,6 +111,7 @@ def pointwise_launcher(
 
 
 def _as_value(tensor: Any) -> Any:
+    values_read("a number on the CPU for an operation on a GPU")
     return tensor._storage.item(tensor._offset)
 
 

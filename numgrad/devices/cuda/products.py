@@ -12,6 +12,7 @@ from numgrad_kernels.cuda.products import SIDE, TILE, first, products, repeat_ro
 from ...core.layout import Layout, layout_of, numel
 from .. import launches
 from ..common import Factor, factor, factor_copier, product_sizes
+from ..recording import on_gpu
 from ..rows import DeviceRow
 from . import cublas
 from .launching import THREADS, blocks_for, launch
@@ -64,15 +65,16 @@ def product_launcher(
         if bias is not None:
             launch(repeat_row, dtype, bias, n, size, out, blocks=blocks_for(size))
         x, y, added = _for_cublas(x, first), _for_cublas(y, second), bias is not None
-        _listened(library.gemm)(stream(out.device), *sizes, x, first, y, second, out.address, added)
+        on_gpu(_by_cublas, (library.gemm, *sizes, x, first, y, second, out, added), (out,))
         return out
 
     return multiply
 
 
-def _listened(routine: Any) -> Any:
-    """A routine of cuBLAS's, which tells of itself while somebody listens."""
-    return cublas.told_of(routine) if launches.gpu_listeners else routine
+def _by_cublas(routine: Any, *arguments: Any) -> None:
+    """Call a routine of cuBLAS's, which tells of itself while somebody listens."""
+    here = stream(next(value.device for value in arguments if value.__class__ is DeviceRow))
+    (cublas.told_of(routine) if launches.gpu_listeners else routine)(here, *arguments)
 
 
 def _by_kernel(
@@ -125,9 +127,9 @@ def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., Device
             _row_by_row(x, y, step, rows, k, out)
         elif lies is not None:
             given = _for_cublas(x, lies)
-            _listened(library.gemv)(stream(out.device), rows, k, given, lies, _first_of(y), step, out.address)
+            on_gpu(_by_cublas, (library.gemv, rows, k, given, lies, _first_of(y), step, out), (out,))
         else:
-            _listened(library.dot)(stream(out.device), k, _first_of(x), along, _first_of(y), step, out.address)
+            on_gpu(_by_cublas, (library.dot, k, _first_of(x), along, _first_of(y), step, out), (out,))
         return out
 
     return multiply

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import rows
-from ..rows import DeviceRow
+from ..rows import FIXED, DeviceRow
 from . import runtime
 
 #: The numbers of a report: 0 if there is none, 1 for an index, or that of a message; the index, and the bounds, low and
@@ -46,7 +46,7 @@ def report_row(device: int) -> DeviceRow:
     row = _rows.get(device)
     if row is None:
         with _making:
-            row = _rows[device] = DeviceRow(_memory(device), LENGTH, _INT64, device, None)
+            row = _rows[device] = DeviceRow(_memory(device), LENGTH, _INT64, device, FIXED)
     return row
 
 

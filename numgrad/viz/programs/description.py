@@ -13,7 +13,7 @@ import numpy as np
 from ...autograd.locations import Location
 from ...programs.compiled import Compiled, Replay
 from ...programs.plan import Plan
-from ...programs.recorder import CONSTANT, Block, HostCall, Launch, Load, Recorder, Span
+from ...programs.recorder import CONSTANT, Block, DeviceCall, HostCall, Launch, Load, Recorder, Span
 from ...programs.variant import Variant
 from .scratch import Scratch
 
@@ -106,9 +106,9 @@ class InspectedProgram:
     def times(self) -> list[float] | None:
         """How long each step takes, in seconds: the least of some runs on copies of the program's memory.
 
-        None if a kernel reports there that something is wrong.
+        None if a kernel reports there that something is wrong, and of a program of a GPU.
         """
-        return self.scratch.times
+        return None if self._variant.recorder.device >= 0 else self.scratch.times
 
 
 def compiled_of(subject: Any) -> Compiled | None:
@@ -184,11 +184,13 @@ class _Description:
                 number += 1
                 if isinstance(step, HostCall):
                     yield self._of_host(number, step)
+                elif isinstance(step, DeviceCall):
+                    yield self._on_gpu(number, step)
                 elif hasattr(step, "kernel"):
                     yield self._of_launch(number, next(launches))
                 else:
                     block = next(begun)
-                    buffer = self.buffer(block, block.initial.dtype)  # type: ignore[union-attr]
+                    buffer = self.buffer(block, block.initial.dtype)
                     yield ProgramStep(number, "zeros" if step.source is None else "copy", None, "", None, [], [buffer])
 
     def _of_host(self, number: int, call: HostCall) -> ProgramStep:
@@ -196,6 +198,18 @@ class _Description:
         for span in _spans(call.operands):
             _add(made.reads, self.buffer(span.block, span.dtype))
         for span in call.results:
+            self._write(made, span)
+        return made
+
+    def _on_gpu(self, number: int, call: DeviceCall) -> ProgramStep:
+        kernel = call.function if call.grid else None
+        made = ProgramStep(number, call.name, kernel, call.operation, call.location)
+        names = call.operands if kernel is None else kernel.facts.parameters
+        for name, operand in zip(names, call.operands, strict=True):
+            if kernel is None or name in kernel.facts.read:
+                for span in _spans([operand]):
+                    _add(made.reads, self.buffer(span.block, span.dtype))
+        for span in call.written:
             self._write(made, span)
         return made
 
