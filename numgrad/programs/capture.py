@@ -27,6 +27,9 @@ from .recorder import CONSTANT, OUTSIDE, Block, Recorder, is_known, root_of
 from .surroundings import Surroundings
 from .trees import leaves, tensors_in
 
+#: Bytes of arrays that are compared before each call with what they were.
+LARGEST_ARRAY = 1 << 16
+
 #: One program is recorded at a time.
 one_at_a_time = threading.Lock()
 
@@ -124,11 +127,26 @@ def capture(
         recorder.break_off("an argument lies in an array in which another tensor lies that is found elsewhere")
     if has_hooks(surroundings) or any(has_tensor_hooks(one) for one in inputs):
         recorder.break_off("hooks are Python that is called in between")
+    unseen = _unseen(surroundings)
+    if unseen is not None:
+        recorder.break_off(unseen)
     recorder.begin_of_graph = made.begin = next_sequence()
     made.result = recorded(recorder, lambda: function(*args, **keywords))
     if recorder.broken is None:
         _compare(made, lambda: Surroundings(function, others))
     return made
+
+
+def _unseen(surroundings: Surroundings) -> str | None:
+    """What the function finds of which a guard could not tell whether it is what it was."""
+    if not surroundings.complete:
+        return "it reaches more objects than are looked at"
+    for found in surroundings.read()[0]:
+        if isinstance(found.value, np.ndarray) and found.value.nbytes > LARGEST_ARRAY:
+            return f"{found.name()} is a NumPy array of {found.value.nbytes} bytes, which may change: make it a tensor"
+        if hasattr(type(found.value), "__next__"):
+            return f"{found.name()} is an iterator, which changes when it is read"
+    return None
 
 
 def recorded(recorder: Recorder, function: Callable[[], Any]) -> Any:

@@ -8,8 +8,10 @@ function finds around it is still what it was.
 from __future__ import annotations
 
 import itertools
+import operator
 from bisect import bisect
 from collections.abc import Callable, Hashable, Sequence
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from .capture import Capture, has_hooks, has_tensor_hooks, written_outside
 from .recorder import OUTSIDE, Block, place_of, root_of
-from .surroundings import Found
+from .surroundings import Found, Surroundings
 
 #: Classes whose values are part of a signature.
 _VALUES = (int, bool, str, bytes, type(None))
@@ -139,7 +141,7 @@ class Guard:
     """
 
     def __init__(self, made: Capture):
-        self._names: dict[str, Any] = {}
+        self._names: dict[str, Any] = {"same": _same, "same_items": _same_items, "same_array": _same_array}
         self._conditions: dict[str, str] = {}
         self._hooks = hooks_added()
         self._surroundings = made.surroundings
@@ -151,6 +153,7 @@ class Guard:
             self._add_place(found)
         for found in used:
             self._add_tensor(found)
+        self._add_contents(around, {id(one.value) for one in (*used, *modules, *optimizers)})
         for found in modules:
             attributes = self._name(found.value.__dict__)
             self._conditions[f"{attributes}['training'] is {found.value.training}"] = f"{found.name()}.training"
@@ -220,6 +223,37 @@ class Guard:
                 held = f"{self._name(found.holder)}[{self._key(found.key)}]"
             self._conditions[f"{held} is {self._name(found.value)}"] = found.name()
 
+    def _add_contents(self, around: Surroundings, known: set[int]) -> None:
+        """Numbers, functions and other objects are where they were, and no others have come."""
+        places, containers = around.read()
+        for found in places:
+            if id(found.value) not in known and not isinstance(found.holder, list) and found.value is not found.holder:
+                self._add_content(found)
+        for found in containers:
+            name, held = self._name(found.value), [*found.value]
+            if isinstance(found.value, dict):
+                self._conditions[f"len({name}) == {len(held)}"] = found.name()
+            else:
+                self._conditions[f"same_items({name}, {self._name(held)})"] = found.name()
+
+    def _add_content(self, found: Found) -> None:
+        value, what = found.value, found.name()
+        held = f"{self._name(found.holder)}.cell_contents"
+        if not isinstance(found.holder, CellType):
+            held = f"{self._name(found.holder)}[{self._key(found.key)}]"
+        if value is None or isinstance(value, bool):
+            self._conditions[f"{held} is {value}"] = what
+        elif isinstance(value, Tensor):  # which the program has not to do with, its elements apart
+            self._conditions[f"{held}._layout is {self._name(value._layout)}"] = what
+            self._conditions[f"{held}._requires_grad == {int(value._requires_grad)}"] = f"{what}.requires_grad"
+        elif isinstance(value, np.ndarray):
+            self._conditions[f"same_array({held}, {self._name(value)}, {self._name(value.tobytes())})"] = what
+        elif isinstance(value, int | float | complex | str | bytes | tuple | types.dtype | types.device):
+            own = self._name(value)
+            self._conditions[f"({held} is {own} or same({held}, {own}))"] = what
+        else:
+            self._conditions[f"{held} is {self._name(value)}"] = what
+
     def _key(self, key: Any) -> str:
         return repr(key) if isinstance(key, str | int) else self._name(key)
 
@@ -264,6 +298,29 @@ class Guard:
 def _is_used(block: Block) -> bool:
     """Whether the program has to do with memory that was there before."""
     return block.origin == OUTSIDE and block.last >= 0
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are one to a program, or numbers of one class and of one value, also in tuples."""
+    if one is other:
+        return True
+    if one.__class__ is not other.__class__:
+        return False
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return isinstance(one, int | float | complex | str | bytes) and repr(one) == repr(other)
+
+
+def _same_items(container: Any, held: list[Any]) -> bool:
+    """Whether a list or a set has what it had."""
+    if len(container) != len(held):
+        return False
+    return all(map(operator.is_, container, held)) or all(map(_same, container, held))
+
+
+def _same_array(array: Any, own: np.ndarray, elements: bytes) -> bool:
+    """Whether this is the same array, with the same elements."""
+    return array is own and array.tobytes() == elements
 
 
 class Arguments:

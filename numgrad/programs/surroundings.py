@@ -12,6 +12,7 @@ import functools
 import os
 import sys
 import sysconfig
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
@@ -41,6 +42,15 @@ _PLAIN = (
 _VALUES = (int, float, complex, str, bytes)
 
 
+#: What has items that may be others later.
+_CONTAINERS = (list, set, dict, deque)
+
+#: Methods of modules that are not called when these are.
+_NOT_CALLED = ("__init__", "__repr__", "extra_repr", "reset_parameters")
+
+#: Where the classes of this package are whose objects users make: learning rate schedules, distributions.
+_OURS = tuple(f"{__name__.partition('.')[0]}.{name}" for name in ("amp", "distributions", "optim", "utils"))
+
 #: Attributes of modules whose items users call attributes of the module.
 _UNNAMED = ("_buffers", "_modules", "_parameters")
 
@@ -54,12 +64,24 @@ class Found:
         holder: a dictionary, list or cell; None for what the function itself is made of, which does not change.
         key: under which it is there; of a cell None.
         way: to the object that the holder belongs to.
+        among: names that the program mentions, in collections, for an attribute: only if it is one of these it is read.
     """
 
     value: Any
     holder: Any = None
     key: Any = None
     way: Found | None = None
+    among: Any = None
+
+    @property
+    def owner(self) -> int:
+        """The identity of the object that it belongs to; 0 for what the function itself has."""
+        return 0 if self.way is None or self.way.value is None else id(self.way.value)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the program reads this place, as far as that can be told."""
+        return self.among is None or any(self.key in names for names in self.among)
 
     def name(self) -> str:
         """How messages call it: ``model.fc.weight``."""
@@ -83,6 +105,8 @@ class Surroundings:
     Attributes:
         tensors, modules, optimizers, generators: by identity, each with the way to it.
         values: the numbers and texts in dictionaries, and the lengths of lists, by holder and key.
+        places: where something may be put that the program would find there.
+        complete: whether all was looked at.
     """
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any] = ()):
@@ -91,10 +115,13 @@ class Surroundings:
         self.optimizers: dict[int, Found] = {}
         self.generators: dict[int, Found] = {}
         self.values: dict[tuple[int, Any], tuple[Any, Found]] = {}
+        self.places: list[Found] = []
         self._ways: dict[int, list[Found]] = {}
+        self._mentioned: set[str] = set()
         self._left = [Found(one) for one in (function, *arguments)]
         while self._left and len(self._ways) < LIMIT:
             self._look(self._left.pop())
+        self.complete = not self._left
 
     def ways(self, objects: Iterable[Any]) -> Iterator[Found]:
         """All ways to these objects, and to what they go through."""
@@ -108,6 +135,22 @@ class Surroundings:
                     if found.way is not None:
                         left.append(found.way.value)
 
+    def read(self) -> tuple[list[Found], list[Found]]:
+        """The places that the program reads, and the lists, sets and dictionaries among what it comes by."""
+        below: dict[int, list[Found]] = {}
+        for ways in self._ways.values():
+            for found in ways:
+                below.setdefault(found.owner, []).append(found)
+        left, reached = [0], {}
+        while left:
+            for found in below.get(left.pop(), ()):
+                if found.is_read and id(found.value) not in reached:
+                    reached[id(found.value)] = found
+                    left.append(id(found.value))
+        places = [found for found in self.places if found.is_read and (not found.owner or found.owner in reached)]
+        containers = [found for found in reached.values() if isinstance(found.value, _CONTAINERS)]
+        return places, [found for found in containers if _may_grow(found)]
+
     def changed(self, later: Surroundings) -> list[str]:
         """The numbers, texts and lengths that are others in what was found later, by name."""
         names = []
@@ -120,7 +163,9 @@ class Surroundings:
 
     def _look(self, found: Found) -> None:
         value = found.value
-        if isinstance(value, _PLAIN):
+        if found.holder is not None:
+            self.places.append(found)
+        if isinstance(value, _PLAIN) and not (isinstance(value, type) and _is_own(value)):
             return
         known = self._ways.setdefault(id(value), [])
         known.append(found)
@@ -128,7 +173,7 @@ class Surroundings:
             return
         if isinstance(value, Tensor):
             self.tensors[id(value)] = found
-            self._left += self._in_dictionary(value.__dict__, found)
+            self._left += self._in_dictionary(value.__dict__, found, [self._mentioned])
         elif isinstance(value, Generator):
             self.generators[id(value)] = found
         else:
@@ -149,42 +194,73 @@ class Surroundings:
             yield from (Found(one, way=found) for one in (value.func, *value.args, *value.keywords.values()))
         elif isinstance(value, dict):
             yield from self._in_dictionary(value, found)
-        elif isinstance(value, list | tuple | set | frozenset):
+        elif isinstance(value, list | tuple | set | frozenset | deque):
             self.values[id(value), "len"] = len(value), found
             for number, one in enumerate(value):
                 yield Found(one, value if isinstance(value, list) else None, number, found)
+        elif isinstance(value, type):
+            yield from self._of_class(value, found)
         elif isinstance(wrapped := getattr(value, "__wrapped__", None), FunctionType | MethodType | Module):
             yield Found(wrapped, way=found)
-        elif isinstance(value, Module | Optimizer) or _is_own(value.__class__):
-            yield from self._in_dictionary(getattr(value, "__dict__", None) or {}, found)
-            for cls in type(value).__mro__:
-                if _is_own(cls):
-                    yield from (Found(one, way=found) for one in vars(cls).values() if isinstance(one, FunctionType))
+        elif isinstance(value, Optimizer):  # guards know what a step reads
+            yield from self._in_dictionary(value.__dict__, found, ())
+            yield from self._of_own_classes(value, found)
+        elif isinstance(value, Module) or _is_own(value.__class__) or value.__class__.__module__.startswith(_OURS):
+            among = [self._mentioned, _names_of_class(value.__class__)]
+            if isinstance(value, Module):
+                among.append(_UNNAMED)
+            yield from self._in_dictionary(getattr(value, "__dict__", None) or {}, found, among)
+            yield from self._of_own_classes(value, found)
 
-    def _in_dictionary(self, items: dict[Any, Any], way: Found) -> Iterator[Found]:
+    def _of_own_classes(self, value: Any, found: Found) -> Iterator[Found]:
+        for cls in type(value).__mro__:
+            if _is_own(cls):
+                yield from self._of_class(cls, found)
+
+    def _of_class(self, cls: type, found: Found) -> Iterator[Found]:
+        """The functions and values of a class of the program's own."""
+        for key, one in vars(cls).items():
+            if isinstance(one, FunctionType | int | float | complex | str | bytes | list | dict):
+                yield Found(one, vars(cls), key, found, [self._mentioned])
+            elif isinstance(one, staticmethod | classmethod | property):
+                yield Found(one.fget if isinstance(one, property) else one.__func__, None, key, found)
+
+    def _in_dictionary(self, items: dict[Any, Any], way: Found, among: Any = None) -> Iterator[Found]:
         self.values[id(items), None] = len(items), way
         for key, one in items.items():
             if isinstance(key, Tensor):
                 yield Found(key, None, None, way)
-            found = Found(one, items, key, way)
+            found = Found(one, items, key, way, among)
             if isinstance(one, _VALUES):
                 self.values[id(items), key] = one, found
-            else:
-                yield found
+            yield found
 
     def _of_function(self, function: FunctionType, found: Found) -> Iterator[Found]:
         if _is_installed(function.__code__.co_filename):  # it may be one around a function of the program's
             yield Found(getattr(function, "__wrapped__", None), way=found)
             return
+        self._mentioned |= _attributes(function.__code__)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
                 yield Found(cell.cell_contents, cell, None, Found(None, key=name))
             except ValueError:  # it is empty
                 continue
         for name in sorted(_names(function.__code__) & function.__globals__.keys()):
-            yield Found(function.__globals__[name], function.__globals__, name, None)
+            one = function.__globals__[name]
+            yield Found(one, function.__globals__, name, None)
+            if isinstance(one, ModuleType) and not _is_installed(getattr(one, "__file__", None) or _INSTALLED[0]):
+                for key in sorted(_attributes(function.__code__) & vars(one).keys()):
+                    yield Found(vars(one)[key], vars(one), key, None)
         for one in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             yield Found(one, way=found)
+
+
+def _may_grow(found: Found) -> bool:
+    """Whether it matters that something is added: not to what modules of the library have none of."""
+    if found.value or found.key not in _UNNAMED or found.way is None:
+        return True
+    cls = type(found.way.value)
+    return _is_own(cls) or found.key in _names_of_class(cls)
 
 
 @functools.cache
@@ -205,3 +281,21 @@ def _names(code: CodeType) -> frozenset[str]:
     """The globals that a function's code names, and those that functions within it name."""
     found = {one.argval for one in dis.get_instructions(code) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     return frozenset(found).union(*[_names(one) for one in code.co_consts if isinstance(one, CodeType)])
+
+
+@functools.cache
+def _attributes(code: CodeType) -> frozenset[str]:
+    """The names of attributes that a function's code mentions, also as texts, and those within it."""
+    found = {one.argval for one in dis.get_instructions(code) if one.opname.endswith(("_ATTR", "_METHOD"))}
+    found |= {one for one in code.co_consts if isinstance(one, str)}
+    return frozenset(found).union(*[_attributes(one) for one in code.co_consts if isinstance(one, CodeType)])
+
+
+@functools.cache
+def _names_of_class(cls: type) -> frozenset[str]:
+    """The names of attributes that methods of a class mention which is not the program's own."""
+    functions = [
+        one for base in cls.__mro__ if base not in Module.__mro__ and not _is_own(base)
+        for key, one in vars(base).items() if isinstance(one, FunctionType) and key not in _NOT_CALLED
+    ]
+    return frozenset().union(*[_attributes(one.__code__) for one in functions])
