@@ -125,7 +125,8 @@ class Differentiated:
         before = [one.tensor for one in made.known.values()]
         gradients = self._apart(gradients, [*[one._storage for one in (*before, *made.inputs)], *alive])
         given = [one for one in gradients if one is not None]
-        outside = outside_of(before, (*given, *made.inputs), alive)
+        # results are seen as arguments are: in each call they lie elsewhere
+        outside = outside_of(before, (*given, *made.inputs, *made.results()), alive)
         recorder = Recorder(outside)
         recorder.recorded = forward.recorded
         grads = recorded(recorder, lambda: through(live, leaves, gradients))

@@ -161,6 +161,21 @@ def test_backward_is_a_program():
     assert "backward 6 launches" in text
 
 
+def test_backward_finds_results_where_they_lie_in_each_call():
+    def f(x):
+        return x.exp()[1:], x.tanh()
+
+    compiled = numgrad.compile(f, fullgraph=True)
+    for seed in range(3):
+        grads = []
+        for function in (compiled, f):
+            x = made(5, seed=seed).requires_grad_()
+            first, second = function(x)
+            (first.sum() + second.sum()).backward()
+            grads.append(bits(x.grad))
+        assert grads[0] == grads[1]
+
+
 @pytest.mark.parametrize("make", [
     lambda parameters: optim.SGD(parameters, lr=0.1),
     lambda parameters: optim.SGD(parameters, lr=0.1, momentum=0.9),

@@ -1,5 +1,7 @@
 """What is recorded is right for other memory than that of the recorded call."""
 
+import pytest
+
 import numgrad
 from numgrad import nn, optim
 
@@ -19,3 +21,24 @@ def test_gradients_of_an_optimizer_may_be_arguments():
         before = parameter.detach().clone()
         step(gradient)
         assert numgrad.equal(parameter.detach(), before - gradient)
+
+
+@pytest.mark.parametrize("program", [
+    lambda e: e[1:],
+    lambda e: (e[2:], e[:1]),
+    lambda e: (e, e[2:]),
+    lambda e: e.view(2, 2).t()[1],
+])
+def test_backward_finds_results_that_begin_anywhere_in_their_memory(program):
+    def gradient(function, seed):
+        x = (numgrad.arange(4.0) * seed).requires_grad_()
+        results = function(x)
+        numgrad.cat([one.reshape(-1) for one in (results if isinstance(results, tuple) else [results])]).sum().backward()
+        return x.grad
+
+    def f(x):
+        return program(x.exp())  # of which the gradient is made of the result
+
+    compiled = numgrad.compile(f, fullgraph=True)
+    for seed in range(3):
+        assert numgrad.equal(gradient(compiled, seed), gradient(f, seed))
