@@ -46,9 +46,12 @@ def signature(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple
     tensors: list[Tensor] = []
     key: list[Any] = [mode]
     for value in args:
-        if value.__class__ is Tensor and not value._requires_grad:
+        if value.__class__ is Tensor:
             tensors.append(value)
             key.append(value._layout)
+            if value._requires_grad:
+                plain = value._edge is value._view is value._grad is value._hooks is None
+                key.append(_LEAF if plain else _kind(value))
         else:
             _describe(value, key, tensors)
     if keywords:
@@ -56,19 +59,29 @@ def signature(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple
             key.append(name)
             _describe(value, key, tensors)
     if len(tensors) > 1:
-        roots = [_root(tensor._storage) for tensor in tensors]
-        if len(set(roots)) < len(roots):
-            first = [roots.index(root) for root in roots]
-            key += first
-            key += [_begin(one) - _begin(tensors[number]) for one, number in zip(tensors, first, strict=True)]
+        storages = [one._storage for one in tensors]
+        roots = {id(one if one.__class__ is np.ndarray and one.base is None else root_of(one)) for one in storages}
+        if len(roots) < len(storages):
+            key += _shared(tensors)
     return tuple(key), tensors
 
 
-def _root(storage: Any) -> int:
-    """The identity of the array that has the memory."""
-    if storage.__class__ is np.ndarray and storage.base is None:
-        return id(storage)
-    return id(root_of(storage))
+#: What a signature says of a leaf that requires a gradient and has none yet.
+_LEAF = (True, True, False)
+
+
+def _kind(tensor: Tensor) -> Any:
+    """The same of other tensors: whether it is a leaf, whether it has no gradient, and whether it has hooks."""
+    if tensor.requires_grad:
+        return tensor._edge is None and tensor._view is None, tensor._grad is None, has_tensor_hooks(tensor)
+    return None
+
+
+def _shared(tensors: Sequence[Tensor]) -> list[int]:
+    """Which of the tensors share memory, and how far from the first of them each begins."""
+    roots = [id(root_of(one._storage)) for one in tensors]
+    first = [roots.index(root) for root in roots]
+    return first + [_begin(one) - _begin(tensors[number]) for one, number in zip(tensors, first, strict=True)]
 
 
 def _begin(tensor: Tensor) -> int:
@@ -82,8 +95,8 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
     if cls is Tensor or isinstance(value, Tensor):
         tensors.append(value)
         key.append(value._layout)
-        if value._requires_grad and value.requires_grad:
-            key.append((value._edge is None and value._view is None, value._grad is None, has_tensor_hooks(value)))
+        if value._requires_grad:
+            key.append(_kind(value))
         if cls is not Tensor:
             key.append(cls)
     elif cls is float:
