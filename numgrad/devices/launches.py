@@ -226,6 +226,7 @@ def _around_entry(kernel: Kernel, entry: Callable[..., None]) -> Callable[..., N
     def run(*arguments: Any) -> None:
         if recording.recorder is not None:
             recording.recorder.launch(kernel, arguments)
+            arguments = tuple(recording.plain_arguments(arguments))
         begun = perf_counter_ns()
         entry(*arguments)
         ended = perf_counter_ns()

@@ -106,6 +106,29 @@ def on_gpu(function: Callable[..., None], arguments: Sequence[Any], written: Seq
         recorder.call(function, arguments, written)
 
 
+class Watched:
+    """A number that a program is given as an argument and that notes what Python does with it: it is no ``float``.
+
+    Operations take it for one; what they give to kernels is the number itself, which ``plain()`` returns.
+    """
+
+    __slots__ = ("uses", "value")
+
+    def __init__(self, value: Any):
+        self.value = value
+        #: What Python has done with it.
+        self.uses: list[str] = []
+
+    def plain(self) -> Any:
+        """The number itself, for operations."""
+        return self.value
+
+
+def plain_arguments(arguments: Sequence[Any]) -> Sequence[Any]:
+    """The arguments of a kernel with numbers themselves in place of those that are watched."""
+    return [one.plain() if isinstance(one, Watched) else one for one in arguments]
+
+
 class _Number:
     """A number that was read from memory, and where."""
 

@@ -23,10 +23,10 @@ from .differentiation import Consumed, Differentiated
 from .guards import Guard, UnknownArgumentError, signature
 from .names import described
 from .node import entered
-from .numbers import Family, given, is_number, numbers_in, without_numbers
+from .numbers import Family, given, is_number, numbers_in, plainly, without_numbers
 from .recorder import CaptureError
 from .standalone import Standalone, standalone
-from .trees import leaves, mapped
+from .trees import mapped
 from .variant import REPORTED, Variant
 
 #: Programs that are kept for one signature; a function whose surroundings change more often is not replayed.
@@ -260,9 +260,16 @@ class Compiled:
             known = self.known[key] = Known(described(args, keywords), unchecked=self.check)
             return self._record(known, args, keywords, inputs)
         others, _ = signature(mode, *without_numbers((args, keywords)))
-        family = self.families.setdefault(others, Family())
-        result = family.run(inputs, numbers)
-        if result is not None:
+        family = self.families.setdefault(others, Family(self.check))
+        found = family.find(inputs, numbers)
+        if found is not None:
+            replay, own = found
+            with family.lock:
+                own.set(numbers)
+                if family.unchecked:
+                    family.unchecked -= 1
+                    return checked_run(self.name, replay.variant, inputs, lambda: self._as_it_is(args, keywords))
+                result = replay.variant.run(inputs)
             return self._as_it_is(args, keywords) if result is REPORTED else result
         family.count += 1
         if family.count > LIMIT:
@@ -276,11 +283,13 @@ class Compiled:
         self, known: Known, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
         family: Family | None = None,
     ) -> Any:
-        if family is not None and family.first is not None and not family.refused:
-            args, keywords = mapped((tuple(args), keywords), lambda value: given(value) if is_number(value) else value)
         if not one_at_a_time.acquire(blocking=False):  # another thread records
             return self._as_it_is(args, keywords)
         try:
+            if family is not None and family.first is not None and not family.refused:
+                args, keywords = mapped(
+                    (tuple(args), keywords), lambda value: given(value) if is_number(value) else value
+                )
             made, originals, arguments = self._capture(args, keywords, inputs)
         finally:
             one_at_a_time.release()
@@ -329,8 +338,9 @@ class Compiled:
         live = [tensor for tensor in live if id(tensor) not in made.known]
         result = made.result
         replay: Any
-        numbers = [value for value in leaves(arguments) if hasattr(value, "uses")] or numbers_in(arguments)
-        replays = known if family is None or not family.note(made, bool(live), numbers) else family
+        numbers = None if family is None else family.note(made, bool(live), numbers_in(arguments))
+        made.result, arguments = plainly(made.result), plainly(arguments)
+        result = made.result
         if not live:
             replay = Variant(made)
         elif (consumed := freed_by(live)) is not None:
@@ -339,7 +349,10 @@ class Compiled:
             patient = any(replay.variant.stale for replay in known.replays)
             replay = Differentiated(self.function, arguments, made, live, patient)
             result = replay.first_result()
-        replays.replays = [Replay(guard, replay), *[one for one in replays.replays if not one.variant.stale]]
+        if family is not None and numbers is not None:
+            family.replays.append((Replay(guard, replay), numbers))
+        else:
+            known.replays = [Replay(guard, replay), *[one for one in known.replays if not one.variant.stale]]
         return _original(result, originals)
 
     def _postpone(self, known: Known, made: Capture) -> None:

@@ -2,11 +2,12 @@
 
 Note [Numbers as arguments]
 A program is recorded with the numbers that its function was given.  When a second call has another one, the function
-is given it as an object of a class of our own, which notes what Python does with it: a comparison, a sum.  If there
-was nothing but operations that took it, the two records are laid side by side.  Where they differ in nothing but
-numbers that kernels are given, and each of these is, in both, the number that the call was given, one program can
-serve all: it reads the number from memory.  Numbers for which operations have ways of their own, such as 0, 1 and 2,
-keep their programs.
+is given it as an object that is no float, and notes what is done with it: a comparison, a sum, a conversion, by Python
+or in C.  If there was nothing but operations that took it, the two records are laid side by side.  Where they differ in
+nothing but numbers that kernels are given, and each of these is, in both, one certain number that the call was given,
+one program can serve all: it reads the number from memory.  Numbers that were the same in both stay what they are.
+Those for which operations have ways of their own, such as 0, 1 and 2, keep their programs, and so do those that a dtype
+may be too small for.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.tensor import Tensor
+from ..devices.recording import Watched
 from ..ops.table.promotion import LARGEST_FLOAT32
 from .capture import Capture
 from .recorder import CONSTANT, Block, HostCall, Launch, Load, Recorder, Span, Step
@@ -28,29 +30,23 @@ from .trees import leaves, mapped
 _SPECIAL = frozenset({0, 1, -1, 2, -2, 3, 0.5, -0.5})
 
 
-class GivenFloat(float):
+class GivenFloat(Watched):
     """A real number that a function is given, and what Python has done with it."""
 
-    uses: list[str]
-
-    def plain(self) -> float:
-        """The number itself, for operations."""
-        return float.__float__(self)
+    __slots__ = ()
+    __class__: Any = property(lambda self: float)  # to isinstance() it is one
 
 
-class GivenInt(int):
+class GivenInt(Watched):
     """The same for an integer."""
 
-    uses: list[str]
-
-    def plain(self) -> int:
-        """The number itself, for operations."""
-        return int.__int__(self)
+    __slots__ = ()
+    __class__: Any = property(lambda self: int)
 
 
 def _noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, *others: Any) -> Any:
-        result = function(self, *others)
+        result = function(self.value, *[one.value if isinstance(one, Watched) else one for one in others])
         if result is not NotImplemented:  # then the other operand, a tensor, has its turn
             self.uses.append(name)
         return result
@@ -58,26 +54,36 @@ def _noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _attribute(self: Any, name: str) -> Any:
+    found = getattr(self.value, name)
+    self.uses.append(name)
+    return found
+
+
 #: What all objects can do, and numbers in a way of their own.
 _OF_ALL = ("__eq__", "__format__", "__ge__", "__gt__", "__hash__", "__le__", "__lt__", "__ne__", "__repr__", "__str__")
 
 for _own, _base in ((GivenFloat, float), (GivenInt, int)):
+    setattr(_own, "__getattr__", _attribute)  # noqa: B010
     for _name in dir(_base):
         _function = getattr(_base, _name)
-        if callable(_function) and (_name not in dir(object) or _name in _OF_ALL):
+        if _name.startswith("__") and callable(_function) and (_name not in dir(object) or _name in _OF_ALL):
             setattr(_own, _name, _noted(_name, _function))
 
 
 def given(value: Any) -> Any:
     """A number as a function is given it that is to be watched."""
-    number: Any = GivenFloat(value) if value.__class__ is float else GivenInt(value)
-    number.uses = []
-    return number
+    return GivenFloat(value) if value.__class__ is float else GivenInt(value)
+
+
+def plainly(tree: Any) -> Any:
+    """The tree with numbers themselves in place of those that are watched."""
+    return mapped(tree, lambda value: value.plain() if isinstance(value, Watched) else value)
 
 
 def numbers_in(arguments: Any) -> list[Any]:
     """The numbers among arguments that may become a program's: neither truth values nor special ones."""
-    return [value for value in leaves(arguments) if is_number(value)]
+    return [value for value in leaves(arguments) if isinstance(value, Watched) or is_number(value)]
 
 
 def is_number(value: Any) -> bool:
@@ -93,9 +99,14 @@ def without_numbers(arguments: Any) -> Any:
 
 
 class Numbers:
-    """The memory from which a program takes the numbers that it is given."""
+    """The memory from which a program takes the numbers that it is given.
 
-    def __init__(self, count: int):
+    Attributes:
+        fixed: by their positions: numbers that are written into the program.
+    """
+
+    def __init__(self, count: int, fixed: dict[int, Any]):
+        self.fixed = fixed
         self._rows = {float: np.zeros(count), int: np.zeros(count, np.int64)}
 
     def set(self, numbers: Sequence[Any]) -> None:
@@ -103,14 +114,13 @@ class Numbers:
         for index, number in enumerate(numbers):
             self._rows[number.__class__][index] = number
 
+    def serve(self, numbers: Sequence[Any]) -> bool:
+        """Whether the program is one for these."""
+        return all(numbers[index] == value for index, value in self.fixed.items())
+
     def span(self, recorder: Recorder, number: Any, index: int) -> Span:
         """Where one of them stands."""
-        return recorder.span(self._rows[plain_class(number)][index : index + 1], False, False)
-
-
-def plain_class(number: Any) -> type:
-    """float or int."""
-    return float if isinstance(number, float) else int
+        return recorder.span(self._rows[number.value.__class__][index : index + 1], False, False)
 
 
 class Record(NamedTuple):
@@ -130,7 +140,7 @@ def generalized(first: Record, second: Capture, now: Sequence[Any]) -> Numbers |
 
     The calls have one signature, numbers apart; ``now`` are those of the second, which are watched.
     """
-    if any(one.uses for one in now) or any(hasattr(one, "uses") for one in leaves(second.result)):
+    if any(one.uses for one in now) or any(isinstance(one, Watched) for one in leaves(second.result)):
         return None
     one, other, before = first.recorder, second.recorder, first.numbers
     if len(one.steps) != len(other.steps) or len(one.blocks) != len(other.blocks) or one.effects:
@@ -146,7 +156,8 @@ def generalized(first: Record, second: Capture, now: Sequence[Any]) -> Numbers |
                 return None
             continue
         found += [(like, position, index) for position, index in differences]
-    numbers = Numbers(len(now))
+    same = {index: one.value for index, one in enumerate(now) if one.value == before[index]}
+    numbers = Numbers(len(now), same)
     for launch, position, index in found:
         operands = list(launch.operands)
         operands[position] = Load(numbers.span(other, now[index], index))
@@ -187,14 +198,26 @@ def _differences(
     for position, (one, other) in enumerate(zip(step.operands, like.operands, strict=True)):
         if _same_operand(one, other, pairs):
             continue
+        watched = like.watched.get(position) if isinstance(like, Launch) else None
         fits = [
             index for index, (first, number) in enumerate(zip(before, now, strict=True))
-            if one.__class__ is other.__class__ is plain_class(number) and (one, other) == (first, number.plain())
+            if (watched is None or watched is number) and _are((one, other), (first, number.value))
         ]
-        if not fits:
+        if len(fits) != 1 or not _holds_all(like):
             return None
         found.append((position, fits[0]))
     return found
+
+
+def _are(operands: tuple[Any, Any], numbers: tuple[Any, Any]) -> bool:
+    """Whether the operands of two steps are the numbers of two calls."""
+    return all(type(one) is type(number) and one == number for one, number in zip(operands, numbers, strict=True))
+
+
+def _holds_all(step: Any) -> bool:
+    """Whether what a kernel writes can hold each number that a program is given: others are looked at by operations."""
+    written = [one.dtype for one in step.operands if isinstance(one, Span) and one.block.written]
+    return all(dtype.kind in "fc" or (dtype.kind == "i" and dtype.itemsize >= 4) for dtype in written)
 
 
 def _same_operand(one: Any, other: Any, pairs: dict[Block, Block]) -> bool:
@@ -217,36 +240,36 @@ class Family:
 
     Attributes:
         first: what was recorded of the first of them that can be replayed.
-        numbers: the memory of the program that serves all, once there is one.
-        replays: that program.
+        replays: programs that serve many of them, each with the memory for its numbers.
         count: how many of them there were with numbers of their own.
+        unchecked: how many replays are still to be compared with the function itself.
         refused: whether there cannot be one program for all.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, unchecked: int = 0) -> None:
         self.first: Record | None = None
-        self.numbers: Numbers | None = None
-        self.replays: list[Any] = []
+        self.replays: list[tuple[Any, Numbers]] = []
         self.count = 0
+        self.unchecked = unchecked
         self.refused = False
         self.lock = threading.Lock()
 
-    def run(self, inputs: Sequence[Tensor], numbers: Sequence[Any]) -> Any:
-        """The result of a call, REPORTED if the function itself is to be called, None if there is no program."""
-        for replay in self.replays:
-            if replay.guard.holds(inputs):
-                with self.lock:
-                    assert self.numbers is not None
-                    self.numbers.set(numbers)
-                    return replay.variant.run(inputs)
+    def find(self, inputs: Sequence[Tensor], numbers: Sequence[Any]) -> tuple[Any, Numbers] | None:
+        """The program that serves a call, and the memory for its numbers; None if there is none."""
+        for replay, own in self.replays:
+            if own.serve(numbers) and replay.guard.holds(inputs):
+                return replay, own
         return None
 
-    def note(self, made: Capture, live: bool, numbers: Sequence[Any]) -> bool:
-        """See whether what was recorded of a call serves all, which is then its program."""
-        if self.first is None:
-            self.first = Record.of(made, numbers)
-            self.refused = live or made.recorder.device >= 0
-            return False
-        self.numbers = None if self.refused or live else generalized(self.first, made, numbers)
-        self.refused = self.numbers is None
-        return not self.refused
+    def note(self, made: Capture, live: bool, numbers: Sequence[Any]) -> Numbers | None:
+        """See whether what was recorded of a call serves others: then this is the memory for their numbers."""
+        with self.lock:
+            if self.first is None:
+                self.first = Record.of(made, numbers)
+                self.refused = live or made.recorder.device >= 0
+                return None
+            if self.refused or live:
+                return None
+            found = generalized(self.first, made, numbers)
+            self.refused = found is None
+            return found

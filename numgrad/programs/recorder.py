@@ -27,7 +27,7 @@ from ..autograd.locations import Location, calling_location
 from ..autograd.watching import NODE, Watcher
 from ..devices.cpu.blas import is_on_one_thread
 from ..devices.cpu.threads import threads_take_turns
-from ..devices.recording import ReadComplex, ReadFloat, ReadInt
+from ..devices.recording import ReadComplex, ReadFloat, ReadInt, Watched
 from ..devices.rows import FIXED, DeviceRow, Memory
 from .trees import leaves
 
@@ -109,10 +109,16 @@ class Step:
 
 @dataclass(slots=True)
 class Launch(Step):
-    """A run of a kernel.  ``addresses`` are for rows of addresses: (parameter, element, the Span that begins there)."""
+    """A run of a kernel.
+
+    Attributes:
+        addresses: for rows of addresses: (parameter, element, the Span that begins there).
+        watched: by the numbers of parameters: operands that are numbers which the program was given.
+    """
 
     kernel: Any = None
     addresses: list[tuple[int, int, Span]] = field(default_factory=list)
+    watched: dict[int, Watched] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -263,14 +269,17 @@ class Recorder(Watcher):
         named = dict(zip(facts.parameters, arguments, strict=True))
         covered = facts.covered(named)
         # what is read first: in place it is the same row
+        watched = {}
         for name, value in sorted(named.items(), key=lambda item: item[0] in covered):
-            if name in facts.reports:
+            if isinstance(value, Watched):
+                named[name], watched[facts.parameters.index(name)] = value.plain(), value
+            elif name in facts.reports:
                 named[name] = np.full(value.size, False if value.dtype.kind == "b" else -1, value.dtype)
             elif isinstance(value, np.ndarray):
                 named[name] = self.span(value, name in covered, name in facts.written)
             elif isinstance(value, ReadFloat | ReadInt | ReadComplex):
                 named[name] = Load(self.span(value.array[value.index : value.index + 1], False, False))
-        launch = Launch(tuple(named.values()), *self.current, kernel)
+        launch = Launch(tuple(named.values()), *self.current, kernel, watched=watched)
         if facts.hides:
             self._find_addresses(launch, arguments)
         self.steps.append(launch)

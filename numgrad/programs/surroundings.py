@@ -208,7 +208,7 @@ class Surroundings:
         elif isinstance(value, Module) or _is_own(value.__class__) or value.__class__.__module__.startswith(_OURS):
             among = [self._mentioned, _names_of_class(value.__class__)]
             if isinstance(value, Module):
-                among.append(_UNNAMED)
+                among.append(frozenset(_UNNAMED))
             yield from self._in_dictionary(getattr(value, "__dict__", None) or {}, found, among)
             yield from self._of_own_classes(value, found)
 
@@ -259,7 +259,7 @@ def _may_grow(found: Found) -> bool:
     """Whether it matters that something is added: not to what modules of the library have none of."""
     if found.value or found.key not in _UNNAMED or found.way is None:
         return True
-    cls = type(found.way.value)
+    cls = found.way.value.__class__
     return _is_own(cls) or found.key in _names_of_class(cls)
 
 

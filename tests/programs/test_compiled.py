@@ -1,5 +1,6 @@
 """Functions, modules and training steps that are recorded and replayed: what users of ``numgrad.compile`` see."""
 
+import math
 import time
 import warnings
 from array import array
@@ -223,7 +224,7 @@ def test_a_number_is_an_argument_from_its_second_value_on():
 
 @pytest.mark.parametrize("function", [
     lambda x, n: x * n if n > 0.5 else x + n, lambda x, n: x * round(n, 1), lambda x, n: x * float(n) ** 2,
-    lambda x, n: x * {0.3: 1.0}.get(n, 2.0), lambda x, n: x * (n + 1),
+    lambda x, n: x * {0.3: 1.0}.get(n, 2.0), lambda x, n: x * (n + n), lambda x, n: x * math.sqrt(n),
 ])
 def test_a_number_that_python_uses_keeps_its_programs(function):
     compiled = numgrad.compile(function, fullgraph=True)
@@ -232,6 +233,23 @@ def test_a_number_that_python_uses_keeps_its_programs(function):
         assert numgrad.equal(compiled(x, number), function(x, number))
     (family,) = compiled.families.values()
     assert family.refused
+
+
+def test_numbers_that_are_equal_by_chance_stay_what_they_are():
+    x = numgrad.ones(3)
+    for calls_with in (((1.25, 5.5), (2.25, 5.5), (4.25, 7.5)), ((1.25, 1.25), (2.25, 2.25), (4.25, 7.5))):
+        compiled = numgrad.compile(lambda x, a, b: x * a + b)
+        for a, b in calls_with:
+            assert numgrad.equal(compiled(x, a, b), x * a + b)
+
+
+def test_numbers_that_a_dtype_cannot_hold():
+    compiled = numgrad.compile(lambda x, n: x.fill_(n) + 0)
+    x = numgrad.zeros(3, dtype=numgrad.int8)
+    for number in (5, 6, 7):
+        assert compiled(x, number).tolist() == [number] * 3
+    with pytest.raises(RuntimeError, match="cannot be converted to type int8"):
+        compiled(x, 1000)
 
 
 def test_a_function_with_ever_other_numbers_runs_as_it_is():

@@ -33,7 +33,8 @@ def test_backward_finds_results_that_begin_anywhere_in_their_memory(program):
     def gradient(function, seed):
         x = (numgrad.arange(4.0) * seed).requires_grad_()
         results = function(x)
-        numgrad.cat([one.reshape(-1) for one in (results if isinstance(results, tuple) else [results])]).sum().backward()
+        results = results if isinstance(results, tuple) else (results,)
+        numgrad.cat([one.reshape(-1) for one in results]).sum().backward()
         return x.grad
 
     def f(x):
