@@ -88,9 +88,7 @@ def _take(count: int) -> _Block:
     """A block of at least so many bytes."""
     size = max(SMALLEST, 1 << (count - 1).bit_length())
     with _lock:
-        while _given_back:
-            block = _given_back.popleft()
-            _idle.setdefault(block.size, deque()).append(block)
+        _take_back()
         idle = _idle.get(size)
         if idle and idle[0].is_done():  # the one idle for longest
             block = idle.popleft()
@@ -106,8 +104,15 @@ def _take(count: int) -> _Block:
         return block
 
 
+def _take_back() -> None:
+    while _given_back:
+        block = _given_back.popleft()
+        _idle.setdefault(block.size, deque()).append(block)
+
+
 def _release_idle() -> None:
     """Give the blocks that nothing uses back, once their copies have been made."""
+    _take_back()
     for idle in _idle.values():
         while idle:
             block = idle.popleft()
