@@ -36,6 +36,7 @@ NO_GRAD = "no_grad mode"
 INFERENCE_MODE = "inference mode"
 SEVERAL = "an operation with several outputs"
 FUNCTION = "a Function"
+PROGRAM = "a compiled function"
 
 
 class View:
@@ -127,7 +128,9 @@ class View:
         """The error for writing to the view ``tensor``, or for using it when ``happened`` says what was changed."""
         edge = tensor._edge
         which = "A view" if edge is None else f"Output {edge[1]} of {operation_name(edge[0])} is a view"
-        if edge is None or self.made in (NO_GRAD, INFERENCE_MODE):
+        if self.made == PROGRAM:
+            message = f"A view {happened} modified inplace."
+        elif edge is None or self.made in (NO_GRAD, INFERENCE_MODE):
             inference = self.made == INFERENCE_MODE
             mode, now = (INFERENCE_MODE, "in normal mode") if inference else (NO_GRAD, "with grad mode enabled")
             made = "was created in" if edge is None else "of a view which was created in"
@@ -162,6 +165,10 @@ _EXPLANATIONS: dict[str | None, str] = {
         "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
         "Function."
     ),
+    PROGRAM: (
+        "This view was made by a compiled function, which does not tell how. You should clone() it in that function, "
+        "or replace the inplace operation by an out-of-place one."
+    ),
 }
 
 
@@ -176,6 +183,16 @@ class FunctionView(View):
     def __init__(self, parent: Any):
         super().__init__(parent, None, GRAD)
         self.made = FUNCTION  # in any mode
+
+
+class ProgramView(View):
+    """The view that a compiled function returns of an argument, or of another result: neither can follow the other."""
+
+    __slots__ = ()
+
+    def __init__(self, parent: Any):
+        super().__init__(parent, None, GRAD)
+        self.made = PROGRAM  # in any mode
 
 
 def version_of(tensor: Any) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import random
+from ..autograd.grad_mode import ORDINARY, state
 from ..autograd.locations import Location, calling_location
 from ..autograd.node import AccumulateGrad, next_sequence
 from ..autograd.watching import unwatch, watch
@@ -131,7 +132,10 @@ def capture(
     if unseen is not None:
         recorder.break_off(unseen)
     recorder.begin_of_graph = made.begin = next_sequence()
+    mode = state.mode & ORDINARY
     made.result = recorded(recorder, lambda: function(*args, **keywords))
+    if state.mode & ORDINARY != mode:
+        recorder.break_off("whether gradients are recorded is another matter after the call")
     if recorder.broken is None:
         _compare(made, lambda: Surroundings(function, others))
     return made

@@ -26,7 +26,7 @@ from .node import entered
 from .numbers import Family, given, is_number, numbers_in, plainly, without_numbers
 from .recorder import CaptureError
 from .standalone import Standalone, standalone
-from .trees import mapped
+from .trees import Copies, mapped
 from .variant import REPORTED, Variant
 
 #: Programs that are kept for one signature; a function whose surroundings change more often is not replayed.
@@ -286,11 +286,8 @@ class Compiled:
         if not one_at_a_time.acquire(blocking=False):  # another thread records
             return self._as_it_is(args, keywords)
         try:
-            if family is not None and family.first is not None and not family.refused:
-                args, keywords = mapped(
-                    (tuple(args), keywords), lambda value: given(value) if is_number(value) else value
-                )
-            made, originals, arguments = self._capture(args, keywords, inputs)
+            watched = family is not None and family.first is not None and not family.refused
+            made, originals, arguments = self._capture(args, keywords, inputs, watched)
         finally:
             one_at_a_time.release()
         if made.recorder.broken is not None:
@@ -307,13 +304,17 @@ class Compiled:
         return self._kept(known, made, originals, arguments, family)
 
     def _capture(
-        self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]
+        self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], watched: bool
     ) -> tuple[Capture, dict[int, Tensor], Any]:
         """Record a call; also the arguments that tensors stood for, by identity of these, and what the call was given.
+
+        Where numbers are ``watched``, they are given so.
         """
         originals: dict[int, Tensor] = {}
 
         def inner(value: Any) -> Any:
+            if watched and is_number(value):
+                return given(value)
             made = entered(value) if isinstance(value, Tensor) else value
             if made is not value:
                 originals[id(made)] = value
@@ -321,9 +322,17 @@ class Compiled:
             return made
 
         own: dict[int, Tensor] = {}
-        args, keywords = mapped(tuple(args), inner), mapped(keywords, inner)
+        copies = Copies()
+        args = copies.of(tuple(args), inner)
+        keywords = {name: copies.of(value, inner) for name, value in keywords.items()}
         inner_inputs = [own.get(id(tensor), tensor) for tensor in inputs]
-        made = capture(self.function, args, keywords, inner_inputs, self.full)
+        try:
+            made = capture(self.function, args, keywords, inner_inputs, self.full)
+        finally:
+            changed = copies.give_back(lambda value: originals.get(id(value), value))
+        if changed:
+            made.postponed = True
+            made.changed.append("a list or dictionary among the arguments")
         return made, originals, (args, keywords)
 
     def _kept(

@@ -13,6 +13,7 @@ from ..autograd.errors import modified_error
 from ..autograd.grad_mode import GRAD, enable_grad, state
 from ..autograd.locations import Location
 from ..autograd.node import AccumulateGrad, edge_of
+from ..autograd.views import ProgramView
 from ..core.deterministic import are_deterministic_algorithms_enabled
 from ..core.layout import Layout, span
 from ..core.tensor import Tensor, tensor_of
@@ -97,6 +98,11 @@ class Differentiated:
         edges = tuple([edge_of(leaf) if leaf._edge is None else leaf._edge[0].outer for leaf in leaves])
         _close(leaves)
         CompiledBackward([shown[id(one)] for one in live], edges, self._first_backward, lambda _: (live, leaves), made)
+        inner = {id(one): one._edge[0].argument for one in leaves if one._edge is not None}
+        for one in live:
+            if one._view is not None:
+                root = shown.get(id(one._root), inner.get(id(one._root), one._root))
+                ProgramView(root).connect(shown[id(one)], root)
         return mapped(made.result, lambda value: shown.get(id(value), value))
 
     def _forget(self) -> None:

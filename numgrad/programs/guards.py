@@ -28,6 +28,7 @@ from ..optim.optimizer import Optimizer
 from .capture import Capture, has_hooks, has_tensor_hooks, written_outside
 from .recorder import OUTSIDE, Block, place_of, root_of
 from .surroundings import Found, Surroundings
+from .trees import DICTIONARIES
 
 #: Classes whose values are part of a signature.
 _VALUES = (int, bool, str, bytes, type(None))
@@ -52,6 +53,8 @@ def signature(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple
             if value._requires_grad:
                 plain = value._edge is value._view is value._grad is value._hooks is None
                 key.append(_LEAF if plain else _kind(value))
+            elif value._grad is not None:
+                key.append(_kind(value))
         else:
             _describe(value, key, tensors)
     if keywords:
@@ -74,7 +77,7 @@ def _kind(tensor: Tensor) -> Any:
     """The same of other tensors: whether it is a leaf, whether it has no gradient, and whether it has hooks."""
     if tensor.requires_grad:
         return tensor._edge is None and tensor._view is None, tensor._grad is None, has_tensor_hooks(tensor)
-    return None
+    return tensor._grad is None
 
 
 def _shared(tensors: Sequence[Tensor]) -> list[int]:
@@ -95,7 +98,7 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
     if cls is Tensor or isinstance(value, Tensor):
         tensors.append(value)
         key.append(value._layout)
-        if value._requires_grad:
+        if value._requires_grad or value._grad is not None:
             key.append(_kind(value))
         if cls is not Tensor:
             key.append(cls)
@@ -109,7 +112,7 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
         key.append(len(value))
         for one in value:
             _describe(one, key, tensors)
-    elif isinstance(value, dict):
+    elif cls in DICTIONARIES:
         key.append(cls)
         key.append(len(value))
         for name, one in value.items():
@@ -352,30 +355,41 @@ class Arguments:
         seen |= {id(root_of(made.outside[block.number][0])) for block in made.recorder.blocks if _is_used(block)}
         around = {key: storage for key, storage in around.items() if id(root_of(storage)) in seen}
         self._around = around  # kept: what has gone may have its identity taken by another
-        self._same = [(n, one._storage) for n, one in enumerate(made.inputs) if id(one._storage) in around]
+        self._same = [(n, one._storage, one._offset) for n, one in enumerate(made.inputs) if id(one._storage) in around]
         written = {block.number for block in written_outside(made.recorder)}
         known = {id(root_of(storage)) for storage in around.values()}
         arrays = [made.outside[number][0] for number in written]
+        own = {id(array) for array in arrays}
+        self._written = [number for number, one in enumerate(made.inputs) if id(one._storage) in own]
         arrays = [array for array in arrays if id(root_of(array)) in known]
+        if self._written:
+            arrays = [*{id(root_of(one)): root_of(one) for one in around.values()}.values()]
         bounds = sorted([(place_of(array), place_of(array) + array.nbytes) for array in arrays])
         self._starts, self._ends = [start for start, _ in bounds], [end for _, end in bounds]
-        own = {id(made.outside[number][0]) for number in written}
-        self._written = [number for number, one in enumerate(made.inputs) if id(one._storage) in own]
+        used = {id(root_of(made.outside[block.number][0])) for block in made.recorder.blocks if _is_used(block)}
+        grads = [(number, made.known[id(one)].grad) for number, one in enumerate(made.inputs)]
+        #: Gradients that arguments have and that the program has to do with.
+        self._grads = [
+            (number, one, one._storage) for number, one in grads
+            if one is not None and id(root_of(one._storage)) in used
+        ]
 
     def fit(self, inputs: Sequence[Tensor]) -> bool:
         """Whether these do."""
         if self._same:
-            for number, storage in self._same:
-                if inputs[number]._storage is not storage:
+            for number, storage, offset in self._same:
+                if inputs[number]._storage is not storage or inputs[number]._offset != offset:
                     return False
-        else:
-            for one in inputs:
-                if id(one._storage) in self._around:
-                    return False
+        for number, one in enumerate(inputs):
+            if id(one._storage) in self._around and not any(number == same for same, _, _ in self._same):
+                return False
+        for number, grad, storage in self._grads:
+            if inputs[number]._grad is not grad or grad._storage is not storage:
+                return False
         return not (self._starts or self._written) or self._apart(inputs)
 
     def _apart(self, inputs: Sequence[Tensor]) -> bool:
-        same = [number for number, _ in self._same]
+        same = [number for number, _, _ in self._same]
         bounds = []
         for number, one in enumerate(inputs):
             storage = one._storage

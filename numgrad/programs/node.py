@@ -64,15 +64,17 @@ class Entrance(Node):
     """Where the graph within a program ends that leads to an argument with a graph of its own.
 
     Attributes:
+        argument: the argument itself.
         outer: where the gradient goes from here.
         passed: whether one has come by while the program was recorded.
     """
 
-    __slots__ = ("outer", "passed")
+    __slots__ = ("argument", "outer", "passed")
 
     makes_fresh_gradients = False
 
     def __init__(self, argument: Any):
+        self.argument = argument
         self.outer = edge_of(argument)
         super().__init__((self.outer,), argument._layout)
         self.passed = False

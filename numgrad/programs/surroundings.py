@@ -118,6 +118,7 @@ class Surroundings:
         self.places: list[Found] = []
         self._ways: dict[int, list[Found]] = {}
         self._mentioned: set[str] = set()
+        self._given = {id(one) for argument in arguments for one in _containers(argument)}  # signatures tell of them
         self._left = [Found(one) for one in (function, *arguments)]
         while self._left and len(self._ways) < LIMIT:
             self._look(self._left.pop())
@@ -147,6 +148,7 @@ class Surroundings:
                 if found.is_read and id(found.value) not in reached:
                     reached[id(found.value)] = found
                     left.append(id(found.value))
+        reached = {key: found for key, found in reached.items() if key not in self._given}
         places = [found for found in self.places if found.is_read and (not found.owner or found.owner in reached)]
         containers = [found for found in reached.values() if isinstance(found.value, _CONTAINERS)]
         return places, [found for found in containers if _may_grow(found)]
@@ -206,7 +208,7 @@ class Surroundings:
             yield from self._in_dictionary(value.__dict__, found, ())
             yield from self._of_own_classes(value, found)
         elif isinstance(value, Module) or _is_own(value.__class__) or value.__class__.__module__.startswith(_OURS):
-            among = [self._mentioned, _names_of_class(value.__class__)]
+            among: list[Any] = [self._mentioned, _names_of_class(value.__class__)]
             if isinstance(value, Module):
                 among.append(frozenset(_UNNAMED))
             yield from self._in_dictionary(getattr(value, "__dict__", None) or {}, found, among)
@@ -253,6 +255,14 @@ class Surroundings:
                     yield Found(vars(one)[key], vars(one), key, None)
         for one in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             yield Found(one, way=found)
+
+
+def _containers(value: Any) -> Iterator[Any]:
+    """The lists, tuples and dictionaries that a value consists of."""
+    if isinstance(value, list | tuple | dict):
+        yield value
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _containers(one)
 
 
 def _may_grow(found: Found) -> bool:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import operator
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from ..core.tensor import Tensor
+
+#: Classes of dictionaries that are trees; those of others are more than their items.
+DICTIONARIES = (dict, OrderedDict)
 
 
 def leaves(tree: Any) -> list[Any]:
@@ -16,10 +21,10 @@ def leaves(tree: Any) -> list[Any]:
 
 
 def _walk(tree: Any, found: list[Any]) -> None:
-    if isinstance(tree, tuple | list):
+    if isinstance(tree, tuple) or tree.__class__ is list:
         for one in tree:
             _walk(one, found)
-    elif isinstance(tree, dict):
+    elif tree.__class__ in DICTIONARIES:
         for one in tree.values():
             _walk(one, found)
     else:
@@ -36,8 +41,62 @@ def mapped(tree: Any, function: Callable[[Any], Any]) -> Any:
     if isinstance(tree, tuple):
         made = [mapped(one, function) for one in tree]
         return type(tree)(*made) if hasattr(tree, "_fields") else type(tree)(made)
-    if isinstance(tree, list):
+    if tree.__class__ is list:
         return [mapped(one, function) for one in tree]
-    if isinstance(tree, dict):
-        return {key: mapped(one, function) for key, one in tree.items()}
+    if tree.__class__ in DICTIONARIES:
+        return type(tree)([(key, mapped(one, function)) for key, one in tree.items()])
     return function(tree)
+
+
+class Copies:
+    """Trees with other leaves: what is in them is as it was where no leaf is another, and else a copy.
+
+    What a function does to a list or a dictionary that it is given, it may have done to a copy.
+    """
+
+    def __init__(self) -> None:
+        self._all: list[tuple[Any, Any, Any]] = []  # a list or dictionary, what was given for it, and what that had
+
+    def of(self, tree: Any, function: Callable[[Any], Any]) -> Any:
+        """The tree with ``function`` of each of its leaves."""
+        if isinstance(tree, tuple):
+            made = [self.of(one, function) for one in tree]
+            if all(map(operator.is_, made, tree)):
+                return tree
+            return type(tree)(*made) if hasattr(tree, "_fields") else type(tree)(made)
+        if tree.__class__ is list:
+            made = [self.of(one, function) for one in tree]
+            return self._noted(tree, tree if all(map(operator.is_, made, tree)) else made, [*made])
+        if tree.__class__ in DICTIONARIES:
+            values = [self.of(one, function) for one in tree.values()]
+            items = [*zip(tree, values, strict=True)]
+            same = all(map(operator.is_, values, tree.values()))
+            return self._noted(tree, tree if same else type(tree)(items), items)
+        return function(tree)
+
+    def _noted(self, tree: Any, given: Any, held: list[Any]) -> Any:
+        self._all.append((tree, given, held))
+        return given
+
+    def give_back(self, function: Callable[[Any], Any]) -> bool:
+        """Do to the lists and dictionaries what was done to their copies, with ``function`` of each leaf; say whether
+        anything was done to any.
+        """
+        changed = False
+        for tree, given, held in self._all:
+            now = [*given.items()] if isinstance(given, dict) else given
+            if len(now) == len(held) and all(map(_same_item, now, held)):
+                continue
+            changed = True
+            if given is not tree:
+                items = mapped([*now], function)
+                tree.clear()
+                tree.update(items) if isinstance(tree, dict) else tree.extend(items)
+        return changed
+
+
+def _same_item(one: Any, other: Any) -> bool:
+    """Whether an item of a list, or a pair of a key and a value, is the same."""
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        return all(map(operator.is_, one, other))
+    return one is other

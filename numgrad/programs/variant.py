@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.views import ProgramView
 from ..core.tensor import Tensor, tensor_of
 from ..devices.cpu import address_of
 from ..devices.memory import LARGE, empty_row
@@ -20,7 +21,8 @@ from .device_program import DeviceProgram, memory_on
 from .linked import LinkedProgram
 from .names import block_names
 from .plan import Plan
-from .recorder import OUTSIDE, Block, place_of
+from .recorder import OUTSIDE, Block, Launch, Span, place_of
+from .trees import DICTIONARIES
 
 #: What a replay returns in which a kernel has reported that something is wrong.
 REPORTED = object()
@@ -62,13 +64,15 @@ class Variant:
             LinkedProgram(self.plan, recorder.one_thread, list(rows)) if recorder.device < 0
             else DeviceProgram(self.plan, recorder.device, list(rows))
         )
+        views = self._view_statements()
         live = ", ".join([self._made[id(one)] for one in attached])
         nodes = [f"attach(({live},), inputs, saved, ({', '.join([*self._made.values(), ''])}))"] if attached else []
         self._names.update(attach=attach, lock=self.program.lock)
         self.text = "\n".join(["def run(inputs, saved=None):", *["    " + line for line in [
             *[f"{name}._grad = None" for name, _ in grads],
             *self._memory(), *self._run(rows),
-            *self._tensors, *nodes, *self._versions(), *[f"{name}._grad = {expression}" for name, expression in grads],
+            *self._tensors, *nodes, *self._versions(), *views,
+            *[f"{name}._grad = {expression}" for name, expression in grads],
             f"return {result}",
         ]]])
         exec(self.text, self._names)
@@ -99,7 +103,7 @@ class Variant:
         """What makes a result like this one."""
         if isinstance(tree, Tensor):
             return self._tensor(tree)
-        if isinstance(tree, tuple | list):
+        if isinstance(tree, tuple) or tree.__class__ is list:
             parts = [self._expression(one) for one in tree]
             if isinstance(tree, list):
                 return f"[{', '.join(parts)}]"
@@ -108,7 +112,7 @@ class Variant:
             if hasattr(tree, "_fields"):
                 return f"{self._name('t', type(tree))}({', '.join(parts)})"
             return f"{self._name('t', type(tree))}([{', '.join(parts)}])"
-        if isinstance(tree, dict):
+        if tree.__class__ in DICTIONARIES:
             items = [f"{self._name('k', key)}: {self._expression(one)}" for key, one in tree.items()]
             return f"{self._name('t', type(tree))}({{{', '.join(items)}}})"
         return self._name("v", tree)
@@ -135,8 +139,23 @@ class Variant:
             self._tensors.append(f"{name}._requires_grad = True")
         return name
 
+    def _view_statements(self) -> list[str]:
+        """Statements that tell results of what they are views: of what callers have, too."""
+        lines = []
+        for tensor in self._kept_tensors:
+            if tensor._view is not None:
+                root = tensor._root
+                given = [f"inputs[{number}]" for number, one in enumerate(self.made.inputs) if one is root]
+                if id(root) in self._made or given or id(root) in self.made.known:
+                    base = self._made.get(id(root), given[0] if given else None) or self._name("o", root)
+                    self._names["ProgramView"] = ProgramView
+                    lines.append(f"ProgramView({base}).connect({self._made[id(tensor)]}, {base})")
+        return lines
+
     def _counter_of(self, tensor: Tensor) -> str:
-        """The version counter, where it is that of another tensor."""
+        """The version counter, where it is that of another tensor, or none."""
+        if tensor._counter.__class__ is not list:
+            return self._name("c", tensor._counter)
         for number, one in enumerate(self.made.inputs):
             if one._counter is tensor._counter:
                 return f"inputs[{number}]._counter"
@@ -235,13 +254,16 @@ class Variant:
         if not self.plan.steps:
             return [f"{effect}.advance()" for effect in effects]
         self._names.update(run_program=program.run, clear_reports=program.clear_reports, addresses=program.addresses)
+        undone = self._undone()
         lines = [
             *[f"addresses[{line}] = address_of({row})" for line, row in rows.items() if not program.passed],
             *([f"rows = {', '.join(rows.values())},"] if program.passed else []),
             *[f"{effect}.advance()" for effect in effects],
+            *[f"before{number} = {memory}.copy()" for number, memory in enumerate(undone)],
             f"if run_program({program.takes}):",
             "    clear_reports()",
             *[f"    {effect}.undo()" for effect in effects],
+            *[f"    {memory}[...] = before{number}" for number, memory in enumerate(undone)],
             "    return REPORTED",
         ]
         begins = []
@@ -250,6 +272,24 @@ class Variant:
                 one = f"inputs[{row.removeprefix('begin')}]"
                 begins += [f"{row} = {one}._storage", f"if {one}._offset:", f"    {row} = {row}[{one}._offset:]"]
         return [*begins, *(lines if program.brief else ["with lock:", *["    " + line for line in lines]])]
+
+    def _undone(self) -> list[str]:
+        """The memory that steps change before one that may report: in that case the function itself is called."""
+        steps = self.made.recorder.steps if self.made.recorder.device < 0 else []
+        reporting = [n for n, step in enumerate(steps) if isinstance(step, Launch) and step.kernel.facts.reports]
+        changed: dict[Block, None] = {}
+        for step in steps[: reporting[-1]] if reporting else ():
+            if isinstance(step, Launch):
+                named = zip(step.kernel.facts.parameters, step.operands, strict=True)
+                written = [one for name, one in named if name in step.kernel.facts.written]
+                for span in (*written, *[one for _, _, one in step.addresses]):
+                    if isinstance(span, Span) and span.block.origin == OUTSIDE and span.block.written:
+                        changed[span.block] = None
+        lines = []
+        for block in changed:
+            position, array = self._position(block.number), self.made.outside[block.number][0]
+            lines.append(self._name("w", array) if position is None else f"begin{position}")
+        return lines
 
     def _versions(self) -> list[str]:
         """Statements that count the changes of tensors that were there before."""
