@@ -61,6 +61,13 @@ class Plan:
             else:
                 own.append(block)
         self.arena = self._fill_arena(own)
+        #: Whether a step calls a function of the host's, or a kernel that may report that something is wrong.
+        self.may_fail = any(_may_fail(step) for step in recorder.steps)
+        #: The blocks outside that are changed before the last step that may fail.
+        last = max([number for number, step in enumerate(recorder.steps) if _may_fail(step)], default=0)
+        self.undone = [
+            block for block in recorder.blocks if block.origin == OUTSIDE and 0 <= block.changed < last
+        ]
         self.steps = self._placed_steps(recorder)
 
     def line_of(self, block: Block) -> int:
@@ -146,6 +153,10 @@ class Plan:
         looked_at = tuple([number for number, name in enumerate(parameters) if name in reports])
         addresses = tuple([(number, index, self.place(span)) for number, index, span in launch.addresses])
         return Run(launch.kernel, tuple(operands), looked_at, addresses)
+
+
+def _may_fail(step: Any) -> bool:
+    return isinstance(step, HostCall) or (isinstance(step, Launch) and bool(step.kernel.facts.reports))
 
 
 def _spans(steps: Sequence[Any]) -> Iterator[Span]:

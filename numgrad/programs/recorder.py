@@ -52,6 +52,7 @@ class Block:
         initial: of a constant that is written: what it held before.
         first, last: the numbers of the first and the last step that have to do with it.
         written: whether a step writes it.
+        changed: the number of the first step that does, or may do, so.
         number: of blocks outside, which of those known before it is.
         layout: of a tensor that lies in it.
     """
@@ -65,6 +66,7 @@ class Block:
     first: int = -1
     last: int = -1
     written: bool = False
+    changed: int = -1
     number: int = -1
     layout: Any = None
 
@@ -364,7 +366,10 @@ class Recorder(Watcher):
 
     def _described(self, value: Any) -> Any:
         if isinstance(value, np.ndarray):
-            return self.span(value, False, False)
+            span = self.span(value, False, False)
+            if span.block.origin == OUTSIDE and span.block.changed < 0:  # it may be the state of a generator
+                span.block.changed = len(self.steps)
+            return span
         if isinstance(value, tuple | list):
             return type(value)(map(self._described, value))
         return value
@@ -388,6 +393,8 @@ class Recorder(Watcher):
     def _use(self, block: Block, written: bool) -> None:
         block.last = len(self.steps)
         block.written |= written
+        if written and block.changed < 0:
+            block.changed = len(self.steps)
 
     def values_read(self, what: str) -> None:
         """Python is about to look at elements."""

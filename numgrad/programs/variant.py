@@ -21,7 +21,7 @@ from .device_program import DeviceProgram, memory_on
 from .linked import LinkedProgram
 from .names import block_names
 from .plan import Plan
-from .recorder import OUTSIDE, Block, Launch, Span, place_of
+from .recorder import OUTSIDE, Block, HostCall, place_of
 from .trees import DICTIONARIES
 
 #: What a replay returns in which a kernel has reported that something is wrong.
@@ -69,8 +69,9 @@ class Variant:
         nodes = [f"attach(({live},), inputs, saved, ({', '.join([*self._made.values(), ''])}))"] if attached else []
         self._names.update(attach=attach, lock=self.program.lock)
         self.text = "\n".join(["def run(inputs, saved=None):", *["    " + line for line in [
+            *[f"{name}_grad = {name}._grad" for name, _ in grads if self.plan.may_fail],
             *[f"{name}._grad = None" for name, _ in grads],
-            *self._memory(), *self._run(rows),
+            *self._memory(), *self._run(rows, grads),
             *self._tensors, *nodes, *self._versions(), *views,
             *[f"{name}._grad = {expression}" for name, expression in grads],
             f"return {result}",
@@ -245,7 +246,13 @@ class Variant:
                     rows[line] = f"begin{position}"
         return rows
 
-    def _run(self, rows: dict[int, str]) -> list[str]:
+    def _undone(self, rows: dict[int, str]) -> list[str]:
+        """The memory that is given back what it held if a kernel reports that something is wrong, or the host does."""
+        lines = [(line, what) for line, what in enumerate(self.plan.lines, 2) if isinstance(what, Block)]
+        own = {block: rows[line] for line, block in lines if line in rows}
+        return [own.get(block) or self._name("u", block.array()) for block in self.plan.undone]
+
+    def _run(self, rows: dict[int, str], grads: Sequence[tuple[str, str]]) -> list[str]:
         """Statements that run the program."""
         program, effects = self.program, [self._name("e", effect) for effect in self.made.recorder.effects]
         for line, what in enumerate(self.plan.lines, 2):
@@ -254,17 +261,21 @@ class Variant:
         if not self.plan.steps:
             return [f"{effect}.advance()" for effect in effects]
         self._names.update(run_program=program.run, clear_reports=program.clear_reports, addresses=program.addresses)
-        undone = self._undone()
+        undone = self._undone(rows)
+        undo = [
+            *[f"    {name}[...] = kept_{name}" for name in undone],
+            *[f"    {effect}.undo()" for effect in effects],
+            *[f"    {name}._grad = {name}_grad" for name, _ in grads if self.plan.may_fail],
+        ]
+        run = [f"wrong = run_program({program.takes})"]
+        if any(isinstance(stretch, HostCall) for stretch in self.plan.steps):  # the function will raise it again
+            run = ["try:", f"    {run[0]}", "except Exception:", "    wrong = 1"]
         lines = [
             *[f"addresses[{line}] = address_of({row})" for line, row in rows.items() if not program.passed],
             *([f"rows = {', '.join(rows.values())},"] if program.passed else []),
+            *[f"kept_{name} = {name}.copy()" for name in undone],
             *[f"{effect}.advance()" for effect in effects],
-            *[f"before{number} = {memory}.copy()" for number, memory in enumerate(undone)],
-            f"if run_program({program.takes}):",
-            "    clear_reports()",
-            *[f"    {effect}.undo()" for effect in effects],
-            *[f"    {memory}[...] = before{number}" for number, memory in enumerate(undone)],
-            "    return REPORTED",
+            *run, "if wrong:", "    clear_reports()", *undo, "    return REPORTED",
         ]
         begins = []
         for row in dict.fromkeys(rows.values()):
@@ -272,24 +283,6 @@ class Variant:
                 one = f"inputs[{row.removeprefix('begin')}]"
                 begins += [f"{row} = {one}._storage", f"if {one}._offset:", f"    {row} = {row}[{one}._offset:]"]
         return [*begins, *(lines if program.brief else ["with lock:", *["    " + line for line in lines]])]
-
-    def _undone(self) -> list[str]:
-        """The memory that steps change before one that may report: in that case the function itself is called."""
-        steps = self.made.recorder.steps if self.made.recorder.device < 0 else []
-        reporting = [n for n, step in enumerate(steps) if isinstance(step, Launch) and step.kernel.facts.reports]
-        changed: dict[Block, None] = {}
-        for step in steps[: reporting[-1]] if reporting else ():
-            if isinstance(step, Launch):
-                named = zip(step.kernel.facts.parameters, step.operands, strict=True)
-                written = [one for name, one in named if name in step.kernel.facts.written]
-                for span in (*written, *[one for _, _, one in step.addresses]):
-                    if isinstance(span, Span) and span.block.origin == OUTSIDE and span.block.written:
-                        changed[span.block] = None
-        lines = []
-        for block in changed:
-            position, array = self._position(block.number), self.made.outside[block.number][0]
-            lines.append(self._name("w", array) if position is None else f"begin{position}")
-        return lines
 
     def _versions(self) -> list[str]:
         """Statements that count the changes of tensors that were there before."""

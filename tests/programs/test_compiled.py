@@ -136,6 +136,48 @@ def test_errors_of_kernels_are_those_of_the_function():
     assert compiled(numgrad.tensor([1, 2])).shape == (2, 2)
 
 
+def test_a_step_that_fails_leaves_what_it_leaves_without_being_compiled():
+    """Random numbers, counts of steps, gradients and what is changed in place are those of the function itself."""
+    x, y = numgrad.randint(0, 5, (6, 2)), numgrad.randint(0, 3, (6,))
+    states = []
+    for wrap in (lambda step: step, numgrad.compile):
+        numgrad.manual_seed(0)
+        model = nn.Sequential(nn.Embedding(5, 4), nn.Flatten(), nn.BatchNorm1d(8), nn.Dropout(), nn.Linear(8, 3))
+        optimizer = numgrad.optim.Adam(model.parameters())
+
+        def step(x, y, model=model, optimizer=optimizer):
+            loss = cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step = wrap(step)
+        seen = [step(x, y).item() for _ in range(4)]
+        for wrong in ((x + 9, y), (x, y + 7)):
+            with pytest.raises(IndexError) as error:
+                step(*wrong)
+            seen += [str(error.value), *[parameter.grad.tolist() for parameter in model.parameters()]]
+        seen += [step(x, y).item(), numgrad.rand(2).tolist(), [one.tolist() for one in model.buffers()]]
+        states.append([*seen, [kept["step"].item() for kept in optimizer.state.values()]])
+    assert states[0] == states[1]
+
+
+def test_what_a_host_function_raises():
+    total = numgrad.zeros(3)
+    values = numgrad.ones(3)
+
+    @numgrad.compile
+    def solved(matrix):
+        total.add_(1)
+        return numgrad.linalg.solve(matrix, values)
+
+    calls(solved, numgrad.eye(3))
+    with pytest.raises(RuntimeError, match="singular"):
+        solved(numgrad.zeros(3, 3))
+    assert total.tolist() == [4, 4, 4]
+
+
 # -- what is not -------------------------------------------------------------------------------------------------
 
 
