@@ -253,6 +253,25 @@ def test_signatures():
             ), name
 
 
+def test_compiled_programs_call_it_where_their_memory_lies(stand_in):
+    def f(x, weight, bias):
+        hidden = torch.nn.functional.linear(x, weight, bias).tanh()
+        return hidden, torch.bmm(hidden.view(1, 4, 3), weight.view(1, 3, 5)), weight.t() @ bias, bias.dot(hidden[0])
+
+    compiled = torch.compile(f, fullgraph=True)
+    for seed in range(3):
+        given = [on_gpu(tensor(shape, "float32", seed=seed)) for shape in ((4, 5), (3, 5), (3,))]
+        found = []
+        for function in (compiled, f):
+            del stand_in.calls[:]
+            found.append([one.cpu().numpy().tobytes() for one in function(*given)])
+            assert [call[0] for call in stand_in.calls] == [
+                "sgemm_64", "sgemm_64", "sgemv_64", "sdot_64"
+            ]
+        assert found[0] == found[1]
+    assert "1 program" in str(torch.compiler.explain(compiled))
+
+
 def test_unusable(cuda, size, monkeypatch):
     """nvmath-python without a cuBLAS is as good as none, and said."""
     import importlib.machinery

@@ -157,8 +157,7 @@ def test_backward_is_a_program():
             found.append([bits(one) for one in (y, x.grad, weight.grad)])
         assert found[0] == found[1]
     text = str(numgrad.compiler.explain(compiled))
-    assert "1 program" in text
-    assert "backward 6 launches" in text
+    assert re.search(r"1 program\n.*\n  program: \d launches, backward \d launches", text)
 
 
 def test_backward_finds_results_where_they_lie_in_each_call():
@@ -303,7 +302,9 @@ def test_steps_are_shown():
     compiled = compare(lambda x: (x.exp() + 1).sum(), (5, 3))
     (program,) = numgrad.inspect(compiled).programs
     assert program.times is None
-    assert [step.name for step in program.steps] == ["exp", "add", "sum"] or len(program.steps) == 3
+    assert [step.name for step in program.steps][:2] == ["exp", "add"]
+    assert [buffer.name for buffer in program.steps[0].reads] == ["x"]
+    assert [buffer.kind for buffer in program.steps[0].writes] == ["temporary"]
     assert numgrad.inspect(compiled)._repr_html_()
 
 
