@@ -1,5 +1,7 @@
 """Compiled programs on a GPU: a list of launches, which gives the bits of the program itself."""
 
+import re
+
 import numpy as np
 import pytest
 from on_gpu.comparison import ON_THE_CPU, on_device
