@@ -257,7 +257,8 @@ def _keep_constants(made: Capture) -> None:
         if block is None:
             block = recorder.span(tensor._storage, False, False).block
         if block.origin == CONSTANT and block.held is not None and block.size:
-            block.initial, block.held, block.first = block.held.copy(), None, 0
+            recorder.keep_initial(block, block.held)
+            block.first = 0
 
 
 def check_made(recorder: Recorder, tensors: Iterable[Any]) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ..autograd.errors import modified_error
-from ..autograd.grad_mode import GRAD, enable_grad, state
+from ..autograd.grad_mode import enable_grad
 from ..autograd.locations import Location
 from ..autograd.node import AccumulateGrad, edge_of
 from ..autograd.views import ProgramView
@@ -96,7 +96,6 @@ class Differentiated:
         made, live, leaves = self._made, self._live, self._leaves
         shown = {id(one): _plain_alias(one) for one in live}
         edges = tuple([edge_of(leaf) if leaf._edge is None else leaf._edge[0].outer for leaf in leaves])
-        _close(leaves)
         CompiledBackward([shown[id(one)] for one in live], edges, self._first_backward, lambda _: (live, leaves), made)
         inner = {id(one): one._edge[0].argument for one in leaves if one._edge is not None}
         for one in live:
@@ -280,8 +279,6 @@ class Differentiated:
         with enable_grad():
             results = tensors_in(self.function(*args, **keywords))
         leaves = [given[source.number] if source.__class__ is _Argument else source for source in self._sources]
-        if not state.mode & GRAD:
-            _close(leaves)
         return [results[number] for number in self._which], leaves
 
 
@@ -332,13 +329,6 @@ def _plain_alias(tensor: Tensor) -> Tensor:
     alias = tensor_of(tensor._layout, tensor._storage, tensor._offset)
     alias._counter = tensor._counter
     return alias
-
-
-def _close(leaves: Sequence[Tensor]) -> None:
-    """Let gradients end where the graph within a program does: what is behind arguments is not the program's."""
-    for leaf in leaves:
-        if leaf._edge is not None and leaf._edge[0].__class__ is Entrance:
-            leaf._edge[0].close()
 
 
 def _is_dense(layout: Layout) -> bool:

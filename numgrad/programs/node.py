@@ -83,10 +83,6 @@ class Entrance(Node):
         self.passed = True
         return (gradient,) if self.edges else ()
 
-    def close(self) -> None:
-        """Let no gradient through any more: another argument may be where it would come to."""
-        self.edges = ()
-
 
 def entered(argument: Any) -> Any:
     """The argument as a function is given it while it is recorded: one that has a graph, behind an entrance."""
@@ -103,7 +99,14 @@ def through(
 ) -> tuple[Any, ...]:
     """The gradients of the leaves of a graph, given those of its results (None for one that has none)."""
     given = [(one, own) for one, own in zip(results, gradients, strict=True) if own is not None]
-    return grad(
-        [one for one, _ in given], leaves, [own for _, own in given], retain_graph=True, create_graph=recorded,
-        allow_unused=True,
-    )
+    entrances = [one._edge[0] for one in leaves if one._edge is not None and one._edge[0].__class__ is Entrance]
+    for one in entrances:
+        one.edges = ()  # another argument may be where the gradient would come to from here
+    try:
+        return grad(
+            [one for one, _ in given], leaves, [own for _, own in given], retain_graph=True, create_graph=recorded,
+            allow_unused=True,
+        )
+    finally:
+        for one in entrances:
+            one.edges = (one.outer,)

@@ -170,7 +170,7 @@ def is_known(memory: Any) -> bool:
 def whole(root: Any) -> Any:
     """All that such an owner has, as one array or row."""
     if isinstance(root, np.ndarray):
-        return root
+        return root.ravel("K")
     return DeviceRow(root.address, root.nbytes, np.dtype(np.uint8), root.device, root)
 
 
@@ -356,6 +356,10 @@ class Recorder(Watcher):
         self.steps.append(HostCall(described, *self.current, function, spans))
         return results
 
+    def keep_initial(self, block: Block, root: Any) -> None:
+        """Let replays begin with a copy of what a constant holds now."""
+        block.initial, block.held = self._done_inside(whole(root).copy, ()), None
+
     def _done_inside(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """What a function returns; what it tells is not recorded."""
         inside, self._inside = self._inside, True
@@ -383,8 +387,7 @@ class Recorder(Watcher):
             is_whole = covered and array.nbytes == root.nbytes
             block = self._add(root, FRESH if is_whole else CONSTANT)
         if written and block.origin == CONSTANT and block.initial is None:
-            block.initial = self._done_inside(whole(root).copy, ())
-            block.held = None
+            self.keep_initial(block, root)
         self._use(block, written)
         if array.__class__ is DeviceRow:
             return Span(block, offset, array.dtype, (array.size,), (array.itemsize,))

@@ -1,4 +1,4 @@
-"""Random programs beside PyTorch, or beside finite differences: ``python tests/fuzz/run.py --programs 50000``.
+"""Random programs beside PyTorch or finite differences, or compiled: ``python tests/fuzz/run.py --programs 50000``.
 
 Every disagreement is printed with the shortest program that shows it, once for each kind; the end is a table of how
 many programs ran in each mode and how they compared.  The exit status says whether any disagreed.
@@ -24,6 +24,7 @@ from fuzz.known import NUMGRAD_IS_RIGHT
 from fuzz.modes import MODES
 from fuzz.operations import FAMILIES
 from fuzz.programs import Program
+from fuzz.replaying import chance, replayed
 from fuzz.shrinking import shortest
 
 
@@ -32,11 +33,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--programs", type=int, default=1000, help="how many programs, each in one mode")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--mode", choices=[*MODES], help="only this mode; otherwise one after the other")
-    parser.add_argument("--against", choices=("torch", "itself"), default="torch")
+    parser.add_argument("--against", choices=("torch", "itself", "compiled"), default="torch")
     parser.add_argument("--shown", type=int, default=1, help="how many programs of each kind are printed")
     options = parser.parse_args(arguments)
 
-    check = itself
+    check, families = itself, FAMILIES
+    if options.against == "compiled":
+        check, families = replayed, [*FAMILIES, (1, chance)]
     if options.against == "torch":
         import torch
 
@@ -48,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         for seed in seeds:
             mode = options.mode or [*MODES][seed % len(MODES)]
-            program = random_program(seed, FAMILIES, differentiable=options.against == "itself")
+            program = random_program(seed, families, differentiable=options.against == "itself")
             unlike = check(mode, program, seed)
             counts[mode]["agree" if unlike is None else unlike.excuse or "disagree"] += 1
             if unlike is None or unlike.excuse not in (None, NUMGRAD_IS_RIGHT):

@@ -10,6 +10,7 @@ from fuzz.identities import itself
 from fuzz.modes import MODES
 from fuzz.operations import FAMILIES, shaping
 from fuzz.programs import Leaf, Program, Step
+from fuzz.replaying import chance, replayed
 from fuzz.shrinking import shortest
 
 import numgrad
@@ -73,6 +74,14 @@ def test_programs_agree_with_pytorch(mode):
         assert unlike is None or unlike.excuse, f"{unlike.text}\nin the mode {mode} (seed {seed}) of\n{drawn}"
         count[unlike is None] += 1
     assert count[True] >= 42, "too few programs were compared"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_compiled_programs_give_the_same_bits(mode):
+    for seed in range(25):
+        drawn = random_program(seed, [*FEW, (1, chance)], plain=True)
+        unlike = replayed(mode, drawn, seed)
+        assert unlike is None, f"{unlike.text}\nin the mode {mode} (seed {seed}) of\n{drawn}"
 
 
 # -- the fuzzer finds what is wrong -----------------------------------------------------------------------------
