@@ -236,6 +236,10 @@ class _Draw:
     def __init__(self, generator: Philox):
         self._generator = generator
 
+    def stands(self) -> bool:
+        """True: it depends on nothing that a program may change."""
+        return True
+
     def advance(self) -> None:
         """Have the generator count it."""
         generator = self._generator

@@ -50,7 +50,13 @@ class Recorder(Protocol):
         """Python is about to look at elements; ``what`` is how messages call that, such as ``item()``."""
 
     def repeat(self, effect: Any) -> None:
-        """``effect.advance()`` has been called, and is to be called before each replay; ``undo()``, if that fails."""
+        """``effect.advance()`` has been called, and is to be called before each replay; ``undo()``, if that fails.
+
+        ``stands()`` says at the end of the call whether that does the same then as it has done.
+        """
+
+    def is_repeated(self, found: Callable[[Any], bool]) -> bool:
+        """Whether there is such an effect already."""
 
 
 #: Who is told, while a program is recorded.

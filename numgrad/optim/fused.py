@@ -139,10 +139,14 @@ class FusedOptimizer(Optimizer):
         return plan
 
     def _update(self, plan: _Plan, entries: Sequence[Entry]) -> None:
+        recorder = recording.recorder
+        numbers = plan.table.numbers
+        if recorder is not None and recorder.is_repeated(lambda one: getattr(one, "numbers", None) is numbers):
+            plan = _Plan(self._kernel, entries)  # each step of a program has numbers of its own
         count = _Count(self, plan.table.numbers, entries)
         count.advance()
-        if recording.recorder is not None:
-            recording.recorder.repeat(count)
+        if recorder is not None:
+            recorder.repeat(count)
         plan.run([grad for _, grad, _, _ in entries])
         for param, _, _, kept in entries:
             if is_anomaly_enabled():
@@ -157,12 +161,18 @@ class _Count:
     """What a step is besides its kernel: the steps of parameters are counted, and numbers made of them."""
 
     def __init__(self, optimizer: FusedOptimizer, numbers: Any, entries: Sequence[Entry]):
-        self._optimizer, self._numbers = optimizer, numbers
+        self._optimizer, self.numbers = optimizer, numbers
         self._entries = [(group, param, kept) for param, _, group, kept in entries]
+        groups = {id(group): group for _, _, group, _ in entries}
+        self._options = [(group, {**group}) for group in groups.values()] if recording.recorder is not None else []
+
+    def stands(self) -> bool:
+        """Whether the options are still those of when this was made."""
+        return all(group.get(name) is value for group, options in self._options for name, value in options.items())
 
     def advance(self) -> None:
         """Count a step, and fill in the numbers that the kernel takes."""
-        optimizer, lines = self._optimizer, self._numbers
+        optimizer, lines = self._optimizer, self.numbers
         first = 0
         before: tuple[Any, Any] = (None, None)
         for index, (group, param, kept) in enumerate(self._entries):

@@ -218,6 +218,8 @@ def _compare(made: Capture, again: Callable[[], Surroundings]) -> None:
             return
         if tensor._grad is not one.grad:
             made.grads.append((tensor, tensor._grad))
+    if not all(effect.stands() for effect in recorder.effects):
+        recorder.break_off("options of an optimizer are others after the call than they were in its step")
     check_made(recorder, [*made.results(), *[grad for _, grad in made.grads if grad is not None]])
     counters = {id(one.tensor._counter): (one.tensor._counter, one.version) for one in made.known.values()}
     made.versions = [(now, now[0] - version) for now, version in counters.values() if now.__class__ is list]

@@ -409,6 +409,10 @@ class Recorder(Watcher):
         if not self.deaf:
             self.effects.append(effect)
 
+    def is_repeated(self, found: Callable[[Any], bool]) -> bool:
+        """Whether Python does such a thing already."""
+        return any(map(found, self.effects))
+
     def break_off(self, reason: str) -> None:
         """The program cannot be replayed.
 

@@ -43,3 +43,37 @@ def test_backward_finds_results_that_begin_anywhere_in_their_memory(program):
     compiled = numgrad.compile(f, fullgraph=True)
     for seed in range(3):
         assert numgrad.equal(gradient(compiled, seed), gradient(f, seed))
+
+
+@pytest.mark.parametrize("halved", [False, True])
+def test_each_step_of_an_optimizer_has_numbers_of_its_own(halved):
+    def made():
+        weight = numgrad.zeros(3, requires_grad=True)
+        optimizer = optim.Adam([weight], lr=0.1)
+
+        def steps(x):
+            for number in range(2):
+                optimizer.zero_grad()
+                ((weight - x * number) ** 2).sum().backward()
+                optimizer.step()
+            if halved:
+                optimizer.param_groups[0]["lr"] = 0.05
+                optimizer.step()
+                optimizer.param_groups[0]["lr"] = 0.1
+
+        return weight, steps
+
+    weight, steps = made()
+    other, expected = made()
+    compiled = numgrad.compile(steps)
+    for seed in range(5):
+        x = numgrad.arange(3.0) * seed
+        if halved and not seed:
+            with pytest.warns(UserWarning, match="options of an optimizer"):
+                compiled(x)
+        else:
+            compiled(x)
+        expected(x)
+        assert numgrad.equal(weight, other)
+    (known,) = compiled.known.values()
+    assert len(known.replays) == (not halved)
