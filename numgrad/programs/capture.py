@@ -228,7 +228,7 @@ def _compare(made: Capture, again: Callable[[], Surroundings]) -> None:
     if recorder.broken is None:
         _check_kept(made, again)
     if recorder.broken is None:
-        _keep_constants(made)
+        keep_constants(made)
 
 
 def _check_graph(made: Capture) -> None:
@@ -249,7 +249,7 @@ def _check_graph(made: Capture) -> None:
             return
 
 
-def _keep_constants(made: Capture) -> None:
+def keep_constants(made: Capture) -> None:
     """Note what results held that no kernel has written: callers may change them."""
     recorder = made.recorder
     for tensor in (*made.results(), *[grad for _, grad in made.grads if grad is not None]):

@@ -22,7 +22,7 @@ from .checking import checked_run
 from .differentiation import Consumed, Differentiated
 from .guards import Guard, UnknownArgumentError, signature
 from .names import described
-from .node import entered
+from .node import entered, left
 from .numbers import Family, given, is_number, numbers_in, plainly, without_numbers
 from .recorder import CaptureError
 from .standalone import Standalone, standalone
@@ -329,6 +329,9 @@ class Compiled:
         try:
             made = capture(self.function, args, keywords, inner_inputs, self.full)
         finally:
+            for one in inner_inputs:
+                if id(one) in originals:
+                    left(one, originals[id(one)])
             changed = copies.give_back(lambda value: originals.get(id(value), value))
         if changed:
             made.postponed = True

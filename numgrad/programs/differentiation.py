@@ -19,7 +19,7 @@ from ..core.layout import Layout, span
 from ..core.tensor import Tensor, tensor_of
 from ..core.types import CPU, contiguous_format, preserve_format
 from ..ops.memory.copying import clone, write
-from .capture import Capture, check_made, nodes_of, one_at_a_time, outside_of, recorded, written_outside
+from .capture import Capture, check_made, keep_constants, nodes_of, one_at_a_time, outside_of, recorded, written_outside
 from .guards import alignment
 from .node import CompiledBackward, Entrance, entered, through
 from .recorder import CONSTANT, FRESH, OUTSIDE, Block, Recorder, root_of
@@ -184,7 +184,9 @@ class Differentiated:
         inputs = [*[one for _, one in given], *kept]
         names = [f"gradient[{number}]" for number, _ in given] + made.given
         names += [f"made[{number}]" for number in range(len(variant.tensors))]
-        self.backward = Variant(Capture(recorder, grads, inputs, {}, outside, made.surroundings, names), offsets)
+        back = Capture(recorder, grads, inputs, {}, outside, made.surroundings, names)
+        keep_constants(back)
+        self.backward = Variant(back, offsets)
         self.variant = variant  # last: other threads may be waiting for it
         self._forget()
 

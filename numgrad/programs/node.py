@@ -14,8 +14,10 @@ from typing import Any
 from ..autograd.backward import grad
 from ..autograd.errors import freed_error
 from ..autograd.grad_mode import GRAD, TRACED, state
+from ..autograd.hooks import replace_edge
 from ..autograd.locations import Location
 from ..autograd.node import AccumulateGrad, Node, edge_of
+from ..core.tensor import show_elements_of
 
 
 class CompiledBackward(Node):
@@ -82,6 +84,26 @@ class Entrance(Node):
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         self.passed = True
         return (gradient,) if self.edges else ()
+
+
+def left(inner: Any, argument: Any) -> None:
+    """Let an argument that was given behind an entrance be what the function has made of it.
+
+    Raises:
+        RuntimeError: it is a view, and its base cannot be told.
+    """
+    if inner._edge is not None and inner._edge[0].__class__ is Entrance and inner._layout is argument._layout:
+        return
+    if argument._view is not None:
+        raise RuntimeError(
+            "a function that is compiled has changed in place an argument that is a view and has a graph: its gradient "
+            "is lost. Call the function itself, or give it a clone()."
+        )
+    show_elements_of(argument, inner)
+    if inner._edge is None:
+        argument._edge, argument._requires_grad = None, inner._requires_grad
+    else:
+        replace_edge(argument, inner._edge)
 
 
 def entered(argument: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,12 @@ class CompiledProgram(Program):
 
 
 def replayed(mode_name: str, program: Program, seed: int) -> Disagreement | None:
-    """What a compiled program does differently: its function in this mode, or all derivatives within the program."""
+    """What a compiled program does differently: its function in this mode, or all derivatives within the program.
+
+    Leaves are no results: their gradients from within the program are added up before those from outside are.
+    """
+    made = tuple(number for number in program.outputs if number >= len(program.leaves))
+    program = replace(program, outputs=made or program.outputs[:1])
     return _replayed(MODES[mode_name], program, seed) or _replayed(_within, program, seed)
 
 
