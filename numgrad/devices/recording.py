@@ -52,7 +52,8 @@ class Recorder(Protocol):
     def repeat(self, effect: Any) -> None:
         """``effect.advance()`` has been called, and is to be called before each replay; ``undo()``, if that fails.
 
-        ``stands()`` says at the end of the call whether that does the same then as it has done.
+        ``stands()`` says at the end of the call whether that does the same then as it has done; ``counters()`` are the
+        version counters that it counts up.
         """
 
     def is_repeated(self, found: Callable[[Any], bool]) -> bool:

@@ -189,6 +189,12 @@ class _Count:
             step = self._optimizer.state[param].get("step")
             if step is not None:
                 set_number(step, number_in(step) - 1)
+                step._counter[0] -= 2  # as if there had been no step
+
+    def counters(self) -> list[list[int]]:
+        """The version counters of the numbers that are kept for parameters, which go up when a step is counted."""
+        states = [self._optimizer.state[param] for _, param, _ in self._entries]
+        return [state[name]._counter for state in states for name in self._optimizer._scalars if name in state]
 
 
 class _Plan:

@@ -223,7 +223,8 @@ def _compare(made: Capture, again: Callable[[], Surroundings]) -> None:
     check_made(recorder, [*made.results(), *[grad for _, grad in made.grads if grad is not None]])
     counters = {id(one.tensor._counter): (one.tensor._counter, one.version) for one in made.known.values()}
     made.versions = [(now, now[0] - version) for now, version in counters.values() if now.__class__ is list]
-    made.versions = [(counter, change) for counter, change in made.versions if change]
+    counted = {id(counter) for effect in recorder.effects for counter in effect.counters()}
+    made.versions = [(counter, change) for counter, change in made.versions if change and id(counter) not in counted]
     _check_graph(made)
     if recorder.broken is None:
         _check_kept(made, again)

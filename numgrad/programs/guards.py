@@ -24,6 +24,7 @@ from ..core.tensor import Tensor
 from ..devices.cpu import address_of
 from ..devices.rows import DeviceRow
 from ..nn.modules.module import Module
+from ..optim.fused import FusedOptimizer
 from ..optim.optimizer import Optimizer
 from .capture import Capture, has_hooks, has_tensor_hooks, written_outside
 from .recorder import OUTSIDE, Block, place_of, root_of
@@ -32,6 +33,10 @@ from .trees import DICTIONARIES
 
 #: Classes whose values are part of a signature.
 _VALUES = (int, bool, str, bytes, type(None))
+
+
+#: Where the optimizers are that look at their options in each replay.
+_OPTIMIZERS = FusedOptimizer.__module__.rpartition(".")[0] + "."
 
 
 class UnknownArgumentError(TypeError):
@@ -286,8 +291,15 @@ class Guard:
             self._conditions[f"{name}['params'] is {parameters} and len({parameters}) == {len(group['params'])}"] = (
                 f"{found.name()}.param_groups"
             )
+            anew = isinstance(found.value, FusedOptimizer) and type(found.value).__module__.startswith(_OPTIMIZERS)
             for option, value in group.items():
-                if isinstance(value, int | float | bool | None):
+                if option == "params":
+                    continue
+                if not anew:  # they are numbers in the program
+                    held = f"{name}[{option!r}]"
+                    own = self._name(value)
+                    self._conditions[f"({held} is {own} or same({held}, {own}))"] = f"{option} of {found.name()}"
+                elif isinstance(value, int | float | bool | None):
                     self._conditions[f"bool({name}[{option!r}]) is {bool(value)}"] = f"{option} of {found.name()}"
         groups = self._name(found.value.param_groups)
         self._conditions[f"len({groups}) == {len(found.value.param_groups)}"] = f"{found.name()}.param_groups"
