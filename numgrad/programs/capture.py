@@ -25,11 +25,8 @@ from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
 from .names import argument_names
 from .node import Entrance
 from .recorder import CONSTANT, OUTSIDE, Block, Recorder, is_known, root_of
-from .surroundings import Surroundings
+from .surroundings import LARGEST_ARRAY, Surroundings
 from .trees import leaves, tensors_in
-
-#: Bytes of arrays that are compared before each call with what they were.
-LARGEST_ARRAY = 1 << 16
 
 #: One program is recorded at a time.
 one_at_a_time = threading.Lock()
@@ -107,7 +104,7 @@ def capture(
     Raises:
         CaptureError: with ``full``, where the program needs values.
     """
-    others = [value for value in (*args, *keywords.values()) if not isinstance(value, Tensor)]
+    others = [value for value in leaves((tuple(args), keywords)) if not isinstance(value, Tensor)]
     surroundings = Surroundings(function, others)
     known: dict[int, Before] = {}
     for tensor in (*inputs, *[found.value for found in surroundings.tensors.values()]):
@@ -136,6 +133,7 @@ def capture(
     made.result = recorded(recorder, lambda: function(*args, **keywords))
     if state.mode & ORDINARY != mode:
         recorder.break_off("whether gradients are recorded is another matter after the call")
+    recorder.look_at_reports()
     if recorder.broken is None:
         _compare(made, lambda: Surroundings(function, others))
     return made

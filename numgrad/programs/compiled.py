@@ -115,6 +115,7 @@ class Compiled:
         self.name: str = getattr(function, "__qualname__", type(function).__name__).rpartition("<locals>.")[2]
         self.known: dict[Any, Known] = {}
         self._full_told = False
+        self._told: set[str] = set()
         self.families: dict[Any, Family] = {}
         _all.add(self)
         self._slot = f"_compiled_{id(self)}"
@@ -127,7 +128,7 @@ class Compiled:
             key, inputs = signature(mode, args, keywords)
             known = self.known.get(key)
         except (UnknownArgumentError, TypeError) as error:  # what has no hash
-            return self._eagerly(Known(""), str(error), None, args, keywords)
+            return self._unknown(str(error), args, keywords)
         if known is None:
             return self._with_other_numbers(mode, key, args, keywords, inputs)
         for replay in known.replays:
@@ -184,6 +185,8 @@ class Compiled:
 
     def _standalone(self, args: Sequence[Any], keywords: dict[str, Any]) -> Standalone:
         """The program of a call by itself."""
+        if recording.recorder is not None:
+            raise CaptureError("programs are made outside of transforms, profilers and other programs")
         _, inputs = signature(state.mode, args, keywords)
         with one_at_a_time:
             return standalone(self.function, args, keywords, inputs)
@@ -245,6 +248,13 @@ class Compiled:
             raise CaptureError(f"{self.name} cannot be a program by itself: {error}") from None
 
     # -- recording ----------------------------------------------------------------------------------------
+
+    def _unknown(self, reason: str, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """A call that signatures cannot tell from others: that is said once."""
+        if reason not in self._told:
+            self._told.add(reason)
+            self._note(Known(""), reason, None)
+        return self._as_it_is(args, keywords)
 
     def _with_other_numbers(
         self, mode: int, key: Any, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]
@@ -359,7 +369,7 @@ class Compiled:
             replay = Consumed(made, live, consumed)
         else:
             patient = any(replay.variant.stale for replay in known.replays)
-            replay = Differentiated(self.function, arguments, made, live, patient)
+            replay = Differentiated(self.function, arguments, made, live, patient, guard.stands)
             result = replay.first_result()
         if family is not None and numbers is not None:
             family.replays.append((Replay(guard, replay), numbers))

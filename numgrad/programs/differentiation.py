@@ -24,7 +24,7 @@ from .guards import alignment
 from .node import CompiledBackward, Entrance, entered, through
 from .recorder import CONSTANT, FRESH, OUTSIDE, Block, Recorder, root_of
 from .trees import mapped, tensors_in
-from .variant import REPORTED, Variant
+from .variant import REPORTED, Variant, alone
 
 #: Calls without a backward pass after which a program is linked that saves nothing for one.
 PATIENCE = 3
@@ -41,6 +41,7 @@ class Differentiated:
         made: what was recorded of it.
         live: the results that have gradients.
         patient: whether to wait for backward however long it takes.
+        stands: says whether what the function finds around it is what it was.
 
     Attributes:
         variant, backward: the two programs, once they are linked.
@@ -48,9 +49,10 @@ class Differentiated:
     """
 
     def __init__(
-        self, function: Callable[..., Any], arguments: Any, made: Capture, live: Sequence[Tensor], patient: bool
+        self, function: Callable[..., Any], arguments: Any, made: Capture, live: Sequence[Tensor], patient: bool,
+        stands: Callable[[], bool],
     ):
-        self.function, self._made, self._live = function, made, live
+        self.function, self._made, self._live, self._stands = function, made, live, stands
         self._leaves = leaves_of(live, made)
         #: For each leaf the tensor, or which of the arguments it is.
         self._sources = [_source(leaf, made.inputs) for leaf in self._leaves]
@@ -94,7 +96,7 @@ class Differentiated:
     def first_result(self) -> Any:
         """The result of the recorded call, behind a node that records what backward does."""
         made, live, leaves = self._made, self._live, self._leaves
-        shown = {id(one): _plain_alias(one) for one in live}
+        shown = {id(one): alone(one) for one in live}
         edges = tuple([edge_of(leaf) if leaf._edge is None else leaf._edge[0].outer for leaf in leaves])
         CompiledBackward([shown[id(one)] for one in live], edges, self._first_backward, lambda _: (live, leaves), made)
         inner = {id(one): one._edge[0].argument for one in leaves if one._edge is not None}
@@ -164,7 +166,9 @@ class Differentiated:
     ) -> None:
         forward = made.recorder
         results = {forward.block_of(one._storage) for one in made.results()}
-        used = [block for block in recorder.blocks if block.origin == OUTSIDE and block.last >= 0]
+        returned = {recorder.block_of(one._storage) for one in grads if one is not None}
+        before = [block for block in recorder.blocks if block.origin == OUTSIDE]
+        used = [block for block in before if block.last >= 0 or block in returned]
         saved: dict[Block, Block] = {}
         for block in used:
             first = forward.block_of(outside[block.number][0])
@@ -175,7 +179,7 @@ class Differentiated:
         self._deterministic = are_deterministic_algorithms_enabled()
         variant = Variant(made, list(saved), self._attach, self._live)
         offsets = {saved[block]: offset for block, offset in variant.plan.offsets.items()}
-        kept = [*made.inputs, *map(_plain_alias, variant.tensors)]
+        kept = [*made.inputs, *variant.tensors]
         #: Of what a call works on, and gives, what backward needs.
         self._needed = [
             number for number, one in enumerate((*kept, *self._around)) if id(root_of(one._storage)) in roots
@@ -187,6 +191,7 @@ class Differentiated:
         back = Capture(recorder, grads, inputs, {}, outside, made.surroundings, names)
         keep_constants(back)
         self.backward = Variant(back, offsets)
+        variant.tensors = []  # they keep the memory of the recorded call
         self.variant = variant  # last: other threads may be waiting for it
         self._forget()
 
@@ -201,7 +206,7 @@ class Differentiated:
 
     def _attach(self, results: Sequence[Tensor], inputs: Sequence[Tensor], saved: Any, made: Sequence[Tensor]) -> None:
         """Give the results of a replay their node."""
-        kept = [*inputs, *map(_plain_alias, made)]
+        kept = [*inputs, *map(alone, made)]
         versions = [one._counter[0] for one in (*kept, *self._around)]
         again = partial(self._again, inputs, self._versions(inputs))
         CompiledBackward(results, self._edges(inputs), self._backward, again, (kept, saved, versions))
@@ -266,6 +271,11 @@ class Differentiated:
         Raises:
             RuntimeError: it would change what it has changed once more, or what it works on was changed since.
         """
+        if not self._stands():
+            raise RuntimeError(
+                "what a compiled function finds around it has changed since it was called, so that its second "
+                "derivatives would be others"
+            )
         if self._changes:
             raise RuntimeError(
                 "a compiled function that draws random numbers or changes tensors in place has no second derivatives: "
@@ -324,13 +334,6 @@ def is_temporary(block: Block) -> bool:
 
 def _source(leaf: Tensor, inputs: Sequence[Tensor]) -> Any:
     return next((_Argument(number) for number, one in enumerate(inputs) if one is leaf), leaf)
-
-
-def _plain_alias(tensor: Tensor) -> Tensor:
-    """The same elements, and versions, in no graph."""
-    alias = tensor_of(tensor._layout, tensor._storage, tensor._offset)
-    alias._counter = tensor._counter
-    return alias
 
 
 def _is_dense(layout: Layout) -> bool:

@@ -121,7 +121,7 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
         key.append(cls)
         key.append(len(value))
         for name, one in value.items():
-            key.append(name)
+            key.append((name.__class__, name))
             _describe(one, key, tensors)
     elif isinstance(value, tuple):  # a named one, a Size
         key.append(cls)
@@ -305,7 +305,10 @@ class Guard:
         self._conditions[f"len({groups}) == {len(found.value.param_groups)}"] = f"{found.name()}.param_groups"
 
     def _add_grads(self, made: Capture) -> None:
-        """The gradients that tensors have, where that matters: where the program adds to them, or makes the first."""
+        """The gradients that tensors have: which, where the program has to do with them, and else whether any.
+
+        Only where the program replaces one that it has nothing to do with does it not matter.
+        """
         changed = {id(tensor): grad for tensor, grad in made.grads}
         used = {block.number for block in made.recorder.blocks if _is_used(block)}
         numbers = {id(root_of(array)): number for number, (array, _) in enumerate(made.outside)}
@@ -315,12 +318,14 @@ class Guard:
             if id(tensor) in arguments:  # of which the signature tells
                 continue
             if grad is None:
-                if id(tensor) in changed:
+                if before.requires_grad:
                     self._conditions[f"{self._name(tensor)}._grad is None"] = "a gradient"
             elif numbers.get(id(root_of(grad._storage))) in used:
                 name = self._name(tensor)
                 self._conditions[f"{name}._grad is {self._name(grad)}"] = "a gradient"
                 self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = "a gradient"
+            elif id(tensor) not in changed:
+                self._conditions[f"{self._name(tensor)}._grad is not None"] = "a gradient"
 
 
 def _is_used(block: Block) -> bool:

@@ -199,6 +199,7 @@ class Recorder(Watcher):
         self.tensors: dict[int, tuple[weakref.ref[Any], Location]] = {}  # that operations were given, or have made
         self.one_thread = False  # whether BLAS is to use one
         self._device: int | None = None  # not known yet
+        self._reports: list[np.ndarray] = []  # of the last kernel
         self._blocks: dict[int, Block] = {}
         self._inside = False  # a host function
         self._calls: list[tuple[str, Location]] = []  # the operations that are being done
@@ -268,7 +269,9 @@ class Recorder(Watcher):
             self.break_off("Numba's threading layer 'workqueue' serves one thread at a time")
             return
         facts = kernel.facts
+        self.look_at_reports()
         named = dict(zip(facts.parameters, arguments, strict=True))
+        self._reports = [value for name, value in named.items() if name in facts.reports]
         covered = facts.covered(named)
         # what is read first: in place it is the same row
         watched = {}
@@ -286,6 +289,13 @@ class Recorder(Watcher):
             self._find_addresses(launch, arguments)
         self.steps.append(launch)
         self.one_thread |= is_on_one_thread()
+
+    def look_at_reports(self) -> None:
+        """Break off if the last kernel has reported that something is wrong: the program has caught the error."""
+        wrong = [one for one in self._reports if (one if one.dtype.kind == "b" else one >= 0).any()]
+        if wrong and not self.deaf:
+            self.break_off("an error that it catches")
+        self._reports = []
 
     def _find_addresses(self, launch: Launch, arguments: Sequence[Any]) -> None:
         """Note which elements of a row of addresses are those of blocks: arguments lie elsewhere in each call."""
@@ -461,6 +471,8 @@ class Recorder(Watcher):
                 self.recorded.setdefault(edge[0].sequence, location)
 
     def failed(self, call: Any, token: Any) -> None:
+        if not self.deaf:
+            self.broken = f"{call.name}() raised an error", self._calls[-1][1]  # which the program may catch
         self._calls.pop()
 
     def begin(self, category: str, subject: Any, given: Any) -> bool:

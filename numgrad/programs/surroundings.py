@@ -28,6 +28,9 @@ from ..optim.optimizer import Optimizer
 #: Objects that are looked at, at most: a function that reaches more is one that reaches everything.
 LIMIT = 20_000
 
+#: Bytes of arrays that are compared before each call with what they were.
+LARGEST_ARRAY = 1 << 16
+
 #: Where code lies that is not a program's own: this package, Python's library, and what is installed.
 _INSTALLED = tuple({
     os.path.dirname(os.path.dirname(__file__)) + os.sep,
@@ -205,7 +208,8 @@ class Surroundings:
         elif isinstance(wrapped := getattr(value, "__wrapped__", None), FunctionType | MethodType | Module):
             yield Found(wrapped, way=found)
         elif isinstance(value, Optimizer):  # guards know what a step reads
-            yield from self._in_dictionary(value.__dict__, found, ())
+            for key in [key for key in value.__dict__ if not key.startswith("_")]:
+                yield Found(value.__dict__[key], value.__dict__, key, found, ())
             yield from self._of_own_classes(value, found)
         elif isinstance(value, Module) or _is_own(value.__class__) or value.__class__.__module__.startswith(_OURS):
             among: list[Any] = [self._mentioned, _names_of_class(value.__class__)]
@@ -235,6 +239,8 @@ class Surroundings:
             found = Found(one, items, key, way, among)
             if isinstance(one, _VALUES):
                 self.values[id(items), key] = one, found
+            elif isinstance(one, np.ndarray) and one.nbytes <= LARGEST_ARRAY:
+                self.values[id(items), key] = one.tobytes(), found
             yield found
 
     def _of_function(self, function: FunctionType, found: Found) -> Iterator[Found]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.views import ProgramView
+from ..core.layout import span
 from ..core.tensor import Tensor, tensor_of
 from ..devices.cpu import address_of
 from ..devices.memory import LARGE, empty_row
@@ -26,6 +27,15 @@ from .trees import DICTIONARIES
 
 #: What a replay returns in which a kernel has reported that something is wrong.
 REPORTED = object()
+
+_BYTES = np.dtype(np.uint8)
+
+
+def alone(tensor: Tensor) -> Tensor:
+    """The same elements, and versions, in no graph."""
+    alias = tensor_of(tensor._layout, tensor._storage, tensor._offset)
+    alias._counter = tensor._counter
+    return alias
 
 
 class Variant:
@@ -50,6 +60,7 @@ class Variant:
         attached: Sequence[Tensor] = (),
     ):
         self.made = made
+        self._saved: dict[Block, int] = saved if isinstance(saved, dict) else {}
         self._results: dict[Block, str] = {}
         self._names: dict[str, Any] = {"tensor_of": tensor_of, "address_of": address_of, "REPORTED": REPORTED}
         self._made: dict[int, str] = {}
@@ -79,13 +90,17 @@ class Variant:
         exec(self.text, self._names)
         self.run: Callable[..., Any] = self._names["run"]
         self.recorder = recorder
+        for block in recorder.blocks:  # what comes with each call is not kept from the recorded one
+            comes = block.last < 0 or block in self._saved or self._comes(block)
+            if comes and block.origin == OUTSIDE and block.size >= LARGE:
+                block.held = None
         #: Tensors around the function whose gradients and version counters the program changes.
         self.owners = [tensor for tensor, _ in made.grads if not any(tensor is one for one in made.inputs)]
         given = [id(one._counter) for one in made.inputs]
         self.counters = [counter for counter, _ in made.versions if id(counter) not in given]
         self.names = block_names(made)
-        #: The tensors of the recorded call that a replay makes anew, in their order.
-        self.tensors = self._kept_tensors
+        #: The tensors of the recorded call that a replay makes anew, in no graph: for who links backward.
+        self.tensors = [*map(alone, self._kept_tensors)] if attach is not None else []
         del self.made, self._kept_tensors  # and with them the graph
 
     def _name(self, letter: str, value: Any) -> str:
@@ -179,20 +194,28 @@ class Variant:
         if storage.__class__ is DeviceRow and not storage.size:
             return self._name("s", storage), str(tensor._offset)
         block = recorder.block_of(storage)
-        if block is not None and block.origin == OUTSIDE:
-            return self._place_outside(tensor, block)
         assert block is not None
+        begin = place_of(storage) - block.address
+        if block in self._saved:
+            return self._part("saved", _BYTES, self._saved[block] + begin, storage), str(tensor._offset)
+        if block.origin == OUTSIDE:
+            return self._place_outside(tensor, block)
         if block not in self._results:
             self._results[block] = f"row{len(self._results)}"
             self._names[f"new{len(self._results) - 1}"] = self._new(block, storage.dtype)
-        row = self._viewed(self._results[block], self._dtypes[block], storage)
-        start = (place_of(storage) - block.address) // storage.dtype.itemsize
-        if start or storage.nbytes != block.size:
-            row = f"{row}[{start}:{start + storage.size}]"
+        row = self._results[block]
+        if begin or storage.nbytes != block.size or self._dtypes[block] != storage.dtype:
+            row = self._part(row, self._dtypes[block], begin, storage)
         return row, str(tensor._offset)
 
-    def _viewed(self, row: str, dtype: np.dtype, storage: np.ndarray) -> str:
-        return row if dtype == storage.dtype else f"{row}.view({self._name('d', storage.dtype)})"
+    def _part(self, row: str, dtype: np.dtype, begin: Any, storage: Any) -> str:
+        """The part of a row of this dtype that is a storage, from byte ``begin`` on."""
+        if dtype == storage.dtype:
+            start = begin // dtype.itemsize
+            return f"{row}[{start}:{start + storage.size}]"
+        self._names["bytes_"] = _BYTES
+        whole = row if dtype == _BYTES else f"{row}.view(bytes_)"
+        return f"{whole}[{begin}:{begin + storage.nbytes}].view({self._name('d', storage.dtype)})"
 
     def _place_outside(self, tensor: Tensor, block: Block) -> tuple[str, str]:
         """The same of memory that was there before."""
@@ -203,8 +226,13 @@ class Variant:
         one = self.made.inputs[position]
         delta = (place_of(storage) + tensor._offset * item - block.address) // item
         own = f"inputs[{position}]"
-        row = self._viewed(f"{own}._storage", one._storage.dtype, storage)
-        return row, f"{own}._offset * {one._storage.dtype.itemsize} // {item} + {delta}"
+        own_item = one._storage.dtype.itemsize
+        if one._storage.dtype == storage.dtype:
+            return f"{own}._storage", f"{own}._offset + {delta}"
+        self._names["bytes_"] = _BYTES  # the storage need not be a whole number of the other elements
+        from_there = f"{own}._storage.view(bytes_)[{own}._offset * {own_item} + {delta * item}:]"
+        part = f"{from_there}[:{span(tensor._layout.shape, tensor._layout.strides) * item}]"
+        return f"{part}.view({self._name('d', storage.dtype)})", "0"
 
     @functools.cached_property
     def _dtypes(self) -> dict[Block, np.dtype]:
@@ -225,6 +253,10 @@ class Variant:
         """Which argument has the memory of this number that was there before; None if it is no argument's."""
         storage = self.made.outside[number][0]
         return next((position for position, one in enumerate(self.made.inputs) if one._storage is storage), None)
+
+    def _comes(self, block: Block) -> bool:
+        """Whether a block is an argument's."""
+        return block.origin == OUTSIDE and self._position(block.number) is not None
 
     # -- what is done before and after --------------------------------------------------------------------
 

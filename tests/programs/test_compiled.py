@@ -3,6 +3,7 @@
 import math
 import time
 import warnings
+import weakref
 from array import array
 
 import numpy as np
@@ -120,6 +121,48 @@ def test_what_is_saved_for_backward_must_not_be_changed():
         output.sum().backward()
 
 
+def test_a_gradient_that_was_saved_is_that_of_its_call():
+    class Tripled(numgrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x * 3)
+            return x.exp()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return ctx.saved_tensors[0]
+
+    compiled = numgrad.compile(lambda x: Tripled.apply(x))
+    for factor in (1.0, 2.0, 3.0):
+        x = numgrad.full((3,), factor, requires_grad=True)
+        compiled(x).sum().backward()
+        assert x.grad.tolist() == [3 * factor] * 3
+
+
+def test_second_derivatives_are_those_of_the_call():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.0))
+    compiled = numgrad.compile(lambda x: model(x) ** 3 if model.training else model(x))
+    x = numgrad.randn(1, 2, requires_grad=True)
+    for _ in range(3):
+        compiled(x).sum().backward()
+    output = compiled(x)
+    model.eval()
+    with pytest.raises(RuntimeError, match="has changed since it was called"):
+        numgrad.autograd.grad(output.sum(), x, create_graph=True)
+
+
+def test_arguments_of_the_recorded_call_are_not_kept():
+    compiled = numgrad.compile(lambda pair: (pair[0] * pair[1]).tanh())
+    gone = []
+    for _ in range(4):
+        pair = [numgrad.randn(100_000, requires_grad=True) for _ in range(2)]
+        gone.append([weakref.ref(one) for one in pair])
+        compiled(pair).sum().backward()
+    del pair
+    assert replays(compiled) == [1]  # a list of other tensors is no other list
+    assert all(reference() is None for references in gone for reference in references)
+
+
 def test_parts_of_memory_that_differ_from_call_to_call_are_one_signature():
     data = numgrad.arange(24.0).view(8, 3)
     compiled = numgrad.compile(lambda x: x * 2 + 1, fullgraph=True)
@@ -220,6 +263,60 @@ def test_hooks_end_a_program():
             compiled(x)
         handle.remove()
         assert numgrad.equal(compiled(x), model(x))
+
+
+def test_errors_that_a_function_catches_end_a_program():
+    def guarded(x, index):
+        try:
+            return x[index]
+        except IndexError:
+            return x[:2] * 0
+
+    compiled = numgrad.compile(guarded)
+    x = numgrad.arange(3.0)
+    with pytest.warns(UserWarning, match="error"):
+        assert compiled(x, numgrad.tensor([0, 5])).tolist() == [0, 0]
+    assert compiled(x, numgrad.tensor([1, 2])).tolist() == [1, 2]
+
+
+def test_arguments_that_cannot_be_told_from_others_are_warned_of_once():
+    compiled = numgrad.compile(lambda x, array: x + float(array.sum()))
+    with pytest.warns(UserWarning, match="class ndarray") as told:
+        results = [compiled(numgrad.zeros(()), np.ones(size)).item() for size in range(4)]
+    assert results == [0, 1, 2, 3]
+    assert len(told) == 1
+
+
+def test_gradients_that_come_and_go():
+    first, second = (nn.Parameter(numgrad.ones(3)) for _ in range(2))
+    optimizer = numgrad.optim.SGD([first, second], lr=0.5)
+    step = numgrad.compile(optimizer.step)
+    for present in ([first], [first], [first, second], [second], [first, second]):
+        before = [one.detach().clone() for one in (first, second)]
+        for one in (first, second):
+            one.grad = numgrad.ones(3) if any(one is each for each in present) else None
+        step()
+        for one, old in zip((first, second), before, strict=True):
+            assert numgrad.equal(one, old - (0 if one.grad is None else 0.5))
+
+
+def test_numbers_of_an_optimizer_whose_step_is_many_operations():
+    weights = []
+    for wrap in (lambda step: step, numgrad.compile):
+        weight = nn.Parameter(numgrad.eye(3))
+        optimizer = numgrad.optim.Muon([weight], lr=0.1)
+
+        def step(weight=weight, optimizer=optimizer):
+            optimizer.zero_grad()
+            (weight * numgrad.arange(9.0).view(3, 3)).sum().backward()
+            optimizer.step()
+
+        step = wrap(step)
+        for number in range(5):
+            optimizer.param_groups[0]["lr"] = 0.1 / (1 + number // 2)
+            step()
+        weights.append(weight)
+    assert numgrad.equal(*weights)
 
 
 def test_a_function_that_is_not_to_be_compiled_ends_a_program():
