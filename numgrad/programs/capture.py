@@ -24,7 +24,8 @@ from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
 from .names import argument_names
 from .node import Entrance
-from .recorder import CONSTANT, OUTSIDE, Block, Recorder, is_known, root_of
+from .recorder import Recorder
+from .steps import CONSTANT, OUTSIDE, Block, is_known, root_of
 from .surroundings import LARGEST_ARRAY, Surroundings
 from .trees import leaves, tensors_in
 

@@ -11,7 +11,7 @@ from ..core.tensor import Tensor
 from ..devices.rows import DeviceRow
 from .differentiation import Differentiated
 from .node import CompiledBackward, through
-from .recorder import OUTSIDE, is_known, root_of, whole
+from .steps import OUTSIDE, is_known, root_of, whole
 from .trees import leaves, tensors_in
 from .variant import REPORTED, Variant
 

@@ -20,11 +20,12 @@ from ..devices import recording
 from .capture import Capture, capture, freed_by, one_at_a_time
 from .checking import checked_run
 from .differentiation import Consumed, Differentiated
-from .guards import Guard, UnknownArgumentError, signature
+from .guards import Guard
 from .names import described
 from .node import entered, left
 from .numbers import Family, given, is_number, numbers_in, plainly, without_numbers
 from .recorder import CaptureError
+from .signatures import UnknownArgumentError, signature
 from .standalone import Standalone, standalone
 from .trees import Copies, mapped
 from .variant import REPORTED, Variant

@@ -17,7 +17,7 @@ from ..devices import begin_cuda
 from ..devices.cpu.linking import Copied, Place
 from ..devices.rows import DeviceRow
 from .plan import Plan
-from .recorder import Block, DeviceCall, Span
+from .steps import Block, DeviceCall, Span
 
 _BYTE = np.dtype(np.uint8)
 

@@ -22,7 +22,8 @@ from ..ops.memory.copying import clone, write
 from .capture import Capture, check_made, keep_constants, nodes_of, one_at_a_time, outside_of, recorded, written_outside
 from .guards import alignment
 from .node import CompiledBackward, Entrance, entered, through
-from .recorder import CONSTANT, FRESH, OUTSIDE, Block, Recorder, root_of
+from .recorder import Recorder
+from .steps import CONSTANT, FRESH, OUTSIDE, Block, root_of
 from .trees import mapped, tensors_in
 from .variant import REPORTED, Variant, alone
 

@@ -1,8 +1,6 @@
-"""Signatures and guards: whether a program that was recorded for one call is right for another.
+"""Guards: whether a program that was recorded for one call is right for another with the same signature.
 
-A signature is what can be looked up: the layouts of arguments, whether they require gradients, numbers and other
-values, which of the tensors share memory.  A guard is asked for each program with that signature: whether what the
-function finds around it is still what it was.
+That depends on what the function finds around it, and on which memory the arguments share with that.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 import itertools
 import operator
 from bisect import bisect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from types import CellType
 from typing import Any
 
@@ -19,138 +17,16 @@ import numpy as np
 from ..autograd.hooks import hooks_added
 from ..core import types
 from ..core.deterministic import are_deterministic_algorithms_enabled
-from ..core.generators import Generator
 from ..core.tensor import Tensor
 from ..devices.cpu import address_of
-from ..devices.rows import DeviceRow
-from ..nn.modules.module import Module
 from ..optim.fused import FusedOptimizer
-from ..optim.optimizer import Optimizer
-from .capture import Capture, has_hooks, has_tensor_hooks, written_outside
-from .recorder import OUTSIDE, Block, place_of, root_of
+from .capture import Capture, has_hooks, written_outside
+from .signatures import begin_of
+from .steps import OUTSIDE, Block, place_of, root_of
 from .surroundings import Found, Surroundings
-from .trees import DICTIONARIES
-
-#: Classes whose values are part of a signature.
-_VALUES = (int, bool, str, bytes, type(None))
-
 
 #: Where the optimizers are that look at their options in each replay.
 _OPTIMIZERS = FusedOptimizer.__module__.rpartition(".")[0] + "."
-
-
-class UnknownArgumentError(TypeError):
-    """A signature cannot tell arguments of a class from one another."""
-
-
-def signature(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Hashable, list[Tensor]]:
-    """The signature of a call in this mode, and the tensors among its arguments.
-
-    Raises:
-        UnknownArgumentError: it cannot tell some argument from others.
-    """
-    tensors: list[Tensor] = []
-    key: list[Any] = [mode]
-    for value in args:
-        if value.__class__ is Tensor:
-            tensors.append(value)
-            key.append(value._layout)
-            if value._requires_grad:
-                plain = value._edge is value._view is value._grad is value._hooks is None
-                key.append(_LEAF if plain else _kind(value))
-            elif value._grad is not None:
-                key.append(_kind(value))
-        else:
-            _describe(value, key, tensors)
-    if keywords:
-        for name, value in keywords.items():
-            key.append(name)
-            _describe(value, key, tensors)
-    if len(tensors) > 1:
-        storages = [one._storage for one in tensors]
-        roots = {id(one if one.__class__ is np.ndarray and one.base is None else root_of(one)) for one in storages}
-        if len(roots) < len(storages):
-            key += _shared(tensors)
-    return tuple(key), tensors
-
-
-#: What a signature says of a leaf that requires a gradient and has none yet.
-_LEAF = (True, True, False)
-
-
-def _kind(tensor: Tensor) -> Any:
-    """The same of other tensors: whether it is a leaf, whether it has no gradient, and whether it has hooks."""
-    if tensor.requires_grad:
-        return tensor._edge is None and tensor._view is None, tensor._grad is None, has_tensor_hooks(tensor)
-    return tensor._grad is None
-
-
-def _shared(tensors: Sequence[Tensor]) -> list[int]:
-    """Which of the tensors share memory, and how far from the first of them each begins."""
-    roots = [id(root_of(one._storage)) for one in tensors]
-    first = [roots.index(root) for root in roots]
-    return first + [_begin(one) - _begin(tensors[number]) for one, number in zip(tensors, first, strict=True)]
-
-
-def _begin(tensor: Tensor) -> int:
-    """Where a tensor begins, in bytes, among all on the same memory."""
-    start = place_of(tensor._storage) if isinstance(tensor._storage, np.ndarray | DeviceRow) else 0
-    return start + tensor._offset * tensor._layout.type.dtype.itemsize
-
-
-def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
-    cls = value.__class__
-    if cls is Tensor or isinstance(value, Tensor):
-        tensors.append(value)
-        key.append(value._layout)
-        if value._requires_grad or value._grad is not None:
-            key.append(_kind(value))
-        if cls is not Tensor:
-            key.append(cls)
-    elif cls is float:
-        key.append(value.hex())
-    elif cls in _VALUES:
-        key.append(cls)
-        key.append(value)
-    elif cls is tuple or cls is list:
-        key.append(cls)
-        key.append(len(value))
-        for one in value:
-            _describe(one, key, tensors)
-    elif cls in DICTIONARIES:
-        key.append(cls)
-        key.append(len(value))
-        for name, one in value.items():
-            key.append((name.__class__, name))
-            _describe(one, key, tensors)
-    elif isinstance(value, tuple):  # a named one, a Size
-        key.append(cls)
-        key.append(len(value))
-        for one in value:
-            _describe(one, key, tensors)
-    elif cls is complex:
-        key.append(repr(value))
-    elif isinstance(value, types.dtype | types.device):
-        key.append(value)
-    elif isinstance(value, Module | Optimizer | Generator) or callable(value):
-        key.append(_Same(value))
-    else:
-        raise UnknownArgumentError(f"an argument of the class {cls.__name__}")
-
-
-class _Same:
-    """An object in a signature: equal to itself alone."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any):
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.value is self.value
 
 
 class Guard:
@@ -428,7 +304,7 @@ class Arguments:
 
 def alignment(tensor: Tensor) -> int:
     """The power of two, 16 at most, at a multiple of which a tensor on a GPU begins."""
-    address = _begin(tensor)
+    address = begin_of(tensor)
     return min(16, address & -address) or 16
 
 

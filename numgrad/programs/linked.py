@@ -14,7 +14,7 @@ import numpy as np
 from ..devices.cpu.blas import one_thread
 from ..devices.cpu.linking import FINDS_ROWS, link
 from .plan import ALIGNMENT
-from .recorder import Block, HostCall, Span, place_of
+from .steps import Block, HostCall, Span, place_of
 
 #: A program that moves fewer bytes is brief.
 BRIEF = 1 << 20

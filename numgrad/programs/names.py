@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
-from .recorder import OUTSIDE, Block, root_of
+from .steps import OUTSIDE, Block, root_of
 
 if TYPE_CHECKING:
     from .capture import Capture

@@ -23,7 +23,8 @@ from ..core.tensor import Tensor
 from ..devices.recording import Watched
 from ..ops.table.promotion import LARGEST_FLOAT32
 from .capture import Capture
-from .recorder import CONSTANT, Block, HostCall, Launch, Load, Recorder, Span, Step
+from .recorder import Recorder
+from .steps import CONSTANT, Block, HostCall, Launch, Load, Span, Step
 from .trees import leaves, mapped
 
 #: Numbers that operations may treat in ways of their own.

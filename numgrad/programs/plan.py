@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..devices.cpu.linking import Copied, Place, ReadNumber, Run
-from .recorder import CONSTANT, OUTSIDE, Block, HostCall, Launch, Load, Recorder, Span
+from .recorder import Recorder
+from .steps import CONSTANT, OUTSIDE, Block, HostCall, Launch, Load, Span
 
 #: What blocks in the arena begin at multiples of: a cache line.
 ALIGNMENT = 64

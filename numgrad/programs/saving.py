@@ -32,8 +32,9 @@ from ..devices.cpu.saved_steps import VersionError, described_steps, restored_st
 from ..devices.memory import empty_row
 from ..serialization import replace_file
 from .linked import LinkedProgram
-from .recorder import Block, CaptureError, Launch
+from .recorder import CaptureError
 from .standalone import Standalone, located
+from .steps import Block, Launch
 
 #: How files are made: a number that changes with that, and the order of bytes.
 _FORM = [1, sys.byteorder]

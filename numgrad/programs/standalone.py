@@ -18,7 +18,8 @@ from .capture import Capture, capture
 from .guards import Guard
 from .linked import LinkedProgram
 from .plan import Plan
-from .recorder import FRESH, OUTSIDE, Block, CaptureError, HostCall, root_of
+from .recorder import CaptureError
+from .steps import FRESH, OUTSIDE, Block, HostCall, root_of
 from .trees import mapped
 
 #: Calls that may change what the next ones find, such as gradients and an optimizer's state, before one is recorded.

@@ -22,7 +22,7 @@ from .device_program import DeviceProgram, memory_on
 from .linked import LinkedProgram
 from .names import block_names
 from .plan import Plan
-from .recorder import OUTSIDE, Block, HostCall, place_of
+from .steps import OUTSIDE, Block, HostCall, place_of
 from .trees import DICTIONARIES
 
 #: What a replay returns in which a kernel has reported that something is wrong.

@@ -99,7 +99,7 @@ def test_optimizers(name, options, set_to_none):
         return nn.Sequential(nn.Linear(4, 5, bias=False), nn.Tanh(), nn.Linear(5, 2, bias=False))
 
     compiled = compare(lambda params: getattr(optim, name)(params, **options), schedule, 7, step, model)
-    # Muon has its options in the program; Adagrad has its state from the start, so that its first step is a program, too
+    # Muon has its options in the program; Adagrad has a state from the start, so that its first step is a program, too
     assert replays(compiled) == [2 if name in ("Adagrad", "Muon") else 1]
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from ...autograd.locations import Location
 from ...programs.compiled import Compiled, Replay
 from ...programs.plan import Plan
-from ...programs.recorder import CONSTANT, Block, DeviceCall, HostCall, Launch, Load, Recorder, Span
+from ...programs.recorder import Recorder
+from ...programs.steps import CONSTANT, Block, DeviceCall, HostCall, Launch, Load, Span
 from ...programs.variant import Variant
 from .scratch import Scratch
 

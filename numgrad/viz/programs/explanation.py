@@ -10,7 +10,7 @@ from ...autograd.locations import Location
 from ...core.display import counted
 from ...core.tensor import type_name
 from ...programs.compiled import Compiled, Known, Replay
-from ...programs.recorder import HostCall
+from ...programs.steps import HostCall
 from ..html import element, framed
 from .description import compiled_of, variants_of
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...devices.cpu.linking import link
 from ...programs.linked import LinkedProgram
-from ...programs.recorder import Block, HostCall, place_of
+from ...programs.steps import Block, HostCall, place_of
 from ...programs.variant import Variant
 
 #: Runs of which the shortest counts: in the first one memory and caches are cold.

@@ -1,0 +1,139 @@
+"""Signatures: what of the arguments of a call can be looked up, to find the programs that may serve it.
+
+That is the layouts of tensors, whether they require gradients, numbers and other values, which of the tensors share
+memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core import types
+from ..core.generators import Generator
+from ..core.tensor import Tensor
+from ..devices.rows import DeviceRow
+from ..nn.modules.module import Module
+from ..optim.optimizer import Optimizer
+from .capture import has_tensor_hooks
+from .steps import place_of, root_of
+from .trees import DICTIONARIES
+
+#: Classes whose values are part of a signature.
+_VALUES = (int, bool, str, bytes, type(None))
+
+
+class UnknownArgumentError(TypeError):
+    """A signature cannot tell arguments of a class from one another."""
+
+
+def signature(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Hashable, list[Tensor]]:
+    """The signature of a call in this mode, and the tensors among its arguments.
+
+    Raises:
+        UnknownArgumentError: it cannot tell some argument from others.
+    """
+    tensors: list[Tensor] = []
+    key: list[Any] = [mode]
+    for value in args:
+        if value.__class__ is Tensor:
+            tensors.append(value)
+            key.append(value._layout)
+            if value._requires_grad:
+                plain = value._edge is value._view is value._grad is value._hooks is None
+                key.append(_LEAF if plain else _kind(value))
+            elif value._grad is not None:
+                key.append(_kind(value))
+        else:
+            _describe(value, key, tensors)
+    if keywords:
+        for name, value in keywords.items():
+            key.append(name)
+            _describe(value, key, tensors)
+    if len(tensors) > 1:
+        storages = [one._storage for one in tensors]
+        roots = {id(one if one.__class__ is np.ndarray and one.base is None else root_of(one)) for one in storages}
+        if len(roots) < len(storages):
+            key += _shared(tensors)
+    return tuple(key), tensors
+
+
+#: What a signature says of a leaf that requires a gradient and has none yet.
+_LEAF = (True, True, False)
+
+
+def _kind(tensor: Tensor) -> Any:
+    """The same of other tensors: whether it is a leaf, whether it has no gradient, and whether it has hooks."""
+    if tensor.requires_grad:
+        return tensor._edge is None and tensor._view is None, tensor._grad is None, has_tensor_hooks(tensor)
+    return tensor._grad is None
+
+
+def _shared(tensors: Sequence[Tensor]) -> list[int]:
+    """Which of the tensors share memory, and how far from the first of them each begins."""
+    roots = [id(root_of(one._storage)) for one in tensors]
+    first = [roots.index(root) for root in roots]
+    return first + [begin_of(one) - begin_of(tensors[number]) for one, number in zip(tensors, first, strict=True)]
+
+
+def begin_of(tensor: Tensor) -> int:
+    """Where a tensor begins, in bytes, among all on the same memory."""
+    start = place_of(tensor._storage) if isinstance(tensor._storage, np.ndarray | DeviceRow) else 0
+    return start + tensor._offset * tensor._layout.type.dtype.itemsize
+
+
+def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
+    cls = value.__class__
+    if cls is Tensor or isinstance(value, Tensor):
+        tensors.append(value)
+        key.append(value._layout)
+        if value._requires_grad or value._grad is not None:
+            key.append(_kind(value))
+        if cls is not Tensor:
+            key.append(cls)
+    elif cls is float:
+        key.append(value.hex())
+    elif cls in _VALUES:
+        key.append(cls)
+        key.append(value)
+    elif cls is tuple or cls is list:
+        key.append(cls)
+        key.append(len(value))
+        for one in value:
+            _describe(one, key, tensors)
+    elif cls in DICTIONARIES:
+        key.append(cls)
+        key.append(len(value))
+        for name, one in value.items():
+            key.append((name.__class__, name))
+            _describe(one, key, tensors)
+    elif isinstance(value, tuple):  # a named one, a Size
+        key.append(cls)
+        key.append(len(value))
+        for one in value:
+            _describe(one, key, tensors)
+    elif cls is complex:
+        key.append(repr(value))
+    elif isinstance(value, types.dtype | types.device):
+        key.append(value)
+    elif isinstance(value, Module | Optimizer | Generator) or callable(value):
+        key.append(_Same(value))
+    else:
+        raise UnknownArgumentError(f"an argument of the class {cls.__name__}")
+
+
+class _Same:
+    """An object in a signature: equal to itself alone."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
