@@ -16,6 +16,7 @@ from ..devices.cpu.blas import is_on_one_thread
 from ..devices.cpu.threads import threads_take_turns
 from ..devices.recording import ReadComplex, ReadFloat, ReadInt, Watched
 from ..devices.rows import FIXED, DeviceRow
+from .node import Entrance
 from .steps import (
     CONSTANT,
     FRESH,
@@ -342,7 +343,8 @@ class Recorder(Watcher):
 
     def begin(self, category: str, subject: Any, given: Any) -> bool:
         if category == NODE:
-            if subject.sequence < self.begin_of_graph and not self.deaf and subject.edges:
+            older = subject.sequence < self.begin_of_graph and subject.edges and subject.__class__ is not Entrance
+            if older and not self.deaf:
                 self.break_off("backward goes on to a graph that was there before")
             self._nodes.append((len(self._calls), subject.name(), self.recorded.get(subject.sequence)))
         return category == NODE

@@ -32,8 +32,12 @@ def replayed(mode_name: str, program: Program, seed: int) -> Disagreement | None
 
     Leaves are no results: their gradients from within the program are added up before those from outside are.
     """
-    made = tuple(number for number in program.outputs if number >= len(program.leaves))
-    program = replace(program, outputs=made or program.outputs[:1])
+    leaves = program.tensors(numgrad)
+    run = outcome(numgrad, lambda *_: [("output", program.function(numgrad)(*leaves))], program, seed)
+    if run.error is None:
+        results = zip(program.outputs, run.facts[0][1], strict=True)
+        made = tuple(number for number, one in results if not any(one is leaf for leaf in leaves))
+        program = replace(program, outputs=made or program.outputs[:1])
     return _replayed(MODES[mode_name], program, seed) or _replayed(_within, program, seed)
 
 

@@ -1,0 +1,220 @@
+"""Arguments that are no tensors, and what functions do to those that are."""
+
+# ruff: noqa: B007 - what changes is found by functions that were made before
+
+import numpy as np
+from programs.beside import beside, ramp
+
+import numgrad
+import numgrad.nn.functional as F  # noqa: N812
+
+
+@beside
+def test_sizes_clash(compiled, see):
+    f = compiled(lambda x, s, n=7: x * len(s) * n)
+    see(
+        f(ramp(3), numgrad.Size([2]), 3),
+        f(ramp(3), numgrad.Size([2, 3])),
+        f(ramp(3), numgrad.Size([2]), 3),
+        f(ramp(3), numgrad.Size([2, 3])),
+    )
+
+
+@beside
+def test_values_clash(compiled, see):
+    f = compiled(lambda x, k: x * k)
+    for k in (1, True, 1.0, 1, 0.0, -0.0, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11):
+        see(f(ramp(3), k))
+    for k in (complex(1, 0.0), complex(1, -0.0), complex(1, 0.0)):
+        see(numgrad.angle(f(-numgrad.ones(3), k)))
+
+
+@beside(as_it_is=True)
+def test_np_scalars(compiled, see):
+    f = compiled(lambda x, k: x * k)
+    for k in (np.float32(1), np.float64(2), np.int64(3), np.float64(2)):
+        see(f(ramp(3), k))
+
+
+@beside(as_it_is=True)
+def test_np_array_argument(compiled, see):
+    f = compiled(lambda x, k: x * numgrad.from_numpy(k))
+    for k in range(4):
+        see(f(ramp(3), np.full(3, k, np.float32)))
+
+
+@beside
+def test_arg_name_attr(compiled, see):
+    f = compiled(lambda x: x * 2 if x.is_leaf else x * 3)
+    for k in range(6):
+        x = ramp(3).requires_grad_()
+        x = x * 1 if k % 2 else x
+        see(f(x))
+
+
+@beside(as_it_is=True)
+def test_backward_inside_into_graph(compiled, see):
+
+    def g(b):
+        (b * b).sum().backward()
+
+    f = compiled(g)
+    a = numgrad.ones(3, requires_grad=True)
+    for i in range(6):
+        b = a * i
+        f(b)
+        see(a.grad)
+
+
+@beside(as_it_is=True)
+def test_backward_inside_param_unreached(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    w2 = w * 2
+
+    def g(x):
+        (x * w2).sum().backward(retain_graph=True)
+
+    f = compiled(g)
+    for i in range(6):
+        f(ramp(3) + i)
+        see(w.grad)
+
+
+@beside
+def test_setattr_on_tensor_grad(compiled, see):
+
+    def g(x, q):
+        x.grad = q * 2
+
+    f = compiled(g)
+    for i in range(4):
+        x = ramp(3).requires_grad_()
+        f(x, ramp(3) + i)
+        see(x.grad)
+
+
+@beside(as_it_is=True)
+def test_requires_grad_inside(compiled, see):
+
+    def g(x):
+        x.requires_grad_()
+        return x * 2
+
+    f = compiled(g)
+    for i in range(4):
+        x = ramp(3) + i
+        y = f(x)
+        see(x.requires_grad, y)
+        y.sum().backward()
+        see(x.grad)
+
+
+@beside
+def test_detach_inplace(compiled, see):
+
+    def g(x):
+        x.detach().mul_(2)
+        return x * 1
+
+    f = compiled(g)
+    for i in range(4):
+        x = (ramp(3) + i).requires_grad_()
+        y = f(x)
+        see(x, y, x._version)
+        y.sum().backward()
+        see(x.grad)
+
+
+@beside
+def test_data_inplace(compiled, see):
+
+    def g(x):
+        x.data.mul_(2)
+        return x * x
+
+    f = compiled(g)
+    for i in range(5):
+        x = (ramp(3) + i).requires_grad_()
+        y = f(x)
+        see(x, y, x._version)
+        y.sum().backward()
+        see(x.grad)
+
+
+@beside(as_it_is=True)
+def test_resize_inside(compiled, see):
+
+    def g(x):
+        x.unsqueeze_(0)
+        return x * 1
+
+    f = compiled(g)
+    for i in range(4):
+        x = ramp(3) + i
+        y = f(x)
+        see(x, y)
+
+
+@beside
+def test_kwargs(compiled, see):
+    f = compiled(lambda x, *a, k=1, **q: x * k + sum(a) + q.get("z", 0))
+    for r in range(3):
+        see(
+            f(ramp(3)),
+            f(ramp(3), k=2),
+            f(ramp(3), ramp(3)),
+            f(ramp(3), z=ramp(3)),
+            f(x=ramp(3), z=ramp(3)),
+            f(ramp(3), k=ramp(3)),
+            f(k=ramp(3), x=ramp(3) + 1),
+        )
+
+
+@beside
+def test_empty_inputs(compiled, see):
+    f = compiled(lambda x: (x * 2, x.sum(), x + 1))
+    for i in range(3):
+        see(f(numgrad.empty(0, 3)), f(numgrad.tensor(2.0)))
+
+
+@beside(as_it_is=True)
+def test_inplace_on_graph_arg(compiled, see):
+    f = compiled(lambda x: F.relu(x, inplace=True))
+    for i in range(3):
+        a = (ramp(6) + i - 1).requires_grad_()
+        x = a * 2
+        y = f(x)
+        see(y is x)
+        (y * y).sum().backward()
+        see(a.grad)
+
+
+@beside(as_it_is=True)
+def test_inplace_on_graph_arg_unreturned(compiled, see):
+
+    def g(x):
+        x.mul_(3)
+        x.unsqueeze_(0)
+
+    f = compiled(g)
+    for i in range(3):
+        a = (ramp(6) + i - 1).requires_grad_()
+        x = a * 2
+        f(x)
+        see(x)
+        (x * x).sum().backward()
+        see(a.grad)
+
+
+@beside(as_it_is=True)
+def test_detach_arg(compiled, see):
+
+    def g(x):
+        x.detach_()
+
+    f = compiled(g)
+    for i in range(3):
+        a = (ramp(6) + i - 1).requires_grad_()
+        x = a * 2
+        f(x)
+        see(x)

@@ -1,0 +1,157 @@
+"""Modules that change between calls: parts, options, parameters, hooks, what is in training."""
+
+from programs.beside import beside, ramp
+
+import numgrad
+from numgrad import nn
+
+
+@beside
+def test_sequential_append(compiled, see):
+    m = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+    f = compiled(m)
+    see(f(ramp(2, 3)), f(ramp(2, 3)))
+    m.append(nn.Tanh())
+    see(f(ramp(2, 3)))
+    m.append(nn.Linear(3, 3))
+    see(f(ramp(2, 3)))
+    del m[3]
+    see(f(ramp(2, 3)))
+
+
+@beside
+def test_dropout_p(compiled, see):
+    m = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5))
+    f = compiled(m)
+    see(f(ramp(2, 3)), f(ramp(2, 3)))
+    m[1].p = 0.1
+    see(f(ramp(2, 3)), f(ramp(2, 3)))
+    m[1].p = 0.0
+    see(f(ramp(2, 3)))
+
+
+@beside
+def test_bn_momentum(compiled, see):
+    m = nn.BatchNorm1d(3)
+    f = compiled(m)
+    for mom in (0.1, 0.1, 0.5, 0.5):
+        m.momentum = mom
+        see(f(ramp(4, 3)), m.running_mean, m.running_var, m.num_batches_tracked)
+
+
+@beside
+def test_ln_eps(compiled, see):
+    m = nn.LayerNorm(3)
+    f = compiled(m)
+    for e in (1e-05, 1e-05, 1.0, 1.0):
+        m.eps = e
+        see(f(ramp(4, 3)))
+
+
+@beside
+def test_module_act(compiled, see):
+
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = numgrad.tanh
+            self.l = nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.a(self.l(x))
+
+    m = M()
+    f = compiled(m)
+    for a in (numgrad.tanh, numgrad.tanh, numgrad.relu):
+        m.a = a
+        see(f(ramp(2, 3)))
+
+
+@beside
+def test_module_child_replaced(compiled, see):
+    m = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+    f = compiled(m)
+    see(f(ramp(2, 3)), f(ramp(2, 3)))
+    m[1] = nn.Tanh()
+    see(f(ramp(2, 3)))
+    m[0] = nn.Linear(3, 3)
+    see(f(ramp(2, 3)))
+
+
+@beside
+def test_module_forward_replaced(compiled, see):
+    m = nn.Linear(3, 3)
+    f = compiled(m)
+    see(f(ramp(2, 3)), f(ramp(2, 3)))
+    m.forward = lambda x: x * 2
+    see(f(ramp(2, 3)))
+
+
+@beside
+def test_submodule_eval(compiled, see):
+    m = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.Dropout(0.5))
+    f = compiled(m)
+    see(f(ramp(2, 3)), f(ramp(2, 3)))
+    m[1].eval()
+    see(f(ramp(2, 3)), f(ramp(2, 3)))
+    m.eval()
+    see(f(ramp(2, 3)))
+    m[2].train()
+    see(f(ramp(2, 3)))
+
+
+@beside
+def test_param_replaced(compiled, see):
+    m = nn.Linear(3, 3)
+    f = compiled(m)
+
+    def go():
+        y = f(ramp(2, 3))
+        y.sum().backward()
+        see(y, m.weight.grad, m.bias.grad if m.bias is not None else None)
+
+    go()
+    go()
+    go()
+    m.weight = nn.Parameter(ramp(3, 3))
+    go()
+    go()
+    m.weight.data = ramp(3, 3) * 2
+    go()
+    go()
+    m.weight.data = m.weight.data.t()
+    m.weight.grad = None
+    m.bias.grad = None
+    go()
+    go()
+    m.load_state_dict({"weight": ramp(3, 3) * 3, "bias": ramp(3)})
+    go()
+    go()
+    m.weight.requires_grad_(False)
+    go()
+    go()
+    m.weight.requires_grad_(True)
+    go()
+    go()
+    m.bias = None
+    go()
+    go()
+
+
+@beside
+def test_requires_grad_branch(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: x * 2 if w.requires_grad else x * 3)
+    see(f(ramp(3)), f(ramp(3)))
+    w.requires_grad_(False)
+    see(f(ramp(3)))
+
+
+@beside
+def test_shape_of_unused(compiled, see):
+    o = nn.Module()
+    o.w = numgrad.ones(3)
+    f = compiled(lambda x: x * o.w.shape[0])
+    see(f(ramp(3)), f(ramp(3)))
+    o.w = numgrad.ones(5)
+    see(f(ramp(3)))

@@ -1,0 +1,219 @@
+"""Backward through compiled functions: gradients of some results, in any order, again, and of gradients."""
+
+# ruff: noqa: B007 - what changes is found by functions that were made before
+
+from programs.beside import beside, ramp
+
+import numgrad
+
+
+@beside
+def test_partial_gradients(compiled, see):
+    a = numgrad.ones(3, requires_grad=True)
+    b = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: (x * a, x * b))
+    for i in range(6):
+        a.grad = b.grad = None
+        y, z = f(ramp(3) + i)
+        (y.sum() if i in (1, 3) else z.sum() if i == 4 else (y + z).sum()).backward()
+        see(a.grad, b.grad)
+
+
+@beside
+def test_partial_gradients_inf(compiled, see):
+    a = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: (x * a, numgrad.log(a - 1)))
+    for i in range(4):
+        a.grad = None
+        y, z = f(ramp(3) + i)
+        (y.sum() if i else y.sum() + z.sum()).backward()
+        see(a.grad)
+
+
+@beside
+def test_gradient_is_input(compiled, see):
+    f = compiled(lambda x: x * x)
+    for i in range(5):
+        x = (ramp(3) + i).requires_grad_()
+        y = f(x)
+        y.backward(x.detach() if i < 2 else numgrad.ones(3) * i)
+        see(x.grad)
+
+
+@beside
+def test_gradient_is_result(compiled, see):
+    f = compiled(lambda x: numgrad.exp(x))
+    for i in range(5):
+        x = (ramp(3) + i).requires_grad_()
+        y = f(x)
+        y.backward(y.detach() if i < 2 else numgrad.ones(3) * i)
+        see(x.grad)
+
+
+@beside
+def test_gradients_alias(compiled, see):
+    f = compiled(lambda x: (x * x, x * 3))
+    for i in range(5):
+        x = (ramp(3) + i).requires_grad_()
+        y, z = f(x)
+        g = numgrad.ones(3) * 2
+        numgrad.autograd.backward([y, z], [g, g] if i < 2 else [g, g * i])
+        see(x.grad)
+
+
+@beside
+def test_gradients_cat(compiled, see):
+    f = compiled(lambda x: (x * x, x * 3))
+    for i in range(5):
+        x = (ramp(3) + i).requires_grad_()
+        y, z = f(x)
+        if i < 2:
+            (numgrad.cat([y, z]) * ramp(6)).sum().backward()
+        else:
+            ((y * ramp(3)).sum() + (z * ramp(3) * i).sum()).backward()
+        see(x.grad)
+
+
+@beside
+def test_gradients_cat_reversed(compiled, see):
+    f = compiled(lambda x: (x * x, x * 3))
+    for i in range(5):
+        x = (ramp(3) + i).requires_grad_()
+        y, z = f(x)
+        if i != 2:
+            (numgrad.cat([z, y]) * ramp(6)).sum().backward()
+        else:
+            ((y * ramp(3)).sum() + (z * ramp(3) * i).sum()).backward()
+        see(x.grad)
+
+
+@beside
+def test_gradient_is_weight(compiled, see):
+    w = numgrad.ones(3) * 2
+    f = compiled(lambda x: x * w)
+    for i in range(5):
+        x = (ramp(3) + i).requires_grad_()
+        y = f(x)
+        y.backward(w if i < 2 else numgrad.ones(3) * i)
+        see(x.grad)
+
+
+@beside
+def test_hook_on_temp(compiled, see):
+    seen = []
+
+    def g(x):
+        y = x * x
+        y.register_hook(lambda q: seen.append(float(q.sum())))
+        return y.sum()
+
+    f = compiled(g)
+    for i in range(4):
+        x = (ramp(3) + i).requires_grad_()
+        f(x).backward()
+        see(x.grad, list(seen))
+
+
+@beside
+def test_hook_on_temp_pure(compiled, see):
+
+    def g(x):
+        y = x * x
+        y.register_hook(lambda q: q * 3)
+        return y.sum()
+
+    f = compiled(g)
+    for i in range(4):
+        x = (ramp(3) + i).requires_grad_()
+        f(x).backward()
+        see(x.grad)
+
+
+@beside
+def test_backward_orders(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: (x * w * w).exp())
+    for r in range(3):
+        ys = [f(ramp(3) + i) for i in range(4)]
+        for i in (2, 0, 3, 1):
+            w.grad = None
+            ys[i].sum().backward()
+            see(w.grad)
+
+
+@beside
+def test_backward_twice(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: (x * w * w).exp())
+    for r in range(4):
+        y = f(ramp(3))
+        y.sum().backward(retain_graph=True)
+        see(w.grad)
+        y.sum().backward()
+        see(w.grad)
+        try:
+            y.sum().backward()
+            see("no")
+        except RuntimeError as e:
+            see(str(e)[:60])
+
+
+@beside
+def test_create_graph(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: (x * w * w).exp())
+    for r in range(4):
+        x = (ramp(3) + r).requires_grad_()
+        y = f(x)
+        (g,) = numgrad.autograd.grad(y.sum(), w, create_graph=True)
+        h, k = numgrad.autograd.grad(g.pow(2).sum(), (w, x))
+        see(y, g, h, k)
+        y = f(x)
+        y.sum().backward()
+        see(w.grad)
+
+
+@beside
+def test_create_graph_global_changed(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: (x * w * w).exp())
+    for r in range(4):
+        y = f(ramp(3))
+        with numgrad.no_grad():
+            w.add_(0.1)
+        try:
+            (g,) = numgrad.autograd.grad(y.sum(), w, create_graph=True)
+            see(g)
+        except RuntimeError as e:
+            see("error", str(e)[:30])
+
+
+@beside
+def test_saved_modified(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: (x * w).exp())
+    for r in range(4):
+        x = ramp(3)
+        y = f(x)
+        if r != 2:
+            (x if r % 2 else y).add_(1)
+        try:
+            y.sum().backward()
+            see(w.grad)
+        except RuntimeError as e:
+            see("error", str(e)[:30])
+
+
+@beside
+def test_unused_modified(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    b = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: x * w + b)
+    for r in range(4):
+        x = ramp(3)
+        y = f(x)
+        with numgrad.no_grad():
+            b.add_(1)
+        y.add_(1)
+        y.sum().backward()
+        see(w.grad, b.grad)

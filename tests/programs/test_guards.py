@@ -1,0 +1,175 @@
+"""State that changes between calls: a replay gives what the function itself would, or does not happen."""
+
+# ruff: noqa: B007 - what changes is found by functions that were made before
+
+from programs.beside import beside, ramp
+
+import numgrad
+import numgrad.nn.functional as F  # noqa: N812
+
+N, FLAG, W, HELP = 2.0, True, numgrad.ones(3), numgrad.relu
+
+
+class Thing:
+    pass
+
+
+class Slots:
+    __slots__ = ("k",)
+
+
+@beside
+def test_global_number(compiled, see):
+    global N
+    N = 2.0
+    f = compiled(lambda x: x * N)
+    for n in (2.0, 2.0, 3.0, 4.0):
+        N = n
+        see(f(ramp(3)))
+
+
+@beside
+def test_global_flag(compiled, see):
+    global FLAG
+
+    def g(x):
+        return x + 1 if FLAG else x - 1
+
+    f = compiled(g)
+    for n in (True, True, False, False, True):
+        FLAG = n
+        see(f(ramp(3)))
+
+
+@beside
+def test_global_tensor(compiled, see):
+    global W
+    f = compiled(lambda x: x * W)
+    for n in range(5):
+        W = numgrad.ones(3) * n
+        see(f(ramp(3)))
+
+
+@beside
+def test_global_function(compiled, see):
+    global HELP
+    HELP = numgrad.relu
+    f = compiled(lambda x: HELP(x))
+    see(f(ramp(3)))
+    see(f(ramp(3)))
+    HELP = numgrad.sin
+    see(f(ramp(3)))
+    HELP = numgrad.tanh
+    see(f(ramp(3)))
+
+
+@beside
+def test_closure_number(compiled, see):
+    n = 1
+    f = compiled(lambda x: x * n)
+    for n in (1, 1, 2, 3):
+        see(f(ramp(3)))
+
+
+@beside
+def test_closure_function(compiled, see):
+    a = numgrad.tanh
+    f = compiled(lambda x: a(x))
+    for a in (numgrad.tanh, numgrad.tanh, numgrad.sin, F.relu):
+        see(f(ramp(3)))
+
+
+@beside
+def test_closure_string(compiled, see):
+    a = "relu"
+    f = compiled(lambda x: getattr(numgrad, a)(x))
+    for a in ("relu", "relu", "tanh"):
+        see(f(ramp(3)))
+
+
+@beside
+def test_attr_number(compiled, see):
+    o = Thing()
+    o.k = 1.0
+    f = compiled(lambda x: x * o.k)
+    for k in (1.0, 1.0, 2.0, 2.0):
+        o.k = k
+        see(f(ramp(3)))
+
+
+@beside(as_it_is=True)
+def test_slots_number(compiled, see):
+    o = Slots()
+    o.k = 1.0
+    f = compiled(lambda x: x * o.k)
+    for k in (1.0, 1.0, 2.0, 2.0):
+        o.k = k
+        see(f(ramp(3)))
+
+
+@beside
+def test_dict_number(compiled, see):
+    o = {"k": 1.0}
+    f = compiled(lambda x: x * o["k"])
+    for k in (1.0, 1.0, 2.0, 2.0):
+        o["k"] = k
+        see(f(ramp(3)))
+
+
+@beside
+def test_list_number(compiled, see):
+    o = [1.0]
+    f = compiled(lambda x: x * o[0])
+    for k in (1.0, 1.0, 2.0, 2.0):
+        o[0] = k
+        see(f(ramp(3)))
+
+
+@beside
+def test_list_appended(compiled, see):
+    o = [ramp(3) + 1]
+
+    def g(x):
+        for w in o:
+            x = x * w
+        return x
+
+    f = compiled(g)
+    see(f(ramp(3)), f(ramp(3)))
+    o.append(ramp(3) + 2)
+    see(f(ramp(3)))
+    o.pop()
+    see(f(ramp(3)))
+
+
+@beside
+def test_class_attribute(compiled, see):
+
+    class M:
+        k = 1.0
+
+        def g(self, x):
+            return x * self.k
+
+    m = M()
+    f = compiled(m.g)
+    for k in (1.0, 1.0, 2.0):
+        M.k = k
+        see(f(ramp(3)))
+
+
+@beside
+def test_class_method_replaced(compiled, see):
+
+    class M:
+        def h(self, x):
+            return x * 2
+
+        def g(self, x):
+            return self.h(x)
+
+    m = M()
+    f = compiled(m.g)
+    see(f(ramp(3)), f(ramp(3)))
+    M.h = lambda self, x: x * 3
+    see(f(ramp(3)))

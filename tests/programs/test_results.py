@@ -1,0 +1,238 @@
+"""What compiled functions return, and compiled functions as methods, in copies and in threads."""
+
+# ruff: noqa: B007, E741 - what changes is found by functions that were made before
+
+import collections
+import io
+
+import pytest
+from programs.beside import beside, ramp
+
+import numgrad
+
+
+@beside(as_it_is=True)
+def test_generator_function(compiled, see):
+
+    def g(x):
+        yield (x * 1)
+        yield (x * 2)
+
+    f = compiled(g)
+    for i in range(3):
+        see(list(f(ramp(3) + i)))
+
+
+@beside(as_it_is=True)
+def test_dict_result_defaultdict(compiled, see):
+
+    def g(x):
+        d = collections.defaultdict(list)
+        d["a"].append(x * 2)
+        return d
+
+    f = compiled(g)
+    for i in range(4):
+        see(f(ramp(3) + i))
+
+
+@beside(as_it_is=True)
+def test_results_mutable(compiled, see):
+
+    def g(x):
+        return (x * 2, [1, 2, 3], {"n": x.shape[0]}, {1, 2})
+
+    f = compiled(g)
+    for i in range(4):
+        _y, l, d, s = f(ramp(3))
+        l.append(4)
+        d["m"] = 3
+        s.add(5)
+        see(l, d, sorted(s))
+
+
+@beside(as_it_is=True)
+def test_result_object(compiled, see):
+
+    class R:
+        pass
+
+    def g(x):
+        r = R()
+        r.n = []
+        return (x * 2, r)
+
+    f = compiled(g)
+    for i in range(4):
+        _y, r = f(ramp(3))
+        r.n.append(1)
+        see(len(r.n))
+
+
+@beside(as_it_is=True)
+def test_result_numpy(compiled, see):
+    f = compiled(lambda x: (x * 2).numpy())
+    for i in range(4):
+        see(f(ramp(3) + i))
+
+
+@beside(as_it_is=True)
+def test_result_tolist(compiled, see):
+    f = compiled(lambda x: (x * 2).tolist())
+    for i in range(4):
+        see(f(ramp(3) + i))
+
+
+@beside
+def test_inference_inside(compiled, see):
+
+    def g(x):
+        with numgrad.inference_mode():
+            return x * 2
+
+    f = compiled(g)
+    for i in range(4):
+        y = f(ramp(3) + i)
+        see(y, y.is_inference())
+
+
+@beside
+def test_returns_inputs(compiled, see):
+    f = compiled(lambda x: (x, x, x.view(-1), x * 2))
+    for i in range(4):
+        x = ramp(2, 3) + i
+        a, b, v, d = f(x)
+        see(a is x, b is x, v, d)
+        x.add_(1)
+        see(v, v._version == x._version)
+
+
+@beside
+def test_same_twice(compiled, see):
+
+    def g(x):
+        y = x * 2
+        return [y, {"a": y, "b": (y,)}]
+
+    f = compiled(g)
+    for i in range(5):
+        x = (ramp(3) + i).requires_grad_()
+        a = f(x)
+        see(a[0] is a[1]["a"], a[1]["b"][0] is a[0])
+        (a[0] * a[1]["a"]).sum().backward()
+        see(x.grad)
+
+
+@beside
+def test_kept_results(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: (x * w, numgrad.arange(3), numgrad.zeros(3)))
+    kept = [f(ramp(3) + i) for i in range(6)]
+    for k in kept:
+        k[2].add_(1)
+        k[1].add_(1)
+    for k in kept:
+        see(k)
+    see(f(ramp(3)))
+
+
+@beside
+def test_made_inside(compiled, see):
+
+    def g(x):
+        a = numgrad.tensor([1.0, 2.0, 3.0])
+        b = numgrad.arange(3.0)
+        d = numgrad.full((3,), 2.0)
+        e = numgrad.eye(3)
+        z = numgrad.zeros(3)
+        o = numgrad.ones(3)
+        l = numgrad.linspace(0, 1, 3)
+        z.add_(x)
+        a.mul_(x)
+        b[1] = 7
+        e[0] = x
+        em = numgrad.empty(3).fill_(2.0)
+        k = numgrad.zeros(3, requires_grad=True)
+        return (a, b, d, e, z, o, l, em, k, numgrad.tensor(3), numgrad.zeros_like(x), numgrad.tensor(2.0) * x)
+
+    f = compiled(g)
+    kept = []
+    for i in range(4):
+        r = f(ramp(3) + i)
+        see(r)
+        with numgrad.no_grad():
+            for q in r:
+                q.add_(1)
+        kept.append(r)
+    see(kept)
+
+
+@beside
+def test_nonfloat_out(compiled, see):
+    f = compiled(
+        lambda x: (
+            x.argmax(),
+            x > 0,
+            x.long(),
+            x.topk(2),
+            x.max(0),
+            numgrad.unbind(x),
+            x.split(1),
+            x.shape,
+            x.dtype,
+            x.size(0),
+            x.numel(),
+            None,
+            "s",
+        )
+    )
+    for i in range(4):
+        see(f(ramp(3) * (-1) ** i))
+
+
+@beside(as_it_is=True)
+def test_printing(compiled, see):
+    b = io.StringIO()
+
+    def g(x):
+        print("a", x.shape, file=b)
+        return x * 2
+
+    f = compiled(g)
+    for i in range(3):
+        see(f(ramp(3)))
+
+    def g2(x):
+        print("a", x, file=b)
+        return x * 2
+
+    f = compiled(g2)
+    for i in range(3):
+        see(f(ramp(3) + i), b.getvalue()[-30:])
+
+
+@pytest.mark.parametrize("function", [lambda x: x[0], lambda x: x.view(-1), lambda x: x.t()])
+def test_views_of_arguments_must_not_be_changed_in_place(function):
+    compiled = numgrad.compile(function)
+    compiled(ramp(2, 3).requires_grad_() * 1).sum().backward()
+    for number in range(3):
+        x = ramp(2, 3).requires_grad_() * number
+        with pytest.raises(RuntimeError, match="made by a compiled function"):
+            compiled(x).mul_(3)
+        assert numgrad.equal(compiled(x).detach(), function(x).detach())
+
+
+def test_results_on_the_same_memory_must_not_be_changed_in_place():
+    def function(x):
+        y = x * 2
+        return y, y[0]
+
+    compiled = numgrad.compile(function)
+    numgrad.autograd.backward(compiled(ramp(2, 3).requires_grad_()), [numgrad.ones(2, 3), numgrad.ones(3)])
+    for _ in range(3):
+        y, part = compiled(ramp(2, 3).requires_grad_())
+        with pytest.raises(RuntimeError, match="made by a compiled function"):
+            part.mul_(3)
+        y.mul_(3)
+        with pytest.raises(RuntimeError, match="made by a compiled function"):
+            part.sum()
