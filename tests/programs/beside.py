@@ -38,7 +38,8 @@ def beside(scenario=None, *, as_it_is=False):
         assert len(found) == len(expected)
         for number, (one, other) in enumerate(zip(found, expected, strict=True)):
             assert one == other, f"what is seen for the {number + 1}th time"
-        assert any("cannot be compiled as a whole" in str(one.message) for one in told) == as_it_is
+        refused = [str(one.message) for one in told if "cannot be compiled as a whole" in str(one.message)]
+        assert bool(refused) == as_it_is, refused
 
     test.__name__, test.__doc__ = scenario.__name__, scenario.__doc__
     return test

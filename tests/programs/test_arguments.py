@@ -179,7 +179,7 @@ def test_error_python(compiled, see):
         see(x)
 
 
-@beside
+@beside(as_it_is=True)
 def test_appended_argument(compiled, see):
 
     def g(x, o):

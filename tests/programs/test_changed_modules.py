@@ -100,42 +100,35 @@ def test_submodule_eval(compiled, see):
     see(f(ramp(2, 3)))
 
 
+def steps(module, compiled, see, *changes):
+    """Twice forward and backward after each change."""
+    for change in (lambda: None, *changes):
+        change()
+        for _ in range(2):
+            y = compiled(ramp(2, 3))
+            y.sum().backward()
+            see(y, module.weight.grad, None if module.bias is None else module.bias.grad)
+
+
 @beside
-def test_param_replaced(compiled, see):
+def test_parameters_replaced(compiled, see):
     m = nn.Linear(3, 3)
-    f = compiled(m)
+    steps(
+        m, compiled(m), see,
+        lambda: setattr(m, "weight", nn.Parameter(ramp(3, 3))),
+        lambda: setattr(m.weight, "data", ramp(3, 3) * 2),
+        lambda: m.load_state_dict({"weight": ramp(3, 3) * 3, "bias": ramp(3)}),
+        lambda: setattr(m, "bias", None),
+    )
 
-    def go():
-        y = f(ramp(2, 3))
-        y.sum().backward()
-        see(y, m.weight.grad, m.bias.grad if m.bias is not None else None)
 
-    go()
-    go()
-    go()
-    m.weight = nn.Parameter(ramp(3, 3))
-    go()
-    go()
-    m.weight.data = ramp(3, 3) * 2
-    go()
-    go()
-    m.weight.data = m.weight.data.t()
-    m.weight.grad = None
-    m.bias.grad = None
-    go()
-    go()
-    m.load_state_dict({"weight": ramp(3, 3) * 3, "bias": ramp(3)})
-    go()
-    go()
-    m.weight.requires_grad_(False)
-    go()
-    go()
-    m.weight.requires_grad_(True)
-    go()
-    go()
-    m.bias = None
-    go()
-    go()
+@beside
+def test_parameters_frozen(compiled, see):
+    m = nn.Linear(3, 3)
+    steps(
+        m, compiled(m), see, lambda: m.weight.requires_grad_(False), lambda: m.weight.requires_grad_(True),
+        m.zero_grad, lambda: m.bias.requires_grad_(False),
+    )
 
 
 @beside
