@@ -51,8 +51,14 @@ _CONTAINERS = (list, set, dict, deque)
 #: Methods of modules that are not called when these are.
 _NOT_CALLED = ("__init__", "__repr__", "extra_repr", "reset_parameters")
 
-#: Where the classes of this package are whose objects users make: learning rate schedules, distributions.
-_OURS = tuple(f"{__name__.partition('.')[0]}.{name}" for name in ("amp", "distributions", "optim", "utils"))
+#: What a function mentions that reads attributes of any names.
+_ANY_NAME = frozenset({"vars", "__dict__", "asdict", "astuple"})
+
+#: Where classes are whose objects hold what users put there: learning rate schedules, distributions, namespaces.
+_OPEN = (
+    "argparse", "types",
+    *(f"{__name__.partition('.')[0]}.{name}" for name in ("amp", "distributions", "optim", "utils")),
+)
 
 #: Attributes of modules whose items users call attributes of the module.
 _UNNAMED = ("_buffers", "_modules", "_parameters")
@@ -121,6 +127,7 @@ class Surroundings:
         self.places: list[Found] = []
         self._ways: dict[int, list[Found]] = {}
         self._mentioned: set[str] = set()
+        self._by_any_name = False  # whether attributes are read whose names are made while it runs
         self._given = {id(one) for argument in arguments for one in _containers(argument)}  # signatures tell of them
         self._left = [Found(one) for one in (function, *arguments)]
         while self._left and len(self._ways) < LIMIT:
@@ -148,13 +155,16 @@ class Surroundings:
         left, reached = [0], {}
         while left:
             for found in below.get(left.pop(), ()):
-                if found.is_read and id(found.value) not in reached:
+                if self._reads(found) and id(found.value) not in reached:
                     reached[id(found.value)] = found
                     left.append(id(found.value))
         reached = {key: found for key, found in reached.items() if key not in self._given}
-        places = [found for found in self.places if found.is_read and (not found.owner or found.owner in reached)]
+        places = [found for found in self.places if self._reads(found) and (not found.owner or found.owner in reached)]
         containers = [found for found in reached.values() if isinstance(found.value, _CONTAINERS)]
         return places, [found for found in containers if _may_grow(found)]
+
+    def _reads(self, found: Found) -> bool:
+        return found.is_read or (self._by_any_name and bool(found.among))
 
     def changed(self, later: Surroundings) -> list[str]:
         """The numbers, texts and lengths that are others in what was found later, by name."""
@@ -211,7 +221,7 @@ class Surroundings:
             for key in [key for key in value.__dict__ if not key.startswith("_")]:
                 yield Found(value.__dict__[key], value.__dict__, key, found, ())
             yield from self._of_own_classes(value, found)
-        elif isinstance(value, Module) or _is_own(value.__class__) or value.__class__.__module__.startswith(_OURS):
+        elif isinstance(value, Module) or _is_own(value.__class__) or value.__class__.__module__.startswith(_OPEN):
             among: list[Any] = [self._mentioned, _names_of_class(value.__class__)]
             if isinstance(value, Module):
                 among.append(frozenset(_UNNAMED))
@@ -248,6 +258,7 @@ class Surroundings:
             yield Found(getattr(function, "__wrapped__", None), way=found)
             return
         self._mentioned |= _attributes(function.__code__)
+        self._by_any_name |= not _ANY_NAME.isdisjoint(_names(function.__code__) | _attributes(function.__code__))
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
                 yield Found(cell.cell_contents, cell, None, Found(None, key=name))

@@ -2,6 +2,8 @@
 
 # ruff: noqa: B007 - what changes is found by functions that were made before
 
+from types import SimpleNamespace
+
 from programs.beside import beside, ramp
 
 import numgrad
@@ -173,3 +175,13 @@ def test_class_method_replaced(compiled, see):
     see(f(ramp(3)), f(ramp(3)))
     M.h = lambda self, x: x * 3
     see(f(ramp(3)))
+
+
+@beside
+def test_namespaces(compiled, see):
+    o = SimpleNamespace(k=1.0)
+    f = compiled(lambda x: x * o.k)
+    g = compiled(lambda x: x * sum(vars(o).values()))
+    for k in (1.0, 1.0, 2.0):
+        o.k = k
+        see(f(ramp(3)), g(ramp(3)))
