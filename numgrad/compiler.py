@@ -41,6 +41,7 @@ def told_once(text: str, stacklevel: int) -> None:
 def compile(
     model: Callable[..., Any] | None = None, *, fullgraph: bool = False, dynamic: bool | None = None,
     backend: Any = "inductor", mode: str | None = None, options: Any = None, disable: bool = False, check: int = 0,
+    reuse: bool = False,
 ) -> Any:
     """A function, module or training step that is recorded when it is called, and replayed when it is called again.
 
@@ -59,6 +60,8 @@ def compile(
         disable: return the model as it is.
         check: compare so many of the first calls of each kind with the function itself, bit for bit.  It is called
             twice for that, so what it does besides its result is done twice.
+        reuse: have results, and the gradients that a step leaves, lie in the same memory in each replay: the next one
+            overwrites them.  Results that backward may come to are new each time.
 
     Returns:
         a function with the attribute ``function``, or of a module a module.
@@ -81,17 +84,17 @@ def compile(
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
-            disable=disable, check=check,
+            disable=disable, check=check, reuse=reuse,
         )
     if disable:
         return model
     if isinstance(model, Module):
-        return OptimizedModule(model, fullgraph, check)
+        return OptimizedModule(model, fullgraph, check, reuse)
     if isinstance(model, Compiled):
         return model
     if not callable(model):
         raise RuntimeError(f"torch.compile takes a function or a module, not {type(model).__name__}")
-    return Compiled(model, fullgraph, check)
+    return Compiled(model, fullgraph, check, reuse)
 
 
 class OptimizedModule(Module):
@@ -99,11 +102,11 @@ class OptimizedModule(Module):
 
     _orig_mod: Module
 
-    def __init__(self, module: Module, fullgraph: bool = False, check: int = 0):
+    def __init__(self, module: Module, fullgraph: bool = False, check: int = 0, reuse: bool = False):
         super().__init__()
         self._orig_mod = module
         self.training = module.training
-        self.__dict__["compiled"] = Compiled(module, fullgraph, check)
+        self.__dict__["compiled"] = Compiled(module, fullgraph, check, reuse)
 
     def forward(self, *args: Any, **keywords: Any) -> Any:
         """What the module computes."""
@@ -122,7 +125,7 @@ class OptimizedModule(Module):
 
     def __reduce__(self) -> tuple[Any, ...]:
         compiled = self.compiled
-        return OptimizedModule, (self._orig_mod, compiled.full, compiled.check)
+        return OptimizedModule, (self._orig_mod, compiled.full, compiled.check, compiled.reuse)
 
 
 def load(path: str | os.PathLike[str], *, trusted: bool = False) -> LoadedProgram:

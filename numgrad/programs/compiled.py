@@ -102,17 +102,19 @@ class Compiled:
         function: the function.
         full: whether one that cannot be recorded as a whole is an error.
         check: how many of the first calls of each signature are compared with the function itself.
+        reuse: whether results that no backward may come to lie in the same memory in each replay.
 
     Attributes:
         name: what messages and profiles call it.
         known: what is known of each signature.
     """
 
-    def __init__(self, function: Callable[..., Any], full: bool = False, check: int = 0):
+    def __init__(self, function: Callable[..., Any], full: bool = False, check: int = 0, reuse: bool = False):
         functools.update_wrapper(self, function)  # first: a module's own attributes are copied, too
         self.function = function
         self.full = full
         self.check = check
+        self.reuse = reuse
         self.name: str = getattr(function, "__qualname__", type(function).__name__).rpartition("<locals>.")[2]
         self.known: dict[Any, Known] = {}
         self._full_told = False
@@ -173,7 +175,9 @@ class Compiled:
         method = getattr(own, "function", None)
         if getattr(method, "__self__", None) is not instance or getattr(method, "__func__", None) is not self.function:
             # there is none yet, or that of an object of which this one is a copy
-            own = attributes[self._slot] = Compiled(MethodType(self.function, instance), self.full, self.check)
+            own = attributes[self._slot] = Compiled(
+                MethodType(self.function, instance), self.full, self.check, self.reuse
+            )
         return own
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -365,9 +369,9 @@ class Compiled:
         made.result, arguments = plainly(made.result), plainly(arguments)
         result = made.result
         if not live:
-            replay = Variant(made)
+            replay = Variant(made, reuse=self.reuse)
         elif (consumed := freed_by(live)) is not None:
-            replay = Consumed(made, live, consumed)
+            replay = Consumed(made, live, consumed, self.reuse)
         else:
             patient = any(replay.variant.stale for replay in known.replays)
             replay = Differentiated(self.function, arguments, made, live, patient, guard.stands)

@@ -300,9 +300,9 @@ class Consumed:
 
     stale = False
 
-    def __init__(self, made: Capture, live: Sequence[Tensor], freed_by: Location):
+    def __init__(self, made: Capture, live: Sequence[Tensor], freed_by: Location, reuse: bool):
         self._freed_by = freed_by
-        self.variant = Variant(made, (), self._attach, live)
+        self.variant = Variant(made, (), self._attach, live, reuse)
         self.run = self.variant.run
 
     def _attach(self, results: Sequence[Tensor], *others: Any) -> None:

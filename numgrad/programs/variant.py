@@ -45,6 +45,8 @@ class Variant:
         made: what was recorded.
         saved: the blocks that its backward program is to find.
         attach: gives results their node: ``attach(results, inputs, saved, rows)``; None where they have none.
+        attached: the results that it gives one.
+        reuse: whether results lie in the same memory each time.
 
     Attributes:
         run: ``run(inputs)`` is the result of the call, or REPORTED.
@@ -57,8 +59,9 @@ class Variant:
 
     def __init__(
         self, made: Capture, saved: Sequence[Block] | dict[Block, int] = (), attach: Callable[..., Any] | None = None,
-        attached: Sequence[Tensor] = (),
+        attached: Sequence[Tensor] = (), reuse: bool = False,
     ):
+        self._reuse = reuse
         self.made = made
         self._saved: dict[Block, int] = saved if isinstance(saved, dict) else {}
         self._results: dict[Block, str] = {}
@@ -240,7 +243,11 @@ class Variant:
 
     def _new(self, block: Block, dtype: np.dtype) -> Callable[[], np.ndarray]:
         self._dtypes[block] = dtype
-        return self._memory_of(block.size, dtype)
+        new = self._memory_of(block.size, dtype)
+        if not self._reuse:
+            return new
+        row = new()
+        return lambda: row
 
     def _memory_of(self, size: int, dtype: np.dtype) -> Callable[[], Any]:
         """What gives a new row of so many bytes."""

@@ -426,6 +426,20 @@ def test_check_compares_replays_with_the_function():
         compiled(x)
 
 
+def test_results_in_the_same_memory():
+    compiled = numgrad.compile(lambda x: (x * 2, x.sum()), reuse=True)
+    first, second = [compiled(numgrad.full((4,), value)) for value in (1.0, 2.0, 3.0)][1:]
+    assert first[0].data_ptr() == second[0].data_ptr()
+    assert second[0].tolist() == [6] * 4
+    weight = nn.Parameter(numgrad.ones(3))
+    differentiable = numgrad.compile(lambda x: x * weight, reuse=True)
+    for _ in range(2):
+        differentiable(numgrad.ones(3)).sum().backward()
+    one, other = differentiable(numgrad.ones(3)), differentiable(numgrad.zeros(3))
+    assert one.tolist() == [1] * 3
+    assert other.tolist() == [0] * 3
+
+
 def test_compiled_functions_can_be_switched_off():
     called = []
 
