@@ -163,6 +163,7 @@ class _Count:
     def __init__(self, optimizer: FusedOptimizer, numbers: Any, entries: Sequence[Entry]):
         self._optimizer, self.numbers = optimizer, numbers
         self._entries = [(group, param, kept) for param, _, group, kept in entries]
+        self._before: list[tuple[Tensor, float, int]] = []
         groups = {id(group): group for _, _, group, _ in entries}
         self._options = [(group, {**group}) for group in groups.values()] if recording.recorder is not None else []
 
@@ -173,6 +174,8 @@ class _Count:
     def advance(self) -> None:
         """Count a step, and fill in the numbers that the kernel takes."""
         optimizer, lines = self._optimizer, self.numbers
+        if len(optimizer._scalars) > 1:  # of which not all can be counted back
+            self._before = [(one, number_in(one), one._counter[0]) for one in self._kept_numbers()]
         first = 0
         before: tuple[Any, Any] = (None, None)
         for index, (group, param, kept) in enumerate(self._entries):
@@ -185,16 +188,21 @@ class _Count:
 
     def undo(self) -> None:
         """Count the step back."""
-        for _, param, _ in self._entries:
-            step = self._optimizer.state[param].get("step")
-            if step is not None:
+        for one, value, version in self._before:
+            set_number(one, value)
+            one._counter[0] = version
+        if len(self._optimizer._scalars) == 1:
+            for step in self._kept_numbers():
                 set_number(step, number_in(step) - 1)
                 step._counter[0] -= 2  # as if there had been no step
 
+    def _kept_numbers(self) -> list[Tensor]:
+        states = [self._optimizer.state[param] for _, param, _ in self._entries]
+        return [state[name] for state in states for name in self._optimizer._scalars if name in state]
+
     def counters(self) -> list[list[int]]:
         """The version counters of the numbers that are kept for parameters, which go up when a step is counted."""
-        states = [self._optimizer.state[param] for _, param, _ in self._entries]
-        return [state[name]._counter for state in states for name in self._optimizer._scalars if name in state]
+        return [one._counter for one in self._kept_numbers()]
 
 
 class _Plan:
