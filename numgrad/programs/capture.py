@@ -124,6 +124,8 @@ def capture(
         random.gpu_generator(index)  # is there before: making it is nothing to be repeated
     if _shared_elsewhere(known.values(), inputs):
         recorder.break_off("an argument lies in an array in which another tensor lies that is found elsewhere")
+    if any(has_attributes(one) for one in inputs):
+        recorder.break_off("an argument is a tensor with attributes of its own, which may be others in each call")
     if has_hooks(surroundings) or any(has_tensor_hooks(one) for one in inputs):
         recorder.break_off("hooks are Python that is called in between")
     unseen = _unseen(surroundings)
@@ -331,6 +333,15 @@ def saved_tensors(results: Sequence[Tensor]) -> list[Any]:
         if isinstance(saved, tuple):
             found += saved
     return found
+
+
+#: What tensors that are parameters or buffers are marked with.
+_MARKS = frozenset({"_is_buffer", "_is_param", "persistent"})
+
+
+def has_attributes(tensor: Tensor) -> bool:
+    """Whether a program has given a tensor attributes."""
+    return not _MARKS.issuperset(tensor.__dict__)
 
 
 def has_hooks(surroundings: Surroundings) -> bool:

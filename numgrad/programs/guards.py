@@ -20,7 +20,7 @@ from ..core.deterministic import are_deterministic_algorithms_enabled
 from ..core.tensor import Tensor
 from ..devices.cpu import address_of
 from ..optim.fused import FusedOptimizer
-from .capture import Capture, has_hooks, written_outside
+from .capture import Capture, has_attributes, has_hooks, written_outside
 from .signatures import begin_of
 from .steps import OUTSIDE, Block, place_of, root_of
 from .surroundings import Found, Surroundings
@@ -275,6 +275,8 @@ class Arguments:
                     return False
         for number, one in enumerate(inputs):
             if id(one._storage) in self._around and not any(number == same for same, _, _ in self._same):
+                return False
+            if one.__dict__ and has_attributes(one):
                 return False
         for number, grad, storage in self._grads:
             if inputs[number]._grad is not grad or grad._storage is not storage:

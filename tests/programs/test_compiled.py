@@ -289,6 +289,20 @@ def test_arguments_that_cannot_be_told_from_others_are_warned_of_once():
     assert len(told) == 1
 
 
+def test_attributes_of_arguments_are_not_taken_for_those_of_others():
+    def scaled(x):
+        return x * getattr(x, "scale", 1.0)
+
+    compiled = numgrad.compile(scaled)
+    x = numgrad.ones(2)
+    assert all(result.tolist() == [1, 1] for result in calls(compiled, x))
+    x.scale = 2.0
+    with pytest.warns(UserWarning, match="attributes of its own"):
+        assert compiled(x).tolist() == [2, 2]
+    x.scale = 3.0
+    assert compiled(x).tolist() == [3, 3]
+
+
 def test_gradients_that_come_and_go():
     first, second = (nn.Parameter(numgrad.ones(3)) for _ in range(2))
     optimizer = numgrad.optim.SGD([first, second], lr=0.5)
