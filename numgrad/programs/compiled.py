@@ -313,9 +313,10 @@ class Compiled:
             self._postpone(known, made)
             return _original(made.result, originals)
         if len(known.replays) >= LIMIT:
-            self._note(known, f"what it finds around it changes from call to call ({known.failed[-1]})", None)
+            self._note(known, f"what it finds around it changes from call to call ({', '.join(known.failed[-1])})", None)
             return _original(made.result, originals)
-        known.failed += [replay.guard.failed() for replay in known.replays[:1]]
+        unnamed = ["the memory or the gradients of arguments, or what backward came to"]
+        known.failed += [replay.guard.failed() or unnamed for replay in known.replays[:1]]
         return self._kept(known, made, originals, arguments, family)
 
     def _capture(

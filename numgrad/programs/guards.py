@@ -22,7 +22,7 @@ from ..devices.cpu import address_of
 from ..optim.fused import FusedOptimizer
 from .capture import Capture, has_attributes, has_hooks, written_outside
 from .signatures import begin_of
-from .steps import OUTSIDE, Block, place_of, root_of
+from .steps import OUTSIDE, place_of, root_of
 from .surroundings import Found, Surroundings
 
 #: Where the optimizers are that look at their options in each replay.
@@ -104,8 +104,7 @@ class Guard:
 
     def _used(self, made: Capture) -> list[Found]:
         """The tensors around the function that the program has to do with."""
-        blocks = {block.number for block in made.recorder.blocks if _is_used(block)}
-        roots = {id(root_of(made.outside[number][0])) for number in blocks}
+        roots = _seen(made)
         changed = {id(tensor) for tensor, _ in made.grads}
         return [
             found for key, found in made.surroundings.tensors.items()
@@ -185,9 +184,8 @@ class Guard:
 
         Only where the program replaces one that it has nothing to do with does it not matter.
         """
-        changed = {id(tensor): grad for tensor, grad in made.grads}
-        used = {block.number for block in made.recorder.blocks if _is_used(block)}
-        numbers = {id(root_of(array)): number for number, (array, _) in enumerate(made.outside)}
+        changed = {id(tensor) for tensor, _ in made.grads}
+        roots = _seen(made)
         arguments = {id(one) for one in made.inputs}
         for before in made.known.values():
             tensor, grad = before.tensor, before.grad
@@ -196,7 +194,7 @@ class Guard:
             if grad is None:
                 if before.requires_grad:
                     self._conditions[f"{self._name(tensor)}._grad is None"] = "a gradient"
-            elif numbers.get(id(root_of(grad._storage))) in used:
+            elif id(root_of(grad._storage)) in roots:
                 name = self._name(tensor)
                 self._conditions[f"{name}._grad is {self._name(grad)}"] = "a gradient"
                 self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = "a gradient"
@@ -204,9 +202,13 @@ class Guard:
                 self._conditions[f"{self._name(tensor)}._grad is not None"] = "a gradient"
 
 
-def _is_used(block: Block) -> bool:
-    """Whether the program has to do with memory that was there before."""
-    return block.origin == OUTSIDE and block.last >= 0
+def _seen(made: Capture) -> set[int]:
+    """The memory that was there before and that the program has to do with, by identity: steps work on it, or what the
+    call returns, or gives to tensors as gradients, lies there.
+    """
+    numbers = {block.number for block in made.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
+    given = [*made.results(), *[grad for _, grad in made.grads if grad is not None]]
+    return {id(root_of(made.outside[number][0])) for number in numbers} | {id(root_of(one._storage)) for one in given}
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -244,8 +246,7 @@ class Arguments:
         given = {id(one) for one in made.inputs}
         around = {id(found.value._storage): found.value._storage for found in made.surroundings.tensors.values()}
         around |= {id(one.storage): one.storage for one in made.known.values() if id(one.tensor) not in given}
-        seen = {id(root_of(one._storage)) for one in made.results()}
-        seen |= {id(root_of(made.outside[block.number][0])) for block in made.recorder.blocks if _is_used(block)}
+        seen = _seen(made)
         around = {key: storage for key, storage in around.items() if id(root_of(storage)) in seen}
         self._around = around  # kept: what has gone may have its identity taken by another
         self._same = [(n, one._storage, one._offset) for n, one in enumerate(made.inputs) if id(one._storage) in around]
@@ -259,12 +260,11 @@ class Arguments:
             arrays = [*{id(root_of(one)): root_of(one) for one in around.values()}.values()]
         bounds = sorted([(place_of(array), place_of(array) + array.nbytes) for array in arrays])
         self._starts, self._ends = [start for start, _ in bounds], [end for _, end in bounds]
-        used = {id(root_of(made.outside[block.number][0])) for block in made.recorder.blocks if _is_used(block)}
         grads = [(number, made.known[id(one)].grad) for number, one in enumerate(made.inputs)]
         #: Gradients that arguments have and that the program has to do with.
         self._grads = [
             (number, one, one._storage) for number, one in grads
-            if one is not None and id(root_of(one._storage)) in used
+            if one is not None and id(root_of(one._storage)) in seen
         ]
 
     def fit(self, inputs: Sequence[Tensor]) -> bool:

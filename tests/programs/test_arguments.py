@@ -49,6 +49,16 @@ def test_arg_grad_read_norequire(compiled, see):
         see(f(p))
 
 
+@beside(as_it_is=True)
+def test_arg_grad_returned(compiled, see):
+    functions = [compiled(f) for f in (lambda p: p.grad, lambda p: (p.grad[1:], p * 2), lambda p: p.grad.detach())]
+    for number in range(12):
+        p = ramp(3)
+        p.grad = numgrad.full((3,), float(number))
+        results = [f(p) for f in functions]
+        see(*results, results[0] is p.grad)
+
+
 @beside
 def test_arg_list_grad(compiled, see):
 

@@ -185,3 +185,45 @@ def test_namespaces(compiled, see):
     for k in (1.0, 1.0, 2.0):
         o.k = k
         see(f(ramp(3)), g(ramp(3)))
+
+
+@beside
+def test_returned_as_it_is(compiled, see):
+    thing = Thing()
+    thing.w = numgrad.zeros(3)
+    functions = [
+        compiled(lambda: thing.w), compiled(lambda: thing.w[1:]), compiled(lambda: (thing.w.detach(), 1)),
+        compiled(lambda: thing.w.view(3, 1).t()),
+    ]
+    for number in range(5):
+        if number > 1:
+            thing.w = numgrad.full((3,), float(number), requires_grad=number > 2)
+        results = [f() for f in functions]
+        see(*results, results[0] is thing.w)
+
+
+@beside
+def test_returned_memory(compiled, see):
+    w = numgrad.zeros(3)
+    functions = compiled(lambda: w), compiled(lambda: w[1:]), compiled(lambda: w.detach())
+    for number in range(5):
+        if number > 1:
+            w.data = numgrad.full((3,), float(number))
+        see(*[f() for f in functions])
+
+
+@beside
+def test_gradient_returned(compiled, see):
+    w, other = (numgrad.zeros(3, requires_grad=True) for _ in range(2))
+
+    def moved():
+        other.grad = w.grad
+
+    def exchanged():
+        before, w.grad = w.grad, w.detach() + 1
+        return before
+
+    functions = [compiled(f) for f in (lambda: w.grad, lambda: w.grad.view(3, 1), moved, exchanged)]
+    for number in range(5):
+        w.grad = numgrad.full((3,), float(number))
+        see(*[f() for f in functions], other.grad is w.grad, other.grad, w.grad)

@@ -127,7 +127,7 @@ def _lines(one: ExplainedSignature) -> list[str]:
         if program.conditions:
             lines.append(f"  replayed as long as these are as they were: {_listed(program.conditions)}")
     for failed in one.failed:
-        lines.append(f"recorded anew, because of {_listed(failed) or 'hooks'}")
+        lines.append(f"recorded anew, because of {_listed(failed)}")
     if one.eager is not None:
         lines.append(f"runs as it is: {one.eager}")
         lines += str(one.location).splitlines() if one.location is not None else []
