@@ -313,7 +313,8 @@ class Compiled:
             self._postpone(known, made)
             return _original(made.result, originals)
         if len(known.replays) >= LIMIT:
-            self._note(known, f"what it finds around it changes from call to call ({', '.join(known.failed[-1])})", None)
+            changed = ", ".join(known.failed[-1])
+            self._note(known, f"what it finds around it changes from call to call ({changed})", None)
             return _original(made.result, originals)
         unnamed = ["the memory or the gradients of arguments, or what backward came to"]
         known.failed += [replay.guard.failed() or unnamed for replay in known.replays[:1]]
