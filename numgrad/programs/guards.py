@@ -161,12 +161,14 @@ class Guard:
         self._conditions[f"{name}._requires_grad == {int(tensor._requires_grad)}"] = f"{found.name()}.requires_grad"
 
     def _add_optimizer(self, found: Found) -> None:
+        cls = type(found.value)
+        anew = issubclass(cls, FusedOptimizer) and cls.__module__.startswith(_OPTIMIZERS)
+        anew &= not self._surroundings.mentions("param_groups")  # a program that may read options itself
         for group in found.value.param_groups:
             name, parameters = self._name(group), self._name(group["params"])
             self._conditions[f"{name}['params'] is {parameters} and len({parameters}) == {len(group['params'])}"] = (
                 f"{found.name()}.param_groups"
             )
-            anew = isinstance(found.value, FusedOptimizer) and type(found.value).__module__.startswith(_OPTIMIZERS)
             for option, value in group.items():
                 if option == "params":
                     continue

@@ -148,6 +148,20 @@ class Surroundings:
 
     def read(self) -> tuple[list[Found], list[Found]]:
         """The places that the program reads, and the lists, sets and dictionaries among what it comes by."""
+        reached = {key: found for key, found in self._reached.items() if key not in self._given}
+        places = [found for found in self.places if self._reads(found) and (not found.owner or found.owner in reached)]
+        containers = [found for found in reached.values() if isinstance(found.value, _CONTAINERS)]
+        return places, [found for found in containers if _may_grow(found)]
+
+    def mentions(self, name: str) -> bool:
+        """Whether a function of the program's own that it comes by mentions this attribute or text."""
+        functions = [found.value for found in self._reached.values() if isinstance(found.value, FunctionType)]
+        own = [one.__code__ for one in functions if not _is_installed(one.__code__.co_filename)]
+        return any(name in _attributes(code) for code in own)
+
+    @functools.cached_property
+    def _reached(self) -> dict[int, Found]:
+        """By identity, what the program comes by through places that it reads."""
         below: dict[int, list[Found]] = {}
         for ways in self._ways.values():
             for found in ways:
@@ -158,10 +172,7 @@ class Surroundings:
                 if self._reads(found) and id(found.value) not in reached:
                     reached[id(found.value)] = found
                     left.append(id(found.value))
-        reached = {key: found for key, found in reached.items() if key not in self._given}
-        places = [found for found in self.places if self._reads(found) and (not found.owner or found.owner in reached)]
-        containers = [found for found in reached.values() if isinstance(found.value, _CONTAINERS)]
-        return places, [found for found in containers if _may_grow(found)]
+        return reached
 
     def _reads(self, found: Found) -> bool:
         return found.is_read or (self._by_any_name and bool(found.among))

@@ -227,3 +227,24 @@ def test_gradient_returned(compiled, see):
     for number in range(5):
         w.grad = numgrad.full((3,), float(number))
         see(*[f() for f in functions], other.grad is w.grad, other.grad, w.grad)
+
+
+@beside
+def test_options_read(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    optimizer = numgrad.optim.Adam([w], lr=0.1)
+    optimizer.param_groups[0]["factor"] = 1.0
+
+    def step(x):
+        optimizer.zero_grad()
+        (w * x * optimizer.param_groups[0]["factor"]).sum().backward()
+        optimizer.step()
+        return x * optimizer.param_groups[0]["lr"]
+
+    f = compiled(step)
+    for number in range(6):
+        if number > 2:
+            optimizer.param_groups[0]["lr"] = 0.1 / number
+        if number > 4:
+            optimizer.param_groups[0]["factor"] = 2.0
+        see(f(ramp(3)), w)
