@@ -136,7 +136,6 @@ def capture(
     made.result = recorded(recorder, lambda: function(*args, **keywords))
     if state.mode & ORDINARY != mode:
         recorder.break_off("whether gradients are recorded is another matter after the call")
-    recorder.look_at_reports()
     if recorder.broken is None:
         _compare(made, lambda: Surroundings(function, others))
     return made
@@ -159,10 +158,12 @@ def recorded(recorder: Recorder, function: Callable[[], Any]) -> Any:
     watch(recorder)
     launches.record(recorder)
     try:
-        return function()
+        result = function()
     finally:
         launches.record(None)
         unwatch(recorder)
+    recorder.look_at_reports()
+    return result
 
 
 def outside_of(

@@ -376,7 +376,7 @@ class Compiled:
             replay = Consumed(made, live, consumed, self.reuse)
         else:
             patient = any(replay.variant.stale for replay in known.replays)
-            replay = Differentiated(self.function, arguments, made, live, patient, guard.stands)
+            replay = Differentiated(self.function, arguments, made, live, patient, guard)
             result = replay.first_result()
         if family is not None and numbers is not None:
             family.replays.append((Replay(guard, replay), numbers))

@@ -20,7 +20,7 @@ from ..core.tensor import Tensor, tensor_of
 from ..core.types import CPU, contiguous_format, preserve_format
 from ..ops.memory.copying import clone, write
 from .capture import Capture, check_made, keep_constants, nodes_of, one_at_a_time, outside_of, recorded, written_outside
-from .guards import alignment
+from .guards import Guard, alignment
 from .node import CompiledBackward, Entrance, entered, through
 from .recorder import Recorder
 from .steps import CONSTANT, FRESH, OUTSIDE, Block, root_of
@@ -42,7 +42,7 @@ class Differentiated:
         made: what was recorded of it.
         live: the results that have gradients.
         patient: whether to wait for backward however long it takes.
-        stands: says whether what the function finds around it is what it was.
+        guard: says whether what the function finds around it is what it was.
 
     Attributes:
         variant, backward: the two programs, once they are linked.
@@ -51,9 +51,9 @@ class Differentiated:
 
     def __init__(
         self, function: Callable[..., Any], arguments: Any, made: Capture, live: Sequence[Tensor], patient: bool,
-        stands: Callable[[], bool],
+        guard: Guard,
     ):
-        self.function, self._made, self._live, self._stands = function, made, live, stands
+        self.function, self._made, self._live, self._guard = function, made, live, guard
         self._leaves = leaves_of(live, made)
         #: For each leaf the tensor, or which of the arguments it is.
         self._sources = [_source(leaf, made.inputs) for leaf in self._leaves]
@@ -193,6 +193,7 @@ class Differentiated:
         keep_constants(back)
         self.backward = Variant(back, offsets)
         variant.tensors = []  # they keep the memory of the recorded call
+        self._guard.add(roots)
         self.variant = variant  # last: other threads may be waiting for it
         self._forget()
 
@@ -238,7 +239,13 @@ class Differentiated:
                     return self._by_itself(node, gradients)
             else:
                 given.append(_laid_out(one, *own))
-        return self.backward.run([*given, *kept], saved)
+        made = self.backward.run([*given, *kept], saved)
+        return self._by_graph(node, gradients) if made is REPORTED else made
+
+    def _by_graph(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
+        """The gradients by the graph of another call of the function, which also raises what backward does."""
+        live, leaves = node.again(node)
+        return through(live, leaves, gradients)
 
     def _by_itself(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
         """The gradients by the graph of another call of the function: they come to others of its results than they did
@@ -255,14 +262,12 @@ class Differentiated:
                 "other results than in the call whose backward was recorded: the next call is recorded anew"
             )
         self.stale |= self._strange >= PATIENCE
-        live, leaves = node.again(node)
-        return through(live, leaves, gradients)
+        return self._by_graph(node, gradients)
 
     def _unexpected_backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
         """Backward after a program that has saved nothing."""
         self.stale = True
-        live, leaves = node.again(node)
-        return through(live, leaves, gradients)
+        return self._by_graph(node, gradients)
 
     def _again(
         self, inputs: Sequence[Tensor], versions: Sequence[int], node: CompiledBackward
@@ -272,7 +277,7 @@ class Differentiated:
         Raises:
             RuntimeError: it would change what it has changed once more, or what it works on was changed since.
         """
-        if not self._stands():
+        if not self._guard.stands():
             raise RuntimeError(
                 "what a compiled function finds around it has changed since it was called, so that its second "
                 "derivatives would be others"

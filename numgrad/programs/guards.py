@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import operator
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from types import CellType
 from typing import Any
 
@@ -42,12 +42,12 @@ class Guard:
         self._conditions: dict[str, str] = {}
         self._hooks = hooks_added()
         self._surroundings = made.surroundings
-        used = self._used(made)
+        changed = {id(tensor) for tensor, _ in made.grads}
+        used = self._on(_seen(made), changed)
         around = made.surroundings
         modules, optimizers = [*around.modules.values()], [*around.optimizers.values()]
         generators = [*around.generators.values()]
-        for found in around.ways([one.value for one in (*used, *modules, *optimizers, *generators)]):
-            self._add_place(found)
+        self._add_places([*used, *modules, *optimizers, *generators])
         for found in used:
             self._add_tensor(found)
         self._add_contents(around, {id(one.value) for one in (*used, *modules, *optimizers)})
@@ -58,9 +58,22 @@ class Guard:
             self._add_optimizer(found)
         self._before_grads = len(self._conditions)
         self._add_grads(made)
-        text = " and ".join(self._conditions) or "True"
-        self._asks: Callable[[], bool] = eval(f"lambda: {text}", self._names)
+        self._asks = self._question()
         self._arguments = Arguments(made) if made.recorder.device < 0 else ArgumentsOnGPU(made)
+
+    def _question(self) -> Callable[[], bool]:
+        """What asks for all conditions."""
+        return eval(f"lambda: {' and '.join(self._conditions) or 'True'}", self._names)
+
+    def add(self, roots: set[int]) -> None:
+        """Ask for the tensors on this memory, too: backward works on it, whether the function itself does or not."""
+        before = len(self._conditions)
+        used = self._on(roots, ())
+        self._add_places(used)
+        for found in used:
+            self._add_tensor(found)
+        if len(self._conditions) > before:
+            self._asks = self._question()
 
     @property
     def conditions(self) -> list[str]:
@@ -102,22 +115,21 @@ class Guard:
         self._names[name] = value
         return name
 
-    def _used(self, made: Capture) -> list[Found]:
-        """The tensors around the function that the program has to do with."""
-        roots = _seen(made)
-        changed = {id(tensor) for tensor, _ in made.grads}
+    def _on(self, roots: set[int], others: Container[int]) -> list[Found]:
+        """The tensors around the function that lie on this memory, and others."""
         return [
-            found for key, found in made.surroundings.tensors.items()
-            if id(root_of(found.value._storage)) in roots or key in changed
+            found for key, found in self._surroundings.tensors.items()
+            if id(root_of(found.value._storage)) in roots or key in others
         ]
 
-    def _add_place(self, found: Found) -> None:
-        """An object is where it was found."""
-        if found.holder is not None:
-            held = f"{self._name(found.holder)}.cell_contents"
-            if isinstance(found.holder, dict | list):
-                held = f"{self._name(found.holder)}[{self._key(found.key)}]"
-            self._conditions[f"{held} is {self._name(found.value)}"] = found.name()
+    def _add_places(self, objects: Sequence[Found]) -> None:
+        """Objects are where they were found."""
+        for found in self._surroundings.ways([one.value for one in objects]):
+            if found.holder is not None:
+                held = f"{self._name(found.holder)}.cell_contents"
+                if isinstance(found.holder, dict | list):
+                    held = f"{self._name(found.holder)}[{self._key(found.key)}]"
+                self._conditions[f"{held} is {self._name(found.value)}"] = found.name()
 
     def _add_contents(self, around: Surroundings, known: set[int]) -> None:
         """Numbers, functions and other objects are where they were, and no others have come."""

@@ -177,6 +177,58 @@ def test_custom_function(compiled, see):
         see(x.grad)
 
 
+@beside
+def test_custom_function_alone_uses(compiled, see):
+    w = numgrad.ones(3)
+
+    class S(numgrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * w
+
+    f = compiled(lambda x: S.apply(x).sum())
+    for i in range(6):
+        if i > 3:
+            w = ramp(3) + i
+        x = (ramp(3) + i).requires_grad_()
+        f(x).backward()
+        see(x.grad)
+
+
+@pytest.mark.parametrize("caught", [False, True])
+def test_custom_function_fails_in_backward(caught):
+    class S(numgrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, index):
+            ctx.save_for_backward(x, index)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            x, index = ctx.saved_tensors
+            if not caught:
+                return g * x[index], None
+            try:
+                return g * x[index], None
+            except IndexError:
+                return g * 7, None
+
+    f = numgrad.compile(lambda x, index: S.apply(x, index))
+    for last in (0, 0, 5, 1):
+        x = numgrad.arange(2.0, requires_grad=True)
+        y = f(x, numgrad.tensor([1, last])).sum()
+        if last == 5 and not caught:
+            with pytest.raises(IndexError, match="index 5 is out of bounds"):
+                y.backward()
+            continue
+        y.backward()
+        assert x.grad.tolist() == ([7, 7] if last == 5 else [1, last])
+
+
 @beside(as_it_is=True)
 def test_checkpoint_inside(compiled, see):
     from numgrad.utils.checkpoint import checkpoint
