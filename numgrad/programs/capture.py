@@ -22,6 +22,7 @@ from ..core.types import device, dtype
 from ..devices import launches
 from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
+from .linked import Arena
 from .names import argument_names
 from .node import Entrance
 from .recorder import Recorder
@@ -76,6 +77,7 @@ class Capture:
             the next call is to be recorded instead.
         changed: numbers that the function finds and that the call has changed, by name.
         begin: nodes with lower numbers were there before.
+        arena: memory that the program may have in common with others.
     """
 
     recorder: Recorder
@@ -90,6 +92,7 @@ class Capture:
     postponed: bool = False
     changed: list[str] = field(default_factory=list)
     begin: int = 0
+    arena: Arena | None = None
 
     def results(self) -> list[Tensor]:
         """The tensors that the call returned."""

@@ -21,6 +21,7 @@ from .capture import Capture, capture, freed_by, one_at_a_time
 from .checking import checked_run
 from .differentiation import Consumed, Differentiated
 from .guards import Guard
+from .linked import Arena
 from .names import described
 from .node import entered, left
 from .numbers import Family, given, is_number, numbers_in, plainly, without_numbers
@@ -120,6 +121,7 @@ class Compiled:
         self._full_told = False
         self._told: set[str] = set()
         self.families: dict[Any, Family] = {}
+        self._arena = Arena()
         _all.add(self)
         self._slot = f"_compiled_{id(self)}"
 
@@ -187,6 +189,7 @@ class Compiled:
         """Forget all programs."""
         self.known.clear()
         self.families.clear()
+        self._arena = Arena()
 
     def _standalone(self, args: Sequence[Any], keywords: dict[str, Any]) -> Standalone:
         """The program of a call by itself."""
@@ -345,6 +348,7 @@ class Compiled:
         inner_inputs = [own.get(id(tensor), tensor) for tensor in inputs]
         try:
             made = capture(self.function, args, keywords, inner_inputs, self.full)
+            made.arena = self._arena
         finally:
             for one in inner_inputs:
                 if id(one) in originals:

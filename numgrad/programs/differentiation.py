@@ -189,7 +189,7 @@ class Differentiated:
         inputs = [*[one for _, one in given], *kept]
         names = [f"gradient[{number}]" for number, _ in given] + made.given
         names += [f"made[{number}]" for number in range(len(variant.tensors))]
-        back = Capture(recorder, grads, inputs, {}, outside, made.surroundings, names)
+        back = Capture(recorder, grads, inputs, {}, outside, made.surroundings, names, arena=made.arena)
         keep_constants(back)
         self.backward = Variant(back, offsets)
         variant.tensors = []  # they keep the memory of the recorded call

@@ -20,12 +20,39 @@ from .steps import Block, HostCall, Span, place_of
 BRIEF = 1 << 20
 
 
+class Arena:
+    """Memory that programs have in common which run one after the other, such as those of one function.
+
+    Attributes:
+        row: all of it.
+        lock: held by the thread that runs one of them.
+    """
+
+    def __init__(self) -> None:
+        self.row = _aligned(0)
+        self.lock = threading.Lock()
+
+    def grow(self, size: int) -> None:
+        """Have at least so many bytes."""
+        with self.lock:
+            if size > self.row.nbytes:
+                self.row = _aligned(size)
+
+
+def _aligned(size: int) -> np.ndarray:
+    """So many bytes, which begin where a cache line does."""
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    start = -place_of(memory) % ALIGNMENT
+    return memory[start : start + size]
+
+
 class LinkedProgram:
     """A program that can be run on a table of addresses.
 
     Attributes:
         plan: a Plan, or what has the steps, the lines, the arena and the reports of one that was saved.
-        addresses: the table; whoever runs the program fills in the lines of blocks outside and of results.
+        addresses: the table; whoever runs the program fills in the lines of blocks outside, of results and of an
+            arena that is not its own.
         lock: held by the thread that runs it.
         takes: what ``run`` is given: the identity of that tuple, or nothing.
         passed: the lines of the table whose rows are passed to ``run`` in a tuple, see Note [Rows passed].
@@ -36,16 +63,19 @@ class LinkedProgram:
         stretches: what does the steps, one stretch after the other: each returns 0 unless a kernel has reported.
     """
 
-    def __init__(self, plan: Any, one_thread_only: bool, passed: Sequence[int] = ()):
+    def __init__(self, plan: Any, one_thread_only: bool, passed: Sequence[int] = (), arena: Arena | None = None):
         self.plan = plan
         machine_code_alone = len(plan.steps) == 1 and not isinstance(plan.steps[0], HostCall) and not one_thread_only
         self.passed = tuple(passed) if machine_code_alone and FINDS_ROWS else ()
-        self.brief = machine_code_alone and plan.traffic < BRIEF
+        self.brief = machine_code_alone and arena is None and plan.traffic < BRIEF
         self.takes = "id(rows)" if self.passed else ""
-        self.lock = threading.Lock()
-        self._arena = np.empty(plan.arena + ALIGNMENT, np.uint8)
+        self.lock = threading.Lock() if arena is None else arena.lock
         self.table = np.zeros(2 + len(plan.lines), np.int64)
-        self.table[0] = -(-place_of(self._arena) // ALIGNMENT) * ALIGNMENT
+        if arena is None:
+            self._arena = _aligned(plan.arena)
+            self.table[0] = place_of(self._arena)
+        else:
+            arena.grow(plan.arena)
         for line, what in enumerate(plan.lines, 2):
             array = what.held if isinstance(what, Block) else what
             if array is not None:

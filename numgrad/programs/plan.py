@@ -2,9 +2,10 @@
 
 Note [The plan of memory]
 A replay has a table of addresses.  Line 0 is the arena, one piece of memory for all blocks that only the program
-itself sees: two of them overlap in it only if the last step of the one comes before the first of the other.  Line 1 is
-what a backward program is to find, and lies elsewhere for each call.  Then come, a line each, the blocks outside that
-the program uses, those that are its results, and constants.
+itself sees: two of them overlap in it only if the last step of the one comes before the first of the other.  Programs
+of one function have a large arena in common, and run one after the other.  Line 1 is what a backward program is to
+find, and lies elsewhere for each call.  Then come, a line each, the blocks outside that the program uses, those that
+are its results, and constants.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from ..devices.memory import LARGE, empty_row
 from ..devices.rows import DeviceRow
 from .capture import Capture
 from .device_program import DeviceProgram, memory_on
-from .linked import LinkedProgram
+from .linked import BRIEF, LinkedProgram
 from .names import block_names
 from .plan import Plan
 from .steps import OUTSIDE, Block, HostCall, place_of
@@ -73,15 +73,16 @@ class Variant:
         grads = [(self._owner(tensor), self._expression(grad)) for tensor, grad in made.grads]
         recorder = made.recorder
         self.plan = Plan(recorder, list(self._results), saved)
-        rows = self._rows()
+        arena = made.arena if recorder.device < 0 and self.plan.arena >= BRIEF else None
+        rows = self._rows() if arena is None else {0: "arena.row", **self._rows()}
         self.program: Any = (
-            LinkedProgram(self.plan, recorder.one_thread, list(rows)) if recorder.device < 0
+            LinkedProgram(self.plan, recorder.one_thread, list(rows), arena) if recorder.device < 0
             else DeviceProgram(self.plan, recorder.device, list(rows))
         )
         views = self._view_statements()
         live = ", ".join([self._made[id(one)] for one in attached])
         nodes = [f"attach(({live},), inputs, saved, ({', '.join([*self._made.values(), ''])}))"] if attached else []
-        self._names.update(attach=attach, lock=self.program.lock)
+        self._names.update(attach=attach, lock=self.program.lock, arena=arena)
         self.text = "\n".join(["def run(inputs, saved=None):", *["    " + line for line in [
             *[f"{name}_grad = {name}._grad" for name, _ in grads if self.plan.may_fail],
             *[f"{name}._grad = None" for name, _ in grads],

@@ -1,7 +1,9 @@
 """Functions, modules and training steps that are recorded and replayed: what users of ``numgrad.compile`` see."""
 
 import math
+import threading
 import time
+import tracemalloc
 import warnings
 import weakref
 from array import array
@@ -12,6 +14,7 @@ import pytest
 import numgrad
 from numgrad import nn
 from numgrad.compiler import CaptureError
+from numgrad.devices.memory import pool
 from numgrad.nn.functional import cross_entropy
 
 
@@ -161,6 +164,56 @@ def test_arguments_of_the_recorded_call_are_not_kept():
     del pair
     assert replays(compiled) == [1]  # a list of other tensors is no other list
     assert all(reference() is None for references in gone for reference in references)
+
+
+def gradient(f, size, seed):
+    x = numgrad.full((size,), seed, requires_grad=True)
+    f(x).backward()
+    return x.grad
+
+
+def test_programs_of_a_function_have_their_memory_in_common():
+    def f(x):
+        return ((x + 1).exp() * x.sin()).cumsum(0).sum()
+
+    compiled = numgrad.compile(f)
+    sizes, kept = range(400_000, 400_006), []
+    tracemalloc.start()
+    try:
+        for size in sizes:
+            for seed in (0.5, 0.25):
+                assert numgrad.equal(gradient(compiled, size, seed), gradient(f, size, seed))
+            pool.release()
+            kept.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert kept[-1] - kept[1] < 4 * sizes[0]  # less than one tensor
+    for number in range(4):  # in the same memory, larger and smaller ones in turn
+        size = sizes[-number % 2]
+        assert numgrad.equal(gradient(compiled, size, number / 4), gradient(f, size, number / 4))
+
+
+def test_threads_that_run_programs_of_a_function():
+    def f(x):
+        for _ in range(4):
+            x = (x * x + 1).sqrt() - x.sin().cumsum(0)
+        return x.sum()
+
+    compiled, sizes, found = numgrad.compile(f), (300_000, 400_000, 500_000), {}
+    for size in sizes:
+        gradient(compiled, size, 0.5)
+
+    def run(size):
+        found[size] = [gradient(compiled, size, number / 4) for number in range(6)]
+
+    threads = [threading.Thread(target=run, args=(size,)) for size in sizes]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    for size in sizes:
+        for number, one in enumerate(found[size]):
+            assert numgrad.equal(one, gradient(f, size, number / 4))
 
 
 def test_parts_of_memory_that_differ_from_call_to_call_are_one_signature():
