@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import functools
 import inspect
 import math
@@ -53,7 +52,7 @@ class Inliner:
         return ast.unparse(_Literals(self.compute).visit(self.expand(function, bound)))
 
     def expand(self, function: Callable[..., Any], arguments: Mapping[str, ast.expr]) -> ast.expr:
-        definition = copy.deepcopy(syntax_tree(function))  # it is rewritten in place
+        definition = syntax_tree(function)
         parameters = [parameter.arg for parameter in definition.args.args + definition.args.kwonlyargs]
         scope = _Scope(self, function, {name: arguments[name] for name in parameters})
         for statement in definition.body:
@@ -254,14 +253,10 @@ def _product(left: ast.expr, right: ast.expr) -> ast.expr:
     return ast.BinOp(left, ast.Mult(), right)
 
 
-@functools.lru_cache(maxsize=1024)
 def syntax_tree(function: Callable[..., Any]) -> ast.FunctionDef:
-    """The syntax tree of a function, its docstring left out."""
+    """The syntax tree of a function, its docstring left out: a new one, which may be rewritten in place."""
     try:
-        text = textwrap.dedent(inspect.getsource(function))
-        (definition,) = ast.parse(text).body
-    except OSError as error:
-        raise TypeError(f"{_where(function)}: its source text is needed to make a kernel of it") from error
+        (definition,) = ast.parse(_source(function)).body  # which takes a fifth of the time that a copy of a tree does
     except SyntaxError:  # a lambda's text is whatever line it stands in
         definition = None
     if not isinstance(definition, ast.FunctionDef):
@@ -274,6 +269,14 @@ def syntax_tree(function: Callable[..., Any]) -> ast.FunctionDef:
     if ast.get_docstring(definition) is not None:
         definition.body = definition.body[1:]
     return definition
+
+
+@functools.lru_cache(maxsize=1024)
+def _source(function: Callable[..., Any]) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(function))
+    except OSError as error:
+        raise TypeError(f"{_where(function)}: its source text is needed to make a kernel of it") from error
 
 
 def _not_straight(function: Callable[..., Any], statement: ast.stmt) -> TypeError:

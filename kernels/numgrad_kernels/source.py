@@ -38,7 +38,7 @@ def module_text(
         TypeError: the function uses a name that a kernel cannot have, or calls a function that cannot be pasted.
     """
     module = _Module(compute, parts)
-    kernel = copy.deepcopy(syntax_tree(function))
+    kernel = syntax_tree(function)
     kernel.name, kernel.decorator_list = "kernel", []
     for parameter in kernel.args.args:
         parameter.annotation = None
@@ -48,7 +48,7 @@ def module_text(
     lines = [f'"""{function.__name__}, computed in {compute}."""', ""]
     lines += [*sorted(module.imports), ""]
     lines += [f"{name} = {value!r}" for name, value in sorted(module.constants.items())]
-    return "\n".join([*lines, "", "", ast.unparse(ast.fix_missing_locations(kernel))]) + "\n"
+    return "\n".join([*lines, "", "", ast.unparse(kernel)]) + "\n"
 
 
 class _Module:
@@ -115,7 +115,7 @@ class _Body(ast.NodeTransformer):
 
     def _check_order(self, before: Sequence[ast.stmt], beside: Sequence[ast.AST]) -> None:
         """Raise if what is computed before a statement writes an array that the statement itself reads."""
-        both = _elements(before, ast.Store) & _elements(beside, ast.Load)
+        both = _elements(before, ast.Store) & _elements(beside, ast.Load) if before else None
         if both:
             raise TypeError(
                 f"{self.function.__qualname__}: a statement reads {', '.join(sorted(both))} beside a call that writes "
@@ -183,7 +183,7 @@ class _Body(ast.NodeTransformer):
 
     def _paste(self, called: FunctionType, arguments: Sequence[ast.expr]) -> ast.expr:
         """The value of a call, whose statements go before the statement in hand."""
-        text = copy.deepcopy(syntax_tree(called))
+        text = syntax_tree(called)
         expression = isinstance(text.body[0], ast.Return)
         if not (expression or self.always):
             raise TypeError(f"{self.function.__qualname__}: '{called.__name__}' is called where it may not run once")
@@ -195,7 +195,7 @@ class _Body(ast.NodeTransformer):
             repeated = not isinstance(argument, ast.Name | ast.Constant) and (len(uses) > 1 or not expression)
             if changed or (repeated and self.always):
                 variables[parameter.arg] = self.module.fresh(parameter.arg)
-                self.before.append(ast.Assign([variables[parameter.arg]], argument))
+                self.before.append(_assignment(variables[parameter.arg], argument))
             else:
                 variables[parameter.arg] = argument
         inner = _Body(self.module, called, variables)
@@ -205,6 +205,10 @@ class _Body(ast.NodeTransformer):
         result = inner.variables[_RESULT] = self.module.fresh(called.__name__.lstrip("_"))
         self.before += inner.block(_returning(text.body))
         return result
+
+
+def _assignment(target: ast.expr, value: ast.expr) -> ast.Assign:
+    return ast.Assign([target], value, lineno=0)  # which it must have to be written
 
 
 def _elements(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> set[str]:
@@ -226,7 +230,7 @@ def _returning(statements: list[ast.stmt]) -> list[ast.stmt]:
         before, after = statements[:number], statements[number + 1 :]
         match statement:
             case ast.Return(value=ast.expr() as value):
-                return [*before, ast.Assign([ast.Name(_RESULT, ast.Store())], value)]
+                return [*before, _assignment(ast.Name(_RESULT, ast.Store()), value)]
             case ast.If(test, [*_, ast.Return()] as body, orelse):
                 return [*before, ast.If(test, _returning(body), _returning([*orelse, *after]))]
     return statements

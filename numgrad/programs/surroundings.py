@@ -311,7 +311,7 @@ def _is_own(cls: type) -> bool:
     """Whether a class is the program's own."""
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
-    return cls.__module__ != "builtins" and (file is None or not _is_installed(file)) and module is not None
+    return module is not None and cls.__module__ not in sys.builtin_module_names and not (file and _is_installed(file))
 
 
 @functools.cache
