@@ -214,7 +214,7 @@ class Variant:
 
     def _part(self, row: str, dtype: np.dtype, begin: Any, storage: Any) -> str:
         """The part of a row of this dtype that is a storage, from byte ``begin`` on."""
-        if dtype == storage.dtype:
+        if dtype == storage.dtype and not begin % dtype.itemsize:
             start = begin // dtype.itemsize
             return f"{row}[{start}:{start + storage.size}]"
         self._names["bytes_"] = _BYTES
@@ -228,13 +228,13 @@ class Variant:
         if position is None:
             return self._name("s", storage), str(tensor._offset)
         one = self.made.inputs[position]
-        delta = (place_of(storage) + tensor._offset * item - block.address) // item
+        delta = place_of(storage) + tensor._offset * item - block.address
         own = f"inputs[{position}]"
         own_item = one._storage.dtype.itemsize
         if one._storage.dtype == storage.dtype:
-            return f"{own}._storage", f"{own}._offset + {delta}"
+            return f"{own}._storage", f"{own}._offset + {delta // item}"
         self._names["bytes_"] = _BYTES  # the storage need not be a whole number of the other elements
-        from_there = f"{own}._storage.view(bytes_)[{own}._offset * {own_item} + {delta * item}:]"
+        from_there = f"{own}._storage.view(bytes_)[{own}._offset * {own_item} + {delta}:]"
         part = f"{from_there}[:{span(tensor._layout.shape, tensor._layout.strides) * item}]"
         return f"{part}.view({self._name('d', storage.dtype)})", "0"
 
@@ -243,6 +243,8 @@ class Variant:
         return {}
 
     def _new(self, block: Block, dtype: np.dtype) -> Callable[[], np.ndarray]:
+        if block.size % dtype.itemsize:  # a part of it is seen as wider elements
+            dtype = _BYTES
         self._dtypes[block] = dtype
         new = self._memory_of(block.size, dtype)
         if not self._reuse:

@@ -190,6 +190,24 @@ def test_nonfloat_out(compiled, see):
         see(f(ramp(3) * (-1) ** i))
 
 
+@beside
+def test_complex_views(compiled, see):
+
+    def of_argument(x):
+        return numgrad.view_as_complex(x[1:5].view(2, 2))
+
+    def of_new(x):  # seven elements are three and a half complex ones
+        y = x + 1
+        return numgrad.view_as_complex(y[:4].view(2, 2)), y
+
+    functions = compiled(of_argument), compiled(of_new)
+    for number in range(5):
+        memory = ramp(14) + number
+        begin = 1 + 2 * number % 6
+        z, (w, y) = [f(memory[begin : begin + 7]) for f in functions]
+        see(z, w, y, y.untyped_storage().nbytes())
+
+
 @beside(as_it_is=True)
 def test_printing(compiled, see):
     b = io.StringIO()
