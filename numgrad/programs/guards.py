@@ -23,7 +23,7 @@ from ..optim.fused import FusedOptimizer
 from .capture import Capture, has_attributes, has_hooks, written_outside
 from .signatures import begin_of
 from .steps import OUTSIDE, place_of, root_of
-from .surroundings import Found, Surroundings
+from .surroundings import CONTAINERS, Found, Surroundings
 
 #: Where the optimizers are that look at their options in each replay.
 _OPTIMIZERS = FusedOptimizer.__module__.rpartition(".")[0] + "."
@@ -133,16 +133,16 @@ class Guard:
 
     def _add_contents(self, around: Surroundings, known: set[int]) -> None:
         """Numbers, functions and other objects are where they were, and no others have come."""
-        places, containers = around.read()
+        places, growing = around.read()
         for found in places:
             if id(found.value) not in known and not isinstance(found.holder, list) and found.value is not found.holder:
                 self._add_content(found)
-        for found in containers:
-            name, held = self._name(found.value), [*found.value]
-            if isinstance(found.value, dict):
-                self._conditions[f"len({name}) == {len(held)}"] = found.name()
+        for found in growing:
+            items = found.value if isinstance(found.value, CONTAINERS) else found.value.__dict__
+            if isinstance(items, dict):
+                self._conditions[f"len({self._name(items)}) == {len(items)}"] = found.name()
             else:
-                self._conditions[f"same_items({name}, {self._name(held)})"] = found.name()
+                self._conditions[f"same_items({self._name(items)}, {self._name([*items])})"] = found.name()
 
     def _add_content(self, found: Found) -> None:
         value, what = found.value, found.name()

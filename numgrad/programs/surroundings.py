@@ -46,7 +46,7 @@ _VALUES = (int, float, complex, str, bytes)
 
 
 #: What has items that may be others later.
-_CONTAINERS = (list, set, dict, deque)
+CONTAINERS = (list, set, dict, deque)
 
 #: Methods of modules that are not called when these are.
 _NOT_CALLED = ("__init__", "__repr__", "extra_repr", "reset_parameters")
@@ -147,11 +147,10 @@ class Surroundings:
                         left.append(found.way.value)
 
     def read(self) -> tuple[list[Found], list[Found]]:
-        """The places that the program reads, and the lists, sets and dictionaries among what it comes by."""
+        """The places that the program reads, and what it comes by that may have more items or attributes later."""
         reached = {key: found for key, found in self._reached.items() if key not in self._given}
         places = [found for found in self.places if self._reads(found) and (not found.owner or found.owner in reached)]
-        containers = [found for found in reached.values() if isinstance(found.value, _CONTAINERS)]
-        return places, [found for found in containers if _may_grow(found)]
+        return places, [found for found in reached.values() if _may_grow(found)]
 
     def mentions(self, name: str) -> bool:
         """Whether a function of the program's own that it comes by mentions this attribute or text."""
@@ -295,7 +294,11 @@ def _containers(value: Any) -> Iterator[Any]:
 
 def _may_grow(found: Found) -> bool:
     """Whether it matters that something is added: not to what modules of the library have none of."""
-    if found.value or found.key not in _UNNAMED or found.way is None:
+    value = found.value
+    if not isinstance(value, CONTAINERS):  # an attribute of an object stands before one of its class
+        own = _is_own(value.__class__) and not isinstance(value, Optimizer)
+        return isinstance(value, Module) or (own and hasattr(value, "__dict__"))
+    if value or found.key not in _UNNAMED or found.way is None:
         return True
     cls = found.way.value.__class__
     return _is_own(cls) or found.key in _names_of_class(cls)

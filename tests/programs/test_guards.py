@@ -248,3 +248,22 @@ def test_options_read(compiled, see):
         if number > 4:
             optimizer.param_groups[0]["factor"] = 2.0
         see(f(ramp(3)), w)
+
+
+@beside
+def test_methods_of_instances(compiled, see):
+    class Own:
+        def scaled(self, x):
+            return x * 2
+
+    own, layer = Own(), numgrad.nn.Linear(3, 2)
+    net = numgrad.nn.Sequential(layer)
+    functions = compiled(lambda x: own.scaled(x)), compiled(net), compiled(lambda x: net(x))
+    for number in range(4):
+        if number == 1:
+            own.scaled = lambda x: x * 3
+        elif number == 2:
+            layer.forward = lambda x: x + 1
+        elif number == 3:
+            del own.scaled
+        see(*[f(ramp(3)) for f in functions])
