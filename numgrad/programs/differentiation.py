@@ -277,7 +277,7 @@ class Differentiated:
         Raises:
             RuntimeError: it would change what it has changed once more, or what it works on was changed since.
         """
-        if not self._guard.stands():
+        if not self._guard.stands_for_more():
             raise RuntimeError(
                 "what a compiled function finds around it has changed since it was called, so that its second "
                 "derivatives would be others"

@@ -28,6 +28,9 @@ from .surroundings import CONTAINERS, Found, Surroundings
 #: Where the optimizers are that look at their options in each replay.
 _OPTIMIZERS = FusedOptimizer.__module__.rpartition(".")[0] + "."
 
+#: What messages call conditions of gradients: which a tensor has, and whether it has one.
+_GRADIENT, _HAS_GRADIENT = "a gradient", "a gradient that comes or goes"
+
 
 class Guard:
     """Whether all is as it was when a program was recorded, as far as the program depends on it.
@@ -56,7 +59,6 @@ class Guard:
             self._conditions[f"{attributes}['training'] is {found.value.training}"] = f"{found.name()}.training"
         for found in optimizers:
             self._add_optimizer(found)
-        self._before_grads = len(self._conditions)
         self._add_grads(made)
         self._asks = self._question()
         self._arguments = Arguments(made) if made.recorder.device < 0 else ArgumentsOnGPU(made)
@@ -85,19 +87,28 @@ class Guard:
 
     def stands(self) -> bool:
         """Whether what the function finds around it is what it was."""
-        if hooks_added() != self._hooks:
-            if has_hooks(self._surroundings):
-                return False
-            self._hooks = hooks_added()
+        if hooks_added() != self._hooks and not self._has_no_hooks():
+            return False
         try:
             return self._asks()
         except (AttributeError, IndexError, KeyError, ValueError):  # something is not there any more
             return False
 
+    def _has_no_hooks(self) -> bool:
+        """Whether none of the hooks added since are those of what the function finds."""
+        added = hooks_added()
+        if has_hooks(self._surroundings):
+            return False
+        self._hooks = added
+        return True
+
     def held_by_the_call(self) -> bool:
         """Whether the recorded call itself has left all as it was, gradients apart."""
-        conditions = [*self._conditions][: self._before_grads]
-        return all(eval(condition, self._names) for condition in conditions)
+        return not {*self.failed()} - {_GRADIENT, _HAS_GRADIENT}
+
+    def stands_for_more(self) -> bool:
+        """Whether the function would do the same again: other calls may have given tensors gradients since."""
+        return self._has_no_hooks() and not {*self.failed()} - {_HAS_GRADIENT}
 
     def failed(self) -> list[str]:
         """What is not as it was."""
@@ -207,13 +218,13 @@ class Guard:
                 continue
             if grad is None:
                 if before.requires_grad:
-                    self._conditions[f"{self._name(tensor)}._grad is None"] = "a gradient"
+                    self._conditions[f"{self._name(tensor)}._grad is None"] = _HAS_GRADIENT
             elif id(root_of(grad._storage)) in roots:
                 name = self._name(tensor)
-                self._conditions[f"{name}._grad is {self._name(grad)}"] = "a gradient"
-                self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = "a gradient"
+                self._conditions[f"{name}._grad is {self._name(grad)}"] = _GRADIENT
+                self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = _GRADIENT
             elif id(tensor) not in changed:
-                self._conditions[f"{self._name(tensor)}._grad is not None"] = "a gradient"
+                self._conditions[f"{self._name(tensor)}._grad is not None"] = _HAS_GRADIENT
 
 
 def _seen(made: Capture) -> set[int]:

@@ -217,3 +217,16 @@ def test_unused_modified(compiled, see):
         y.add_(1)
         y.sum().backward()
         see(w.grad, b.grad)
+
+
+@beside
+def test_create_graph_after_another_backward(compiled, see):
+    w = numgrad.ones(2, requires_grad=True)
+    f = compiled(lambda x: (x * x * w).sum())
+    for _ in range(5):
+        x = (ramp(2) + 3).requires_grad_()
+        y, z = f(x), f(x * 2)
+        z.backward()  # w has a gradient now
+        (g,) = numgrad.autograd.grad(y, x, create_graph=True)
+        see(g, *numgrad.autograd.grad((g * g).sum(), x))
+        w.grad = None
