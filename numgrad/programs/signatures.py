@@ -107,7 +107,8 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
         key.append(cls)
         key.append(len(value))
         for name, one in value.items():
-            key.append((name.__class__, name))
+            exact = repr(name) if isinstance(name, float | complex | tuple) else None  # (1,) is equal to (True,)
+            key.append((name.__class__, name, exact))
             _describe(one, key, tensors)
     elif isinstance(value, tuple):  # a named one, a Size
         key.append(cls)

@@ -2,6 +2,8 @@
 
 # ruff: noqa: B007 - what changes is found by functions that were made before
 
+import math
+
 import numpy as np
 from programs.beside import beside, ramp
 
@@ -27,6 +29,19 @@ def test_values_clash(compiled, see):
         see(f(ramp(3), k))
     for k in (complex(1, 0.0), complex(1, -0.0), complex(1, 0.0)):
         see(numgrad.angle(f(-numgrad.ones(3), k)))
+
+
+@beside
+def test_keys_clash(compiled, see):
+
+    def g(x, items):
+        (key,) = items
+        one = key[0] if isinstance(key, tuple) else key
+        return x * (math.copysign(5, one) if isinstance(one, float) else 3 if isinstance(one, bool) else 2)
+
+    f = compiled(g)
+    for key in (1, True, 1.0, 0, 0.0, -0.0, False, (1,), (True,), (-0.0,), (0.0,)):
+        see(f(ramp(3), {key: 1}))
 
 
 @beside(as_it_is=True)
