@@ -239,3 +239,21 @@ def test_machine_code_with_addresses_in_it_is_not_kept_on_disk(tmp_path):
     with pytest.warns(NumbaWarning, match="dynamic globals"):
         assert names["f"](np.ones(3, np.float32)).tolist() == [3, 3, 3]
     assert list(tmp_path.rglob("*.nbc")) == []
+
+
+@pytest.mark.parametrize("make", [lambda program, x: program.njit(x), lambda program, x: program.save("never", x)])
+def test_programs_are_not_made_while_another_is_recorded(make):
+    inner = numgrad.compile(lambda x: x + 1)
+    x, found = numgrad.ones(2), []
+
+    @numgrad.compile
+    def outer(x):
+        with pytest.raises(CaptureError, match="made outside of transforms, profilers and other programs"):
+            make(inner, x)
+        return x * 2
+
+    # if it waited for the recording to end, it would wait for ever
+    thread = threading.Thread(target=lambda: found.append(outer(x)), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert [one.tolist() for one in found] == [[2, 2]]
