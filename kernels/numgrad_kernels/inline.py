@@ -13,7 +13,9 @@ import builtins
 import functools
 import inspect
 import math
+import os
 import textwrap
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -253,10 +255,18 @@ def _product(left: ast.expr, right: ast.expr) -> ast.expr:
     return ast.BinOp(left, ast.Mult(), right)
 
 
+#: CPython counts the depth of trees in one place for all threads, and fails if two make trees at once.
+_parsing = threading.RLock()
+
+if hasattr(os, "register_at_fork"):  # a copy made while another thread parses would wait for that thread forever
+    os.register_at_fork(before=_parsing.acquire, after_in_parent=_parsing.release, after_in_child=_parsing.release)
+
+
 def syntax_tree(function: Callable[..., Any]) -> ast.FunctionDef:
     """The syntax tree of a function, its docstring left out: a new one, which may be rewritten in place."""
     try:
-        (definition,) = ast.parse(_source(function)).body  # which takes a fifth of the time that a copy of a tree does
+        with _parsing:  # anew, which takes a fifth of the time that a copy of a tree does
+            (definition,) = ast.parse(_source(function)).body
     except SyntaxError:  # a lambda's text is whatever line it stands in
         definition = None
     if not isinstance(definition, ast.FunctionDef):

@@ -45,14 +45,25 @@ class GivenInt(Watched):
     __class__: Any = property(lambda self: int)
 
 
-def _noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _noted(name: str, base: type) -> Callable[..., Any]:
+    """A method of numbers of a class that notes that it was called."""
+
     def call(self: Any, *others: Any) -> Any:
-        result = function(self.value, *[one.value if isinstance(one, Watched) else one for one in others])
+        plain = [one.value if isinstance(one, Watched) else one for one in others]
+        result = getattr(base, name)(self.value, *plain)
+        for wider in (float, complex):  # to these the number gives way, as numbers do to Python's own
+            if result is NotImplemented and isinstance(plain[0], wider):
+                result = getattr(wider, name)(wider(self.value), *plain)
         if result is not NotImplemented:  # then the other operand, a tensor, has its turn
             self.uses.append(name)
         return result
 
     return call
+
+
+def _array(self: Any, *arguments: Any, **keywords: Any) -> np.ndarray:
+    self.uses.append("__array__")
+    return np.asarray(self.value, *arguments, **keywords)
 
 
 def _attribute(self: Any, name: str) -> Any:
@@ -66,10 +77,10 @@ _OF_ALL = ("__eq__", "__format__", "__ge__", "__gt__", "__hash__", "__le__", "__
 
 for _own, _base in ((GivenFloat, float), (GivenInt, int)):
     setattr(_own, "__getattr__", _attribute)  # noqa: B010
+    setattr(_own, "__array__", _array)  # noqa: B010
     for _name in dir(_base):
-        _function = getattr(_base, _name)
-        if _name.startswith("__") and callable(_function) and (_name not in dir(object) or _name in _OF_ALL):
-            setattr(_own, _name, _noted(_name, _function))
+        if _name.startswith("__") and callable(getattr(_base, _name)) and (_name not in dir(object) or _name in _OF_ALL):
+            setattr(_own, _name, _noted(_name, _base))
 
 
 def given(value: Any) -> Any:

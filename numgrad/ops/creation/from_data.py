@@ -15,6 +15,7 @@ from ...core.device import CPU, to_device
 from ...core.layout import span
 from ...core.tensor import Tensor, fresh, strided
 from ...core.types import Size, dtype, float32, get_default_dtype, int64, tensor_type, to_dtype
+from ...devices.recording import Watched
 from ...interop.cuda_arrays import from_interface, is_cuda_array
 from ..memory.copying import empty_of
 from ..memory.moving import placed
@@ -77,7 +78,7 @@ def _leaves(data: Any, dtypes: set[dtype], depth: int = 0) -> Any:
             )
         dtypes.add(data._layout.type.dtype)
         return data.item()
-    if hasattr(data, "__array__"):
+    if hasattr(data, "__array__") and not isinstance(data, Watched):  # one of these is a Python number
         array = np.asarray(data)
         dtypes.add(to_dtype(array.dtype))
         return array.tolist()

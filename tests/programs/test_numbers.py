@@ -1,0 +1,92 @@
+"""Numbers among the arguments of compiled functions, and those of optimizers."""
+
+import math
+
+import numpy as np
+import pytest
+
+import numgrad
+from numgrad import nn
+
+
+def test_a_number_is_an_argument_from_its_second_value_on():
+    compiled = numgrad.compile(lambda x, factor: (x * factor).sum() + factor, fullgraph=True)
+    x = numgrad.randn(6)
+    for factor in (0.3, 0.7, -1.25, 1e-3, 7.5):
+        assert numgrad.equal(compiled(x, factor), (x * factor).sum() + factor)
+    (family,) = compiled.families.values()
+    assert len(family.replays) == 1
+    assert family.count == 2  # all others are served by the program of the second
+    for factor in (5, 9, -11):
+        assert numgrad.equal(compiled(x, factor), (x * factor).sum() + factor)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, n: x * n if n > 0.5 else x + n, lambda x, n: x * round(n, 1), lambda x, n: x * float(n) ** 2,
+    lambda x, n: x * {0.3: 1.0}.get(n, 2.0), lambda x, n: x * (n + n), lambda x, n: x * math.sqrt(n),
+    lambda x, n: x * np.array([n, 1]).sum(), lambda x, n: x * (1j * n).imag,
+    lambda x, n: x * numgrad.tensor([n, 1.0, n, n]),
+])
+def test_a_number_that_python_uses_keeps_its_programs(function):
+    compiled = numgrad.compile(function, fullgraph=True)
+    x = numgrad.randn(4)
+    for number in (0.3, 0.4, 0.7, 0.3, 1.5):
+        assert numgrad.equal(compiled(x, number), function(x, number))
+    (family,) = compiled.families.values()
+    assert family.refused
+
+
+def test_numbers_that_are_equal_by_chance_stay_what_they_are():
+    x = numgrad.ones(3)
+    for calls_with in (((1.25, 5.5), (2.25, 5.5), (4.25, 7.5)), ((1.25, 1.25), (2.25, 2.25), (4.25, 7.5))):
+        compiled = numgrad.compile(lambda x, a, b: x * a + b)
+        for a, b in calls_with:
+            assert numgrad.equal(compiled(x, a, b), x * a + b)
+
+
+def test_numbers_that_a_dtype_cannot_hold():
+    compiled = numgrad.compile(lambda x, n: x.fill_(n) + 0)
+    x = numgrad.zeros(3, dtype=numgrad.int8)
+    for number in (5, 6, 7):
+        assert compiled(x, number).tolist() == [number] * 3
+    with pytest.raises(RuntimeError, match="cannot be converted to type int8"):
+        compiled(x, 1000)
+
+
+def test_a_function_with_ever_other_numbers_runs_as_it_is():
+    compiled = numgrad.compile(lambda x, n: x * (n * n))
+    with pytest.warns(UserWarning, match="ever other numbers") as told:
+        results = [compiled(numgrad.ones(()), number).item() for number in range(4, 24)]
+    assert results == [number * number for number in range(4, 24)]
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("function", [
+    lambda n: (n >= 0.5, n < 10**20, n == 0.5, n != 1j, n < 7), lambda n: (10**n, 0.5**n, n**0.5, n**-1, 2 // n),
+    lambda n: (n + 0.5, 0.5 - n, 7 % n, n // 0.25, divmod(7.5, n), n * 1j, 1j / n), lambda n: (n & 6, 9 >> n, ~n),
+    lambda n: np.array([[n, 2], [3, n]]).tolist(), lambda n: [1, 2] * n,
+])
+def test_python_and_numpy_take_an_integer_for_one(function):
+    compiled = numgrad.compile(lambda x, n: (x, function(n)))
+    for number in (4, 5, 6, 9):
+        result, expected = compiled(numgrad.ones(1), number)[1], function(number)
+        assert (result, [*map(type, result)]) == (expected, [*map(type, expected)])
+
+
+def test_numbers_of_an_optimizer_whose_step_is_many_operations():
+    weights = []
+    for wrap in (lambda step: step, numgrad.compile):
+        weight = nn.Parameter(numgrad.eye(3))
+        optimizer = numgrad.optim.Muon([weight], lr=0.1)
+
+        def step(weight=weight, optimizer=optimizer):
+            optimizer.zero_grad()
+            (weight * numgrad.arange(9.0).view(3, 3)).sum().backward()
+            optimizer.step()
+
+        step = wrap(step)
+        for number in range(5):
+            optimizer.param_groups[0]["lr"] = 0.1 / (1 + number // 2)
+            step()
+        weights.append(weight)
+    assert numgrad.equal(*weights)
