@@ -78,8 +78,8 @@ _OF_ALL = ("__eq__", "__format__", "__ge__", "__gt__", "__hash__", "__le__", "__
 for _own, _base in ((GivenFloat, float), (GivenInt, int)):
     setattr(_own, "__getattr__", _attribute)  # noqa: B010
     setattr(_own, "__array__", _array)  # noqa: B010
-    for _name in dir(_base):
-        if _name.startswith("__") and callable(getattr(_base, _name)) and (_name not in dir(object) or _name in _OF_ALL):
+    for _name in [name for name in dir(_base) if name.startswith("__") and callable(getattr(_base, name))]:
+        if _name not in dir(object) or _name in _OF_ALL:
             setattr(_own, _name, _noted(_name, _base))
 
 
