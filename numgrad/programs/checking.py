@@ -11,9 +11,9 @@ from ..core.tensor import Tensor
 from ..devices.rows import DeviceRow
 from .differentiation import Differentiated
 from .node import CompiledBackward, through
+from .program import REPORTED, Program
 from .steps import OUTSIDE, is_known, root_of, whole
 from .trees import leaves, tensors_in
-from .variant import REPORTED, Variant
 
 
 def checked_run(name: str, replay: Any, inputs: Sequence[Tensor], function: Callable[[], Any]) -> Any:
@@ -30,7 +30,7 @@ def checked_run(name: str, replay: Any, inputs: Sequence[Tensor], function: Call
     Raises:
         AssertionError: they are not, now or in backward.
     """
-    program: Variant | None = replay if isinstance(replay, Variant) else replay.variant
+    program: Program | None = replay if isinstance(replay, Program) else replay.forward
     if program is None:  # it is not linked yet
         return function()
     before = _State(program, inputs)
@@ -56,7 +56,7 @@ def checked_run(name: str, replay: Any, inputs: Sequence[Tensor], function: Call
 class _State:
     """What a program may change: memory that is there before, gradients and version counters."""
 
-    def __init__(self, program: Variant, inputs: Sequence[Tensor]):
+    def __init__(self, program: Program, inputs: Sequence[Tensor]):
         own = [root_of(one._storage) for one in inputs if is_known(one._storage)]
         blocks = [block.array() for block in program.recorder.blocks if block.origin == OUTSIDE and block.last >= 0]
         roots = {id(root): root for root in (*own, *blocks) if root is not None}

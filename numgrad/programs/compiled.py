@@ -7,7 +7,6 @@ import os
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any
 
@@ -25,11 +24,11 @@ from .linked import Arena
 from .names import described
 from .node import entered, left
 from .numbers import Family, given, is_number, numbers_in, plainly, without_numbers
+from .program import REPORTED, Program
 from .recorder import CaptureError
-from .signatures import UnknownArgumentError, signature
+from .signatures import Guarded, Signature, UnknownArgumentError, key_of
 from .standalone import Standalone, standalone
 from .trees import Copies, mapped
-from .variant import REPORTED, Variant
 
 #: Programs that are kept for one signature; a function whose surroundings change more often is not replayed.
 LIMIT = 8
@@ -67,35 +66,6 @@ def set_eager(eager: bool) -> None:
     _eager = eager
 
 
-@dataclass
-class Replay:
-    """A program, when it may be replayed, and how."""
-
-    guard: Guard
-    variant: Any
-
-
-@dataclass
-class Known:
-    """What is known of a signature.
-
-    Attributes:
-        call: the arguments of its first call, in words.
-        replays: its programs, the latest first.
-        eager: why its calls run as they are, and where in the program that shows; None if they do not.
-        failed: what guards had against being replayed, when one was recorded anew.
-        postponed: how many calls have made what the next ones find.
-        unchecked: how many replays are still to be compared with the function itself.
-    """
-
-    call: str
-    replays: list[Replay] = field(default_factory=list)
-    eager: tuple[str, Location | None] | None = None
-    failed: list[list[str]] = field(default_factory=list)
-    postponed: int = 0
-    unchecked: int = 0
-
-
 class Compiled:
     """A function that is recorded and replayed.
 
@@ -107,7 +77,8 @@ class Compiled:
 
     Attributes:
         name: what messages and profiles call it.
-        known: what is known of each signature.
+        signatures: by what they are looked up by.
+        families: of calls that differ in nothing but numbers.
     """
 
     def __init__(self, function: Callable[..., Any], full: bool = False, check: int = 0, reuse: bool = False):
@@ -117,8 +88,7 @@ class Compiled:
         self.check = check
         self.reuse = reuse
         self.name: str = getattr(function, "__qualname__", type(function).__name__).rpartition("<locals>.")[2]
-        self.known: dict[Any, Known] = {}
-        self._full_told = False
+        self.signatures: dict[Any, Signature] = {}
         self._told: set[str] = set()
         self.families: dict[Any, Family] = {}
         self._arena = Arena()
@@ -130,22 +100,22 @@ class Compiled:
         if mode > ORDINARY or recording.recorder is not None or _eager:
             return self._aside(args, keywords)
         try:
-            key, inputs = signature(mode, args, keywords)
-            known = self.known.get(key)
+            key, inputs = key_of(mode, args, keywords)
+            signature = self.signatures.get(key)
         except (UnknownArgumentError, TypeError) as error:  # what has no hash
-            return self._unknown(str(error), args, keywords)
-        if known is None:
+            return self._unserved(str(error), args, keywords)
+        if signature is None:
             return self._with_other_numbers(mode, key, args, keywords, inputs)
-        for replay in known.replays:
-            if replay.guard.holds(inputs) and not replay.variant.stale:
-                if known.unchecked:
-                    known.unchecked -= 1
-                    return checked_run(self.name, replay.variant, inputs, lambda: self._as_it_is(args, keywords))
-                result = replay.variant.run(inputs)
+        for guarded in signature.programs:
+            if guarded.guard.holds(inputs) and not guarded.program.stale:
+                if signature.unchecked:
+                    signature.unchecked -= 1
+                    return checked_run(self.name, guarded.program, inputs, lambda: self._as_it_is(args, keywords))
+                result = guarded.program.run(inputs)
                 return self._as_it_is(args, keywords) if result is REPORTED else result
-        if known.eager is not None:
+        if signature.eager is not None:
             return self._as_it_is(args, keywords)
-        return self._record(known, args, keywords, inputs)
+        return self._record(signature, args, keywords, inputs)
 
     def _aside(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """A call in which all is not ordinary: of a replay, profilers hear as a whole."""
@@ -187,7 +157,7 @@ class Compiled:
 
     def reset(self) -> None:
         """Forget all programs."""
-        self.known.clear()
+        self.signatures.clear()
         self.families.clear()
         self._arena = Arena()
 
@@ -195,7 +165,7 @@ class Compiled:
         """The program of a call by itself."""
         if recording.recorder is not None:
             raise CaptureError("programs are made outside of transforms, profilers and other programs")
-        _, inputs = signature(state.mode, args, keywords)
+        _, inputs = key_of(state.mode, args, keywords)
         with one_at_a_time:
             return standalone(self.function, args, keywords, inputs)
 
@@ -257,48 +227,44 @@ class Compiled:
 
     # -- recording ----------------------------------------------------------------------------------------
 
-    def _unknown(self, reason: str, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
-        """A call that signatures cannot tell from others: that is said once."""
-        if reason not in self._told:
+    def _unserved(self, reason: str, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """A call that no program is recorded for: that is said once."""
+        if reason not in self._told or self.full:
             self._told.add(reason)
-            self._note(Known(""), reason, None)
+            self._tell(reason, None)
         return self._as_it_is(args, keywords)
 
     def _with_other_numbers(
         self, mode: int, key: Any, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]
     ) -> Any:
         """A call of a new signature; see Note [Numbers as arguments]."""
-        if len(self.known) >= SIGNATURES:
-            if not self._full_told:
-                self._full_told = True
-                self._note(Known(""), f"it is called in more than {SIGNATURES} ways (shapes, dtypes, objects)", None)
-            return self._as_it_is(args, keywords)
+        if len(self.signatures) >= SIGNATURES:
+            reason = f"it is called in more than {SIGNATURES} ways (shapes, dtypes, objects)"
+            return self._unserved(reason, args, keywords)
         numbers = numbers_in((args, keywords))
         if not numbers:
-            known = self.known[key] = Known(described(args, keywords), unchecked=self.check)
-            return self._record(known, args, keywords, inputs)
-        others, _ = signature(mode, *without_numbers((args, keywords)))
+            signature = self.signatures[key] = Signature(described(args, keywords), unchecked=self.check)
+            return self._record(signature, args, keywords, inputs)
+        others, _ = key_of(mode, *without_numbers((args, keywords)))
         family = self.families.setdefault(others, Family(self.check))
         found = family.find(inputs, numbers)
         if found is not None:
-            replay, own = found
+            guarded, own = found
             with family.lock:
                 own.set(numbers)
                 if family.unchecked:
                     family.unchecked -= 1
-                    return checked_run(self.name, replay.variant, inputs, lambda: self._as_it_is(args, keywords))
-                result = replay.variant.run(inputs)
+                    return checked_run(self.name, guarded.program, inputs, lambda: self._as_it_is(args, keywords))
+                result = guarded.program.run(inputs)
             return self._as_it_is(args, keywords) if result is REPORTED else result
         family.count += 1
         if family.count > LIMIT:
-            if family.count == LIMIT + 1:
-                self._note(Known(""), "it is called with ever other numbers", None)
-            return self._as_it_is(args, keywords)
-        known = self.known[key] = Known(described(args, keywords), unchecked=self.check)
-        return self._record(known, args, keywords, inputs, family)
+            return self._unserved("it is called with ever other numbers", args, keywords)
+        signature = self.signatures[key] = Signature(described(args, keywords), unchecked=self.check)
+        return self._record(signature, args, keywords, inputs, family)
 
     def _record(
-        self, known: Known, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
+        self, signature: Signature, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
         family: Family | None = None,
     ) -> Any:
         if not one_at_a_time.acquire(blocking=False):  # another thread records
@@ -310,18 +276,18 @@ class Compiled:
             one_at_a_time.release()
         if made.recorder.broken is not None:
             reason, location = made.recorder.broken
-            self._note(known, reason, location)
+            self._note(signature, reason, location)
             return _original(made.result, originals)
         if made.postponed:
-            self._postpone(known, made)
+            self._postpone(signature, made)
             return _original(made.result, originals)
-        if len(known.replays) >= LIMIT:
-            changed = ", ".join(known.failed[-1])
-            self._note(known, f"what it finds around it changes from call to call ({changed})", None)
+        if len(signature.programs) >= LIMIT:
+            changed = ", ".join(signature.failed[-1])
+            self._note(signature, f"what it finds around it changes from call to call ({changed})", None)
             return _original(made.result, originals)
         unnamed = ["the memory or the gradients of arguments, or what backward came to"]
-        known.failed += [replay.guard.failed() or unnamed for replay in known.replays[:1]]
-        return self._kept(known, made, originals, arguments, family)
+        signature.failed += [one.guard.failed() or unnamed for one in signature.programs[:1]]
+        return self._kept(signature, made, originals, arguments, family)
 
     def _capture(
         self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], watched: bool
@@ -360,64 +326,62 @@ class Compiled:
         return made, originals, (args, keywords)
 
     def _kept(
-        self, known: Known, made: Capture, originals: dict[int, Tensor], arguments: Any, family: Family | None
+        self, signature: Signature, made: Capture, originals: dict[int, Tensor], arguments: Any, family: Family | None
     ) -> Any:
         """Keep what was recorded, and return the result of the call."""
         guard = Guard(made)
         if not guard.held_by_the_call():
-            self._postpone(known, made)
+            self._postpone(signature, made)
             return _original(made.result, originals)
         live = [tensor for tensor in _distinct(made.results()) if tensor.requires_grad and not tensor.is_leaf]
         live = [tensor for tensor in live if id(tensor) not in made.known]
-        result = made.result
-        replay: Any
         numbers = None if family is None else family.note(made, bool(live), numbers_in(arguments))
         made.result, arguments = plainly(made.result), plainly(arguments)
         result = made.result
+        program: Any
         if not live:
-            replay = Variant(made, reuse=self.reuse)
+            program = Program(made, reuse=self.reuse)
         elif (consumed := freed_by(live)) is not None:
-            replay = Consumed(made, live, consumed, self.reuse)
+            program = Consumed(made, live, consumed, self.reuse)
         else:
-            patient = any(replay.variant.stale for replay in known.replays)
-            replay = Differentiated(self.function, arguments, made, live, patient, guard)
-            result = replay.first_result()
+            patient = any(one.program.stale for one in signature.programs)
+            program = Differentiated(self.function, arguments, made, live, patient, guard)
+            result = program.first_result()
         if family is not None and numbers is not None:
-            family.replays.append((Replay(guard, replay), numbers))
+            family.programs.append((Guarded(guard, program), numbers))
         else:
-            known.replays = [Replay(guard, replay), *[one for one in known.replays if not one.variant.stale]]
+            others = [one for one in signature.programs if not one.program.stale]
+            signature.programs = [Guarded(guard, program), *others]
         return _original(result, originals)
 
-    def _postpone(self, known: Known, made: Capture) -> None:
+    def _postpone(self, signature: Signature, made: Capture) -> None:
         """The call has changed what the next one finds: that is to be recorded instead, if it does so once."""
-        known.postponed += 1
-        if known.postponed >= POSTPONED:
+        signature.postponed += 1
+        if signature.postponed >= POSTPONED:
             what = f" ({', '.join(made.changed[:3])})" if made.changed else ""
             self._note(
-                known, f"each call changes what the next one finds{what}, which a replay would not do: give such "
+                signature, f"each call changes what the next one finds{what}, which a replay would not do: give such "
                 "things as arguments, and return them", None
             )
 
-    def _eagerly(
-        self, known: Known, reason: str, location: Location | None, args: Sequence[Any], keywords: dict[str, Any]
-    ) -> Any:
-        self._note(known, reason, location)
-        return self._as_it_is(args, keywords)
-
-    def _note(self, known: Known, reason: str, location: Location | None) -> None:
+    def _note(self, signature: Signature, reason: str, location: Location | None) -> None:
         """Run this signature as it is from now on, and say so.
 
         Raises:
             CaptureError: that was not wanted.
         """
-        known.eager = reason, location
+        if not self.full:
+            signature.eager = reason, location
+        self._tell(reason, location)
+
+    def _tell(self, reason: str, location: Location | None) -> None:
         where = f"\n{location}" if location is not None else ""
         text = f"{self.name} cannot be compiled as a whole: {reason}{where}"
         if self.full:
             raise CaptureError(text)
         warnings.warn(
             f"{text}\nIt runs as it is, each operation compiled by itself. Compile the parts around this line instead.",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -22,10 +22,10 @@ from ..ops.memory.copying import clone, write
 from .capture import Capture, check_made, keep_constants, nodes_of, one_at_a_time, outside_of, recorded, written_outside
 from .guards import Guard, alignment
 from .node import CompiledBackward, Entrance, entered, through
+from .program import REPORTED, Program, alone
 from .recorder import Recorder
 from .steps import CONSTANT, FRESH, OUTSIDE, Block, root_of
 from .trees import mapped, tensors_in
-from .variant import REPORTED, Variant, alone
 
 #: Calls without a backward pass after which a program is linked that saves nothing for one.
 PATIENCE = 3
@@ -45,7 +45,7 @@ class Differentiated:
         guard: says whether what the function finds around it is what it was.
 
     Attributes:
-        variant, backward: the two programs, once they are linked.
+        forward, backward: the two programs, once they are linked.
         stale: whether backward came to a program that had saved nothing, or that cannot be replayed.
     """
 
@@ -73,26 +73,26 @@ class Differentiated:
             one.tensor for one in made.known.values()
             if id(one.tensor) not in numbers and id(root_of(one.storage)) in roots
         ]
-        self.variant: Variant | None = None
-        self.backward: Variant | None = None
+        self.forward: Program | None = None
+        self.backward: Program | None = None
         self.stale = False
         self._strange = 0  # calls of backward that the program could not do
 
     def run(self, inputs: Sequence[Tensor]) -> Any:
         """The result of a call, or REPORTED: the function itself is to be called."""
-        if self.variant is None:
+        if self.forward is None:
             if self._patience > 1:
                 self._patience -= 1
                 return REPORTED
             if not one_at_a_time.acquire(blocking=False):  # another thread records
                 return REPORTED
             try:
-                if self.variant is None:
-                    self.variant = Variant(self._made, (), self._attach_without_backward, self._live)
+                if self.forward is None:
+                    self.forward = Program(self._made, (), self._attach_without_backward, self._live)
                     self._forget()
             finally:
                 one_at_a_time.release()
-        return self.variant.run(inputs)
+        return self.forward.run(inputs)
 
     def first_result(self) -> Any:
         """The result of the recorded call, behind a node that records what backward does."""
@@ -119,7 +119,7 @@ class Differentiated:
         if not one_at_a_time.acquire(blocking=False):  # this is part of a program, or another thread records
             return through(live, leaves, gradients)
         try:
-            if self.variant is not None:
+            if self.forward is not None:
                 return through(live, leaves, gradients)
             return self._recorded_backward(node.kept, live, leaves, gradients)
         finally:
@@ -178,9 +178,9 @@ class Differentiated:
         roots = {id(root_of(outside[block.number][0])) for block in used}
         self._layouts = [None if one is None else (one._layout, alignment(one)) for one in gradients]
         self._deterministic = are_deterministic_algorithms_enabled()
-        variant = Variant(made, list(saved), self._attach, self._live)
-        offsets = {saved[block]: offset for block, offset in variant.plan.offsets.items()}
-        kept = [*made.inputs, *variant.tensors]
+        program = Program(made, list(saved), self._attach, self._live)
+        offsets = {saved[block]: offset for block, offset in program.plan.offsets.items()}
+        kept = [*made.inputs, *program.tensors]
         #: Of what a call works on, and gives, what backward needs.
         self._needed = [
             number for number, one in enumerate((*kept, *self._around)) if id(root_of(one._storage)) in roots
@@ -188,13 +188,13 @@ class Differentiated:
         given = [(number, one) for number, one in zip(self._which, gradients, strict=True) if one is not None]
         inputs = [*[one for _, one in given], *kept]
         names = [f"gradient[{number}]" for number, _ in given] + made.given
-        names += [f"made[{number}]" for number in range(len(variant.tensors))]
+        names += [f"made[{number}]" for number in range(len(program.tensors))]
         back = Capture(recorder, grads, inputs, {}, outside, made.surroundings, names, arena=made.arena)
         keep_constants(back)
-        self.backward = Variant(back, offsets)
-        variant.tensors = []  # they keep the memory of the recorded call
+        self.backward = Program(back, offsets)
+        program.tensors = []  # they keep the memory of the recorded call
         self._guard.add(roots)
-        self.variant = variant  # last: other threads may be waiting for it
+        self.forward = program  # last: other threads may be waiting for it
         self._forget()
 
     # -- replays ------------------------------------------------------------------------------------------
@@ -307,8 +307,8 @@ class Consumed:
 
     def __init__(self, made: Capture, live: Sequence[Tensor], freed_by: Location, reuse: bool):
         self._freed_by = freed_by
-        self.variant = Variant(made, (), self._attach, live, reuse)
-        self.run = self.variant.run
+        self.forward = Program(made, (), self._attach, live, reuse)
+        self.run = self.forward.run
 
     def _attach(self, results: Sequence[Tensor], *others: Any) -> None:
         node = CompiledBackward(results, (), lambda *_: (), lambda _: ((), ()), None)

@@ -62,8 +62,8 @@ def _names(program: Standalone, python: _Python) -> dict[str, Any]:
         "result_type": arrays[0] if is_one else Tuple(arrays) if arrays else types.none,
         **{f"d{number}": layout.type.numpy.type for number, layout in enumerate(program.returned)},
     }
-    for linked in program.program.machine_code:  # one, or none
-        names["run"] = caller(linked, program.program.table, lines, program.one_thread)
+    for linked in program.linked.machine_code:  # one, or none
+        names["run"] = caller(linked, program.linked.table, lines, program.one_thread)
     return names
 
 
@@ -79,7 +79,7 @@ def _text(program: Standalone) -> str:
         lines.append(f"y{number} = np.empty({layout.shape}, d{number})")
     if program.guard.conditions or program.effects:
         lines += ["with objmode():", "    before()"]
-    if program.program.machine_code:
+    if program.linked.machine_code:
         addresses = [f"x{number}" for number in program.given_lines.values()]
         addresses += [f"y{number}" for number in program.returned_lines.values()]
         row = "".join([f"{name}.ctypes.data, " for name in addresses])
@@ -160,7 +160,7 @@ class _Python:
             effect.undo()
         if step == BUSY:
             raise RuntimeError("the function is running in another thread: make one for each with njit()")
-        self._program.program.clear_reports()
+        self._program.linked.clear_reports()
         given = [from_array(one) for one in arrays]
         for one, needed in zip(given, self._program.requires_grad, strict=True):
             one.requires_grad = needed

@@ -252,7 +252,7 @@ class Family:
 
     Attributes:
         first: what was recorded of the first of them that can be replayed.
-        replays: programs that serve many of them, each with the memory for its numbers.
+        programs: those that serve many of them, each with the memory for its numbers.
         count: how many of them there were with numbers of their own.
         unchecked: how many replays are still to be compared with the function itself.
         refused: whether there cannot be one program for all.
@@ -260,7 +260,7 @@ class Family:
 
     def __init__(self, unchecked: int = 0) -> None:
         self.first: Record | None = None
-        self.replays: list[tuple[Any, Numbers]] = []
+        self.programs: list[tuple[Any, Numbers]] = []
         self.count = 0
         self.unchecked = unchecked
         self.refused = False
@@ -268,9 +268,9 @@ class Family:
 
     def find(self, inputs: Sequence[Tensor], numbers: Sequence[Any]) -> tuple[Any, Numbers] | None:
         """The program that serves a call, and the memory for its numbers; None if there is none."""
-        for replay, own in self.replays:
-            if own.serve(numbers) and replay.guard.holds(inputs):
-                return replay, own
+        for guarded, own in self.programs:
+            if own.serve(numbers) and guarded.guard.holds(inputs):
+                return guarded, own
         return None
 
     def note(self, made: Capture, live: bool, numbers: Sequence[Any]) -> Numbers | None:

@@ -7,10 +7,12 @@ memory.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..autograd.locations import Location
 from ..core import types
 from ..core.generators import Generator
 from ..core.tensor import Tensor
@@ -25,12 +27,41 @@ from .trees import DICTIONARIES
 _VALUES = (int, bool, str, bytes, type(None))
 
 
+@dataclass
+class Guarded:
+    """A program, and when it may be replayed."""
+
+    guard: Any
+    program: Any
+
+
+@dataclass
+class Signature:
+    """What is known of calls with one signature.
+
+    Attributes:
+        call: the arguments of the first of them, in words.
+        programs: the latest first.
+        eager: why the calls run as they are, and where in the program that shows; None if they do not.
+        failed: what guards had against being replayed, when a program was recorded anew.
+        postponed: how many calls have made what the next ones find.
+        unchecked: how many replays are still to be compared with the function itself.
+    """
+
+    call: str
+    programs: list[Guarded] = field(default_factory=list)
+    eager: tuple[str, Location | None] | None = None
+    failed: list[list[str]] = field(default_factory=list)
+    postponed: int = 0
+    unchecked: int = 0
+
+
 class UnknownArgumentError(TypeError):
     """A signature cannot tell arguments of a class from one another."""
 
 
-def signature(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Hashable, list[Tensor]]:
-    """The signature of a call in this mode, and the tensors among its arguments.
+def key_of(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Hashable, list[Tensor]]:
+    """What the signature of a call in this mode is looked up by, and the tensors among its arguments.
 
     Raises:
         UnknownArgumentError: it cannot tell some argument from others.

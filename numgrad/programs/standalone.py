@@ -64,7 +64,7 @@ class Standalone:
         new = [recorder.block_of(one._storage) for _, one in made.grads if one is not None]
         fixed = [block for block in new if block is not None and block.origin == FRESH]
         self.plan = Plan(recorder, [block for block in (*blocks, *fixed) if block is not None and block.size])
-        self.program = LinkedProgram(self.plan, recorder.one_thread)
+        self.linked = LinkedProgram(self.plan, recorder.one_thread)
         self.given_lines: dict[int, int] = {}
         self.returned_lines: dict[int, int] = {}
         self.changed: set[int] = set()
@@ -76,7 +76,7 @@ class Standalone:
             if block in blocks:
                 self.returned_lines[line] = blocks.index(block)
             elif block in fixed:
-                self.program.addresses[line] = block.address
+                self.linked.addresses[line] = block.address
             elif block.origin == OUTSIDE:
                 owner = made.outside[block.number][0]
                 self.is_random |= id(root_of(owner)) not in storages

@@ -46,7 +46,7 @@ def compare(program, *shapes, calls=3):
 
 def replays(compiled):
     """How many programs there are for each signature."""
-    return [len(known.replays) for known in compiled.known.values()]
+    return [len(one.programs) for one in compiled.signatures.values()]
 
 
 # -- what is replayed --------------------------------------------------------------------------------------------

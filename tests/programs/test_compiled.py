@@ -20,7 +20,7 @@ from numgrad.nn.functional import cross_entropy
 
 def replays(compiled):
     """How many programs there are for each signature."""
-    return [len(known.replays) for known in compiled.known.values()]
+    return [len(one.programs) for one in compiled.signatures.values()]
 
 
 def calls(compiled, *arguments):
@@ -303,8 +303,17 @@ def test_what_needs_values_runs_as_it_is():
     assert "x.sum() > 0" in str(told[0].message)
     assert numgrad.equal(compiled(-x), x)
     assert len(told) == 1
-    with pytest.raises(CaptureError, match="needs values"):
-        numgrad.compile(branching, fullgraph=True)(x)
+
+
+def test_fullgraph_makes_an_error_of_each_call_that_is_not_one_program():
+    compiled = numgrad.compile(branching, fullgraph=True)
+    for _ in range(2):
+        with pytest.raises(CaptureError, match="needs values"):
+            compiled(numgrad.ones(2))
+    compiled = numgrad.compile(lambda x, other: x * 2, fullgraph=True)
+    for _ in range(2):
+        with pytest.raises(CaptureError, match="an argument of the class object"):
+            compiled(numgrad.ones(2), object())
 
 
 @pytest.mark.parametrize("look", [
@@ -412,7 +421,7 @@ def test_a_function_with_ever_other_shapes_runs_as_it_is(monkeypatch):
     with pytest.warns(UserWarning, match="in more than 4 ways") as told:
         assert [compiled(numgrad.ones(size)).item() for size in range(8)] == [*range(8)]
     assert len(told) == 1
-    assert len(compiled.known) == 4
+    assert len(compiled.signatures) == 4
 
 
 # -- settings ----------------------------------------------------------------------------------------------------
@@ -461,7 +470,7 @@ def test_compiled_functions_can_be_switched_off():
         compiled(numgrad.ones(2))
     assert len(called) == 2
     numgrad.compiler.reset()
-    assert not compiled.known
+    assert not compiled.signatures
 
 
 def test_a_compiled_module_is_a_module():

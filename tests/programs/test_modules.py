@@ -139,7 +139,7 @@ def test_bits_are_those_of_the_module_itself(name, make, inputs, training):
     compiled = numgrad.compile(own)
     if name not in AS_THEY_ARE or (not training and name in IN_TRAINING):
         check(compiled, own, other, inputs)
-        assert all(known.replays for known in compiled.compiled.known.values())
+        assert all(one.programs for one in compiled.compiled.signatures.values())
     else:
         with pytest.warns(UserWarning, match="needs values|the graph of a tensor"):
             check(compiled, own, other, inputs)

@@ -15,7 +15,7 @@ def test_a_number_is_an_argument_from_its_second_value_on():
     for factor in (0.3, 0.7, -1.25, 1e-3, 7.5):
         assert numgrad.equal(compiled(x, factor), (x * factor).sum() + factor)
     (family,) = compiled.families.values()
-    assert len(family.replays) == 1
+    assert len(family.programs) == 1
     assert family.count == 2  # all others are served by the program of the second
     for factor in (5, 9, -11):
         assert numgrad.equal(compiled(x, factor), (x * factor).sum() + factor)

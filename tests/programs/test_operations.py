@@ -85,8 +85,8 @@ def test_bits_are_those_of_the_program_itself(case):
         expected, expected_grads = program(*leaves_of(case, turned))
         assert all(map(same, outputs, expected))
         assert all(map(same, grads, expected_grads))
-    (known,) = compiled.known.values()
-    assert len(known.replays) == 1
+    (signature,) = compiled.signatures.values()
+    assert len(signature.programs) == 1
 
 
 @pytest.mark.parametrize("name", sorted(VALUES_NEEDED))

@@ -28,8 +28,8 @@ def test_a_replay_is_one_event_with_the_name_of_the_function():
     seen, result = profiled(torch.ones(3) * 2)
     assert seen == ["compiled squares"]
     assert result.item() == 15
-    (known,) = squares.known.values()
-    assert len(known.replays) == 1
+    (signature,) = squares.signatures.values()
+    assert len(signature.programs) == 1
 
 
 def test_a_call_that_is_recorded_has_its_operations_within_the_event():

@@ -75,5 +75,5 @@ def test_each_step_of_an_optimizer_has_numbers_of_its_own(halved):
             compiled(x)
         expected(x)
         assert numgrad.equal(weight, other)
-    (known,) = compiled.known.values()
-    assert len(known.replays) == (not halved)
+    (signature,) = compiled.signatures.values()
+    assert len(signature.programs) == (not halved)

@@ -77,7 +77,7 @@ def compare(make, between=lambda training, number: None, steps=5, step=None, mod
 
 
 def replays(compiled):
-    return [len(known.replays) for known in compiled.known.values()]
+    return [len(one.programs) for one in compiled.signatures.values()]
 
 
 @pytest.mark.parametrize("set_to_none", [True, False], ids=["none", "zeros"])

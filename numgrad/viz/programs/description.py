@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from ...autograd.locations import Location
-from ...programs.compiled import Compiled, Replay
+from ...programs.compiled import Compiled
 from ...programs.plan import Plan
+from ...programs.program import Program
 from ...programs.recorder import Recorder
+from ...programs.signatures import Guarded
 from ...programs.steps import CONSTANT, Block, DeviceCall, HostCall, Launch, Load, Span
-from ...programs.variant import Variant
 from .scratch import Scratch
 
 #: Kinds of memory that only a program sees; the others are in ``programs.names``.
@@ -89,19 +90,19 @@ class InspectedProgram:
         llvm: the IR that calls the kernels, a text for each stretch between functions of the host's.
     """
 
-    def __init__(self, title: str, variant: Variant, forward: InspectedProgram | None = None):
+    def __init__(self, title: str, program: Program, forward: InspectedProgram | None = None):
         self.title = title
-        self._variant, self._forward = variant, forward
-        described = _Description(variant)
+        self._program, self._forward = program, forward
+        described = _Description(program)
         self.steps, self.buffers = described.steps, described.buffers()
-        self.arena = variant.plan.arena
+        self.arena = program.plan.arena
         self.separate = sum(buffer.bytes for buffer in self.buffers if buffer.offset is not None)
-        self.llvm: list[str] = variant.program.texts
+        self.llvm: list[str] = program.executable.texts
 
     @cached_property
     def scratch(self) -> Scratch:
         """The program on memory of its own, where it can be run without changing anything."""
-        return Scratch(self._variant, None if self._forward is None else self._forward.scratch)
+        return Scratch(self._program, None if self._forward is None else self._forward.scratch)
 
     @property
     def times(self) -> list[float] | None:
@@ -109,7 +110,7 @@ class InspectedProgram:
 
         None if a kernel reports there that something is wrong, and of a program of a GPU.
         """
-        return None if self._variant.recorder.device >= 0 else self.scratch.times
+        return None if self._program.recorder.device >= 0 else self.scratch.times
 
 
 def compiled_of(subject: Any) -> Compiled | None:
@@ -118,36 +119,37 @@ def compiled_of(subject: Any) -> Compiled | None:
     return own if isinstance(own, Compiled) else None
 
 
-def variants_of(replay: Replay) -> Iterator[tuple[str, Variant]]:
-    """The programs of a replay, each with what distinguishes it: there may be one of backward."""
-    if isinstance(replay.variant, Variant):
-        yield "", replay.variant
+def parts_of(guarded: Guarded) -> Iterator[tuple[str, Program]]:
+    """A program, or those of forward and backward, each with what distinguishes it."""
+    program = guarded.program
+    if isinstance(program, Program):
+        yield "", program
         return
-    if replay.variant.variant is not None:
-        yield "", replay.variant.variant
-    if getattr(replay.variant, "backward", None) is not None:
-        yield "backward of ", replay.variant.backward
+    if program.forward is not None:
+        yield "", program.forward
+    if getattr(program, "backward", None) is not None:
+        yield "backward of ", program.backward
 
 
 def programs_of(compiled: Compiled) -> Iterator[InspectedProgram]:
     """All programs of a compiled function, those of backward behind those that save for them."""
-    for known in compiled.known.values():
-        for number, replay in enumerate(known.replays):
+    for signature in compiled.signatures.values():
+        for number, guarded in enumerate(signature.programs):
             forward = None
-            for which, variant in variants_of(replay):
-                title = f"{which}{compiled.name}{known.call}{', an earlier program' * bool(number)}"
-                forward = InspectedProgram(title, variant, forward)
+            for which, program in parts_of(guarded):
+                title = f"{which}{compiled.name}{signature.call}{', an earlier program' * bool(number)}"
+                forward = InspectedProgram(title, program, forward)
                 yield forward
 
 
 class _Description:
     """Finds what each step reads and writes."""
 
-    def __init__(self, variant: Variant):
-        self.variant, self.plan = variant, variant.plan
+    def __init__(self, program: Program):
+        self.program, self.plan = program, program.plan
         self._buffers: dict[Block, Buffer] = {}
         self._counts: Counter[str] = Counter()
-        self.steps = list(self._all_steps(self.plan, variant.recorder))
+        self.steps = list(self._all_steps(self.plan, program.recorder))
         for step in self.steps:
             for buffer in step.buffers:
                 buffer.first = step.number if buffer.first is None else buffer.first
@@ -161,7 +163,7 @@ class _Description:
 
     def buffer(self, block: Block, dtype: np.dtype) -> Buffer:
         if block not in self._buffers:
-            named, layout = self.variant.names.get(block), block.layout
+            named, layout = self.program.names.get(block), block.layout
             kind = SAVED if block in self.plan.offsets else CONSTANT_KIND if block.origin == CONSTANT else TEMPORARY
             if named is not None and kind != SAVED:
                 kind, name, layout = named.kind, named.name, named.layout or layout

@@ -9,10 +9,11 @@ from typing import Any
 from ...autograd.locations import Location
 from ...core.display import counted
 from ...core.tensor import type_name
-from ...programs.compiled import Compiled, Known, Replay
+from ...programs.compiled import Compiled
+from ...programs.signatures import Guarded, Signature
 from ...programs.steps import HostCall
 from ..html import element, framed
-from .description import compiled_of, variants_of
+from .description import compiled_of, parts_of
 
 #: Conditions that are listed.
 LISTED = 12
@@ -64,7 +65,7 @@ class Explanation(Sequence[ExplainedSignature]):
     def __init__(self, compiled: Compiled):
         self.subject = f"compiled {compiled.name}"
         self._name = compiled.name
-        self.signatures = [_signature(known) for known in compiled.known.values()]
+        self.signatures = [_signature(one) for one in compiled.signatures.values()]
 
     def __len__(self) -> int:
         return len(self.signatures)
@@ -97,19 +98,19 @@ def explain(subject: Any) -> Explanation:
     return Explanation(compiled)
 
 
-def _signature(known: Known) -> ExplainedSignature:
-    reason, location = known.eager or (None, None)
-    return ExplainedSignature(known.call, [*map(_program, known.replays)], known.failed, reason, location)
+def _signature(one: Signature) -> ExplainedSignature:
+    reason, location = one.eager or (None, None)
+    return ExplainedSignature(one.call, [*map(_program, one.programs)], one.failed, reason, location)
 
 
-def _program(replay: Replay) -> ExplainedProgram:
-    steps = {which: variant.recorder.steps for which, variant in variants_of(replay)}
+def _program(guarded: Guarded) -> ExplainedProgram:
+    steps = {which: part.recorder.steps for which, part in parts_of(guarded)}
     hosts = [step.function.__name__ for part in steps.values() for step in part if isinstance(step, HostCall)]
     forward, backward = (
         None if part is None else sum(not isinstance(step, HostCall) for step in part)
         for part in (steps.get(""), steps.get("backward of "))
     )
-    return ExplainedProgram(forward, backward, hosts, replay.guard.conditions)
+    return ExplainedProgram(forward, backward, hosts, guarded.guard.conditions)
 
 
 def _lines(one: ExplainedSignature) -> list[str]:

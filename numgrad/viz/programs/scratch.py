@@ -11,8 +11,8 @@ import numpy as np
 
 from ...devices.cpu.linking import link
 from ...programs.linked import LinkedProgram
+from ...programs.program import Program
 from ...programs.steps import Block, HostCall, place_of
-from ...programs.variant import Variant
 
 #: Runs of which the shortest counts: in the first one memory and caches are cold.
 RUNS = 5
@@ -22,18 +22,18 @@ class Scratch:
     """A program whose steps are linked one by one, on copies of what was there before.
 
     Args:
-        variant: the program.
+        program: the program.
         forward: the one that saves what it is to find, if it is one of backward.
     """
 
-    def __init__(self, variant: Variant, forward: Scratch | None = None):
+    def __init__(self, program: Program, forward: Scratch | None = None):
         self._forward = forward
-        plan = copy.copy(variant.plan)
+        plan = copy.copy(program.plan)
         plan.steps = [
             part for stretch in plan.steps
             for part in ([stretch] if isinstance(stretch, HostCall) else [[step] for step in stretch])
         ]
-        self._program = LinkedProgram(plan, variant.recorder.one_thread)
+        self._program = LinkedProgram(plan, program.recorder.one_thread)
         self.saved: np.ndarray = np.zeros(plan.saved_size, np.uint8) if forward is None else forward.saved
         self._program.addresses[1] = place_of(self.saved)
         self._memory: list[np.ndarray] = []

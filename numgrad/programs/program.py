@@ -38,7 +38,7 @@ def alone(tensor: Tensor) -> Tensor:
     return alias
 
 
-class Variant:
+class Program:
     """A program for calls with one signature, in one state of what the function finds around it.
 
     Args:
@@ -50,7 +50,7 @@ class Variant:
 
     Attributes:
         run: ``run(inputs)`` is the result of the call, or REPORTED.
-        program: what is run.
+        executable: what is run: linked machine code, or the launches of a GPU.
         recorder: the steps and blocks.
         names: of the blocks that callers see.
     """
@@ -75,14 +75,14 @@ class Variant:
         self.plan = Plan(recorder, list(self._results), saved)
         arena = made.arena if recorder.device < 0 and self.plan.arena >= BRIEF else None
         rows = self._rows() if arena is None else {0: "arena.row", **self._rows()}
-        self.program: Any = (
+        self.executable: Any = (
             LinkedProgram(self.plan, recorder.one_thread, list(rows), arena) if recorder.device < 0
             else DeviceProgram(self.plan, recorder.device, list(rows))
         )
         views = self._view_statements()
         live = ", ".join([self._made[id(one)] for one in attached])
         nodes = [f"attach(({live},), inputs, saved, ({', '.join([*self._made.values(), ''])}))"] if attached else []
-        self._names.update(attach=attach, lock=self.program.lock, arena=arena)
+        self._names.update(attach=attach, lock=self.executable.lock, arena=arena)
         self.text = "\n".join(["def run(inputs, saved=None):", *["    " + line for line in [
             *[f"{name}_grad = {name}._grad" for name, _ in grads if self.plan.may_fail],
             *[f"{name}._grad = None" for name, _ in grads],
@@ -296,25 +296,27 @@ class Variant:
 
     def _run(self, rows: dict[int, str], grads: Sequence[tuple[str, str]]) -> list[str]:
         """Statements that run the program."""
-        program, effects = self.program, [self._name("e", effect) for effect in self.made.recorder.effects]
+        executable, effects = self.executable, [self._name("e", effect) for effect in self.made.recorder.effects]
         for line, what in enumerate(self.plan.lines, 2):
-            if isinstance(what, Block) and what.origin == OUTSIDE and line not in rows and program.addresses:
-                program.addresses[line] = what.address
+            if isinstance(what, Block) and what.origin == OUTSIDE and line not in rows and executable.addresses:
+                executable.addresses[line] = what.address
         if not self.plan.steps:
             return [f"{effect}.advance()" for effect in effects]
-        self._names.update(run_program=program.run, clear_reports=program.clear_reports, addresses=program.addresses)
+        self._names.update(
+            run_program=executable.run, clear_reports=executable.clear_reports, addresses=executable.addresses
+        )
         undone = self._undone(rows)
         undo = [
             *[f"    {name}[...] = kept_{name}" for name in undone],
             *[f"    {effect}.undo()" for effect in effects],
             *[f"    {name}._grad = {name}_grad" for name, _ in grads if self.plan.may_fail],
         ]
-        run = [f"wrong = run_program({program.takes})"]
+        run = [f"wrong = run_program({executable.takes})"]
         if any(isinstance(stretch, HostCall) for stretch in self.plan.steps):  # the function will raise it again
             run = ["try:", f"    {run[0]}", "except Exception:", "    wrong = 1"]
         lines = [
-            *[f"addresses[{line}] = address_of({row})" for line, row in rows.items() if not program.passed],
-            *([f"rows = {', '.join(rows.values())},"] if program.passed else []),
+            *[f"addresses[{line}] = address_of({row})" for line, row in rows.items() if not executable.passed],
+            *([f"rows = {', '.join(rows.values())},"] if executable.passed else []),
             *[f"kept_{name} = {name}.copy()" for name in undone],
             *[f"{effect}.advance()" for effect in effects],
             *run, "if wrong:", "    clear_reports()", *undo, "    return REPORTED",
@@ -324,7 +326,7 @@ class Variant:
             if row.startswith("begin"):
                 one = f"inputs[{row.removeprefix('begin')}]"
                 begins += [f"{row} = {one}._storage", f"if {one}._offset:", f"    {row} = {row}[{one}._offset:]"]
-        return [*begins, *(lines if program.brief else ["with lock:", *["    " + line for line in lines]])]
+        return [*begins, *(lines if executable.brief else ["with lock:", *["    " + line for line in lines]])]
 
     def _versions(self) -> list[str]:
         """Statements that count the changes of tensors that were there before."""
