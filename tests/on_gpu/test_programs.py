@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from on_gpu.comparison import ON_THE_CPU, on_device
 from programs import test_operations
+from programs.beside import replays
 
 import numgrad
 from numgrad import nn, optim
@@ -42,11 +43,6 @@ def compare(program, *shapes, calls=3):
         assert bits(found) == bits(program(*[made(*shape, seed=seed) for shape in shapes]))
     assert replays(compiled) == [1]
     return compiled
-
-
-def replays(compiled):
-    """How many programs there are for each signature."""
-    return [len(one.programs) for one in compiled.signatures.values()]
 
 
 # -- what is replayed --------------------------------------------------------------------------------------------

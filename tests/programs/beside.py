@@ -1,4 +1,7 @@
-"""Programs run twice: with functions as they are, and compiled.  What is seen must be the same, bit for bit."""
+"""Programs run twice: with functions as they are, and compiled.  What is seen must be the same, bit for bit.
+
+Also what tests of compiled functions have in common besides.
+"""
 
 import math
 import warnings
@@ -7,7 +10,7 @@ import numpy as np
 
 import numgrad
 
-__all__ = ["beside", "ramp"]
+__all__ = ["beside", "calls", "ramp", "replays"]
 
 
 def ramp(*shape):
@@ -65,3 +68,13 @@ def _plain(value):
     if isinstance(value, dict):
         return type(value), [(key, _plain(one)) for key, one in value.items()]
     return value
+
+
+def replays(compiled):
+    """How many programs there are for each signature."""
+    return [len(one.programs) for one in compiled.signatures.values()]
+
+
+def calls(compiled, *arguments):
+    """The results of three calls: one that is recorded, and replays."""
+    return [compiled(*arguments) for _ in range(3)]

@@ -1,123 +1,13 @@
-"""Arguments of all kinds: what they share memory with, their gradients, what is done to them, and errors."""
+"""Arguments of all kinds: what they share memory with, what is done to them, and errors."""
 
 # ruff: noqa: B007 - what changes is found by functions that were made before
 
 import collections
 
-import pytest
 from programs.beside import beside, ramp
 
 import numgrad
 from numgrad import nn
-
-
-@beside
-def test_generator_argument(compiled, see):
-    f = compiled(lambda x, g: x + numgrad.rand(3, generator=g))
-    g = numgrad.Generator().manual_seed(1)
-    h = numgrad.Generator().manual_seed(2)
-    for q in (g, g, h, h, g, h):
-        see(f(ramp(3), q))
-
-
-@beside
-def test_arg_grad_read(compiled, see):
-
-    def g(p):
-        with numgrad.no_grad():
-            p.sub_(0.1 * p.grad)
-
-    f = compiled(g)
-    p = numgrad.ones(3, requires_grad=True)
-    for i in range(5):
-        p.grad = None
-        (p * p * i).sum().backward()
-        f(p)
-        see(p, p.grad)
-
-
-@beside
-def test_arg_grad_read_norequire(compiled, see):
-
-    def g(p):
-        return p - p.grad
-
-    f = compiled(g)
-    for i in range(4):
-        p = ramp(3)
-        p.grad = numgrad.ones(3) * i
-        see(f(p))
-
-
-@beside(as_it_is=True)
-def test_arg_grad_returned(compiled, see):
-    functions = [compiled(f) for f in (lambda p: p.grad, lambda p: (p.grad[1:], p * 2), lambda p: p.grad.detach())]
-    for number in range(12):
-        p = ramp(3)
-        p.grad = numgrad.full((3,), float(number))
-        results = [f(p) for f in functions]
-        see(*results, results[0] is p.grad)
-
-
-@beside
-def test_arg_list_grad(compiled, see):
-
-    def g(ps):
-        with numgrad.no_grad():
-            for p in ps:
-                p.sub_(0.1 * p.grad)
-
-    f = compiled(g)
-    p = [numgrad.ones(3, requires_grad=True), numgrad.ones(2, requires_grad=True)]
-    for i in range(5):
-        for q in p:
-            q.grad = None
-        (p[0].sum() * p[1].sum() * i).backward()
-        f(p)
-        see(p, [q.grad for q in p])
-
-
-@beside
-def test_arg_grad_accumulated(compiled, see):
-
-    def g(x):
-        (x * x).sum().backward()
-
-    f = compiled(g)
-    for i in range(5):
-        x = (ramp(3) + i).requires_grad_()
-        x.grad = numgrad.ones(3) * i
-        h = x.grad
-        f(x)
-        see(x.grad, h, h is x.grad)
-
-
-@beside
-def test_arg_grad_none(compiled, see):
-
-    def g(x):
-        (x * x).sum().backward()
-
-    f = compiled(g)
-    for i in range(5):
-        x = (ramp(3) + i).requires_grad_()
-        f(x)
-        see(x.grad)
-
-
-@pytest.mark.filterwarnings("ignore:grad and param do not obey")
-@beside
-def test_arg_grad_layout(compiled, see):
-
-    def g(x):
-        (x * x).sum().backward()
-
-    f = compiled(g)
-    for i in range(3):
-        x = (ramp(3, 3) + i).requires_grad_()
-        x.grad = numgrad.ones(3, 3).t() if i else numgrad.ones(3, 3)
-        f(x)
-        see(x.grad)
 
 
 @beside(as_it_is=True)
@@ -406,16 +296,6 @@ def test_graph_inputs_views(compiled, see):
         d = f(b[:3], b[3:] if i % 2 else b[1:4])
         d.backward()
         see(d, a.grad)
-
-
-@beside
-def test_inference_inputs(compiled, see):
-    f = compiled(lambda x: x * 2)
-    with numgrad.inference_mode():
-        q = ramp(3)
-    for x in (ramp(3), ramp(3), q, ramp(3), q, q):
-        y = f(x)
-        see(y, y.is_inference())
 
 
 @beside

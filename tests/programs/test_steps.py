@@ -5,6 +5,7 @@ import copy
 import pytest
 from optim.test_formulas import CASES as FUSED
 from optim.test_matrix_optimizers import CASES as OF_MATRICES
+from programs.beside import replays
 
 import numgrad
 from numgrad import nn, optim
@@ -74,10 +75,6 @@ def compare(make, between=lambda training, number: None, steps=5, step=None, mod
             results.append((bits(result), training.seen()))
         assert results[0] == results[1], f"in step {number}"
     return trainings[1].step
-
-
-def replays(compiled):
-    return [len(one.programs) for one in compiled.signatures.values()]
 
 
 @pytest.mark.parametrize("set_to_none", [True, False], ids=["none", "zeros"])
