@@ -14,7 +14,7 @@ import numpy as np
 from .. import devices
 from ..devices import recording
 from ..devices.cpu import random
-from ..devices.recording import reads_values
+from ..devices.recording import Effect, reads_values
 from .device import to_device
 from .types import device, numbered
 
@@ -230,15 +230,11 @@ class Philox(Generator, device_type="cuda"):
             self._seed, self._offset = struct.unpack("<QQ", data)
 
 
-class _Draw:
+class _Draw(Effect):
     """A draw of a generator for a GPU: in each run of a program it is another one."""
 
     def __init__(self, generator: Philox):
         self._generator = generator
-
-    def stands(self) -> bool:
-        """True: it depends on nothing that a program may change."""
-        return True
 
     def advance(self) -> None:
         """Have the generator count it."""

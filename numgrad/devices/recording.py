@@ -28,6 +28,30 @@ import numpy as np
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+class Effect:
+    """What Python does for each run of a program besides its launches."""
+
+    def advance(self) -> None:
+        """Do it: in the call that is recorded, and before each replay."""
+        raise NotImplementedError
+
+    def undo(self) -> None:
+        """Take it back: the run has failed."""
+        raise NotImplementedError
+
+    def stands(self) -> bool:
+        """Whether at the end of the call it would do the same as it has done."""
+        return True
+
+    def counters(self) -> Sequence[list[int]]:
+        """The version counters that it counts up."""
+        return ()
+
+    def reads(self) -> Sequence[Any]:
+        """The tensors of which it looks at elements."""
+        return ()
+
+
 class Recorder(Protocol):
     """Who is told.  Threads other than that which records are not its business: it sees to that itself."""
 
@@ -49,14 +73,10 @@ class Recorder(Protocol):
     def values_read(self, what: str) -> None:
         """Python is about to look at elements; ``what`` is how messages call that, such as ``item()``."""
 
-    def repeat(self, effect: Any) -> None:
-        """``effect.advance()`` has been called, and is to be called before each replay; ``undo()``, if that fails.
+    def repeat(self, effect: Effect) -> None:
+        """``effect.advance()`` has been called."""
 
-        ``stands()`` says at the end of the call whether that does the same then as it has done; ``counters()`` are the
-        version counters that it counts up.
-        """
-
-    def is_repeated(self, found: Callable[[Any], bool]) -> bool:
+    def is_repeated(self, found: Callable[[Effect], bool]) -> bool:
         """Whether there is such an effect already."""
 
 

@@ -15,7 +15,7 @@ from ..autograd.locations import note_change
 from ..core.formats import kept_layout
 from ..core.layout import contiguous_strides, layout_of
 from ..core.tensor import Tensor, check_in_place, strided
-from ..core.types import TensorType, float32, float64, get_default_dtype
+from ..core.types import CPU, TensorType, float32, float64, get_default_dtype
 from ..devices import recording
 from ..ops.creation.factories import zeros_like
 from ..ops.creation.from_data import tensor
@@ -114,9 +114,10 @@ class FusedOptimizer(Optimizer):
         entries: dict[TensorType, list[Entry]] = {}
         for group in self.param_groups:
             self._refuse_differentiable(group)
+            options = _plain(group)
             for param in group["params"]:
                 if param._grad is not None:
-                    entry = param, param._grad, group, self._kept(group, param)
+                    entry = param, param._grad, group, self._kept(options, param)
                     entries.setdefault(param._layout.type, []).append(entry)
         work = [(self._plan(type, same), same) for type, same in entries.items()]
         for plan, same in work:
@@ -157,7 +158,7 @@ class FusedOptimizer(Optimizer):
                     one._counter[0] += 1
 
 
-class _Count:
+class _Count(recording.Effect):
     """What a step is besides its kernel: the steps of parameters are counted, and numbers made of them."""
 
     def __init__(self, optimizer: FusedOptimizer, numbers: Any, entries: Sequence[Entry]):
@@ -166,6 +167,10 @@ class _Count:
         self._before: list[tuple[Tensor, float, int]] = []
         groups = {id(group): group for _, _, group, _ in entries}
         self._options = [(group, {**group}) for group in groups.values()] if recording.recorder is not None else []
+
+    def reads(self) -> list[Tensor]:
+        """The options that are tensors."""
+        return [value for _, options in self._options for value in options.values() if isinstance(value, Tensor)]
 
     def stands(self) -> bool:
         """Whether the options are still those of when this was made."""
@@ -176,10 +181,12 @@ class _Count:
         optimizer, lines = self._optimizer, self.numbers
         if len(optimizer._scalars) > 1:  # of which not all can be counted back
             self._before = [(one, number_in(one), one._counter[0]) for one in self._kept_numbers()]
-        first = 0
+        first, options, plain = 0, None, {}
         before: tuple[Any, Any] = (None, None)
         for index, (group, param, kept) in enumerate(self._entries):
-            now = group, optimizer._advanced(group, param, kept)
+            if group is not options:
+                options, plain = group, _plain(group)
+            now = plain, optimizer._advanced(plain, param, kept)
             if now[0] is not before[0] or now[1] != before[1]:
                 if index:
                     lines[first:index] = optimizer._numbers(*before)
@@ -333,6 +340,17 @@ def new_number(value: float = 0.0) -> Tensor:
     """
     dtype = float64 if get_default_dtype() is float64 else float32
     return tensor(float(value), dtype=dtype, device="cpu")
+
+
+def _plain(group: dict[str, Any]) -> dict[str, Any]:
+    """The group with a learning rate that is a tensor on the CPU as the number it holds.
+
+    Programs that are recorded do not hear of that: they look at it again in each replay.
+    """
+    rate = group["lr"]
+    if isinstance(rate, Tensor) and rate._layout.type.device is CPU and rate._layout.size == 1:
+        return {**group, "lr": number_in(rate)}
+    return group
 
 
 def number_in(one: Tensor) -> float:

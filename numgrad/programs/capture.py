@@ -230,6 +230,9 @@ def _compare(made: Capture, again: Callable[[], Surroundings]) -> None:
     made.versions = [(now, now[0] - version) for now, version in counters.values() if now.__class__ is list]
     counted = {id(counter) for effect in recorder.effects for counter in effect.counters()}
     made.versions = [(counter, change) for counter, change in made.versions if change and id(counter) not in counted]
+    read = {id(one._counter) for effect in recorder.effects for one in effect.reads()}
+    if any(id(counter) in read for counter, _ in made.versions):
+        recorder.break_off("it changes an option of an optimizer in place, and replays look at these before all else")
     _check_graph(made)
     if recorder.broken is None:
         _check_kept(made, again)

@@ -14,7 +14,7 @@ from ..autograd.locations import Location, calling_location
 from ..autograd.watching import NODE, Watcher
 from ..devices.cpu.blas import is_on_one_thread
 from ..devices.cpu.threads import threads_take_turns
-from ..devices.recording import ReadComplex, ReadFloat, ReadInt, Watched
+from ..devices.recording import Effect, ReadComplex, ReadFloat, ReadInt, Watched
 from ..devices.rows import FIXED, DeviceRow
 from .node import Entrance
 from .steps import (
@@ -61,7 +61,7 @@ class Recorder(Watcher):
         self.steps: list[Step] = []
         self.blocks: list[Block] = []
         self.broken: tuple[str, Location] | None = None
-        self.effects: list[Any] = []
+        self.effects: list[Effect] = []
         self.tensors: dict[int, tuple[weakref.ref[Any], Location]] = {}  # that operations were given, or have made
         self.one_thread = False  # whether BLAS is to use one
         self._device: int | None = None  # not known yet
@@ -280,12 +280,12 @@ class Recorder(Watcher):
         if not self.deaf:
             self.break_off(f"{what} needs values, which a recorded program has only when it runs")
 
-    def repeat(self, effect: Any) -> None:
+    def repeat(self, effect: Effect) -> None:
         """Python does something for each run."""
         if not self.deaf:
             self.effects.append(effect)
 
-    def is_repeated(self, found: Callable[[Any], bool]) -> bool:
+    def is_repeated(self, found: Callable[[Effect], bool]) -> bool:
         """Whether Python does such a thing already."""
         return any(map(found, self.effects))
 

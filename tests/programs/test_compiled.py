@@ -1,5 +1,6 @@
 """Functions, modules and training steps that are recorded and replayed: what users of ``numgrad.compile`` see."""
 
+import copy
 import threading
 import time
 import tracemalloc
@@ -349,3 +350,19 @@ def test_methods_are_compiled_for_each_object():
     for slope in (2.0, 3.0):
         line = Line(slope)
         assert all(numgrad.equal(result, x * slope) for result in calls(line.at, x))
+
+
+def test_a_module_compiles_itself_in_place():
+    numgrad.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2, 3), nn.Tanh())
+    expected = model(numgrad.ones(4, 2))
+    model.compile(fullgraph=True)
+    copied = copy.deepcopy(model)
+    for own in (model, copied):
+        assert all(numgrad.equal(output, expected) for output in calls(own, numgrad.ones(4, 2)))
+    assert [*model.state_dict()] == ["0.weight", "0.bias"]
+    assert replays(model.forward) == replays(copied.forward) == [1]
+    with numgrad.no_grad():
+        copied[0].weight.zero_()
+    assert numgrad.equal(model(numgrad.ones(4, 2)), expected)
+    assert not numgrad.equal(copied(numgrad.ones(4, 2)), expected)

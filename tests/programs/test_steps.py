@@ -131,6 +131,29 @@ def test_schedules_between_steps(kind, make):
     assert replays(compare(make, between, 6)) == [1]
 
 
+@pytest.mark.parametrize("kind", ["SGD", "AdamW", "NAdam", "ASGD"])
+def test_rates_that_are_tensors(kind):
+    def make(params):
+        return getattr(optim, kind)(params, lr=numgrad.tensor(0.1))
+
+    def between(training, number):
+        group = training.optimizer.param_groups[0]
+        if number == 3:
+            group["lr"].mul_(0.5)
+        elif number > 3:
+            group["lr"] = numgrad.tensor(0.2) if number == 4 else 0.3
+
+    assert replays(compare(make, between, 7)) == [1]
+
+    def step(self, x, y):
+        loss = Training.do(self, x, y)
+        self.optimizer.param_groups[0]["lr"].mul_(0.9)
+        return loss
+
+    with pytest.warns(UserWarning, match="it changes an option of an optimizer in place"):
+        compare(make, step=step)
+
+
 def option(name, value):
     def change(training):
         for group in training.optimizer.param_groups:

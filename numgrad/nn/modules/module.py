@@ -118,6 +118,12 @@ class Module(State, Hooks):
         fn(self)
         return self
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile what this module computes, in place: its ``forward`` becomes ``numgrad.compile(forward, ...)``."""
+        from ...compiler import compile  # which is made of modules, among others
+
+        self.__dict__["forward"] = compile(self.forward, *args, **kwargs)
+
     # -- conversions ----------------------------------------------------------------------------------------
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
