@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .fused import FusedOptimizer, check_not_negative, check_rate
+from .checks import check_not_negative, check_rate
+from .fused import FusedOptimizer
 
 __all__ = ["Adadelta"]
 

@@ -9,7 +9,8 @@ from typing import Any
 from ..autograd.grad_mode import no_grad
 from ..core.tensor import Tensor
 from ..core.types import finfo
-from .fused import check_gradient, check_rate_is_one, new_number, number_in, set_number
+from .checks import check_gradient, check_rate_is_one
+from .fused import new_number, number_in, set_number
 from .optimizer import Optimizer, evaluated
 
 __all__ = ["Adafactor"]

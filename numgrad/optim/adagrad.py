@@ -6,7 +6,8 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..ops.creation.factories import full_like
-from .fused import FusedOptimizer, check_not_negative, check_rate, new_number
+from .checks import check_not_negative, check_rate
+from .fused import FusedOptimizer, new_number
 
 __all__ = ["Adagrad"]
 

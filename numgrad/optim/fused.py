@@ -21,6 +21,7 @@ from ..ops.creation.factories import zeros_like
 from ..ops.creation.from_data import tensor
 from ..ops.memory.copying import write
 from ..ops.table.ahead import Sample, tell
+from .checks import check_gradient, mismatch
 from .optimizer import Optimizer, evaluated
 
 #: One parameter in a step: it, its gradient, its group, and the tensors kept for it (None for one not in use).
@@ -247,7 +248,7 @@ class _Plan:
     def _row(self, one: Tensor, param: Tensor, strides: Strides) -> Any:
         if one._layout.shape != param._layout.shape or one._layout.type is not param._layout.type:
             advice = "; load_state_dict(state_dict()) converts it" if one._layout.shape == param._layout.shape else ""
-            raise _mismatch("state", one, param, advice)
+            raise mismatch("state", one, param, advice)
         check_updatable(one)
         row = _row_of(one, strides)
         if row is None:
@@ -272,60 +273,6 @@ class _Plan:
         self.table.run()
         for one, copy in self.staged:
             write(one, copy)
-
-
-def check_rate(lr: Any) -> None:
-    """Raise unless ``lr`` can be a learning rate.
-
-    Raises:
-        ValueError: it is negative, or a tensor of several elements.
-    """
-    check_rate_is_one(lr)
-    if not lr >= 0.0:
-        raise ValueError(f"Invalid learning rate: {lr}")
-
-
-def check_rate_is_one(lr: Any) -> None:
-    """Raise if ``lr`` is a tensor of several elements.
-
-    Raises:
-        ValueError: it is.
-    """
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
-
-
-def check_not_negative(**options: Any) -> None:
-    """Raise unless every option is a number of at least 0.
-
-    Raises:
-        ValueError: one is not.
-    """
-    for name, value in options.items():
-        if not value >= 0.0:
-            raise ValueError(f"Invalid {name} value: {value}")
-
-
-def check_gradient(param: Tensor) -> None:
-    """Raise unless the gradient is laid over the parameter element by element.
-
-    Raises:
-        RuntimeError: it has another shape or type.
-    """
-    grad: Any = param._grad
-    if grad._layout.shape != param._layout.shape or grad._layout.type is not param._layout.type:
-        raise _mismatch("gradient", grad, param)
-
-
-def check_betas(betas: Any) -> None:
-    """Raise unless each can be the part of a running mean that is kept.
-
-    Raises:
-        ValueError: one is not in [0, 1).
-    """
-    for index, beta in enumerate(betas):
-        if not 0.0 <= beta < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
 
 
 def _kept_here(value: Any) -> Tensor:
@@ -410,10 +357,3 @@ def _bounds(param: Tensor) -> tuple[int, int]:
     type = param._layout.type
     start, size = type.backend.address_of(param._storage), type.dtype.itemsize
     return start + first * size, start + (last + 1) * size
-
-
-def _mismatch(what: str, one: Tensor, param: Tensor, advice: str = "") -> RuntimeError:
-    return RuntimeError(
-        f"the {what} of a parameter of shape {list(param.shape)} and type {param._layout.type.name} has shape "
-        f"{list(one.shape)} and type {one._layout.type.name}{advice}"
-    )

@@ -10,7 +10,7 @@ from ..autograd.grad_mode import enable_grad, no_grad
 from ..core.tensor import Tensor
 from ..ops.pointwise.complexes import view_as_real_op as view_as_real
 from ..ops.shapes.joining import cat
-from .fused import check_rate
+from .checks import check_rate
 from .line_search import strong_wolfe
 from .optimizer import Optimizer
 

@@ -10,7 +10,7 @@ from ..autograd.grad_mode import no_grad
 from ..core.tensor import Tensor
 from ..ops.creation.factories import zeros_like
 from ..ops.matrices.addmm import addmm
-from .fused import check_gradient, check_rate_is_one
+from .checks import check_gradient, check_rate_is_one
 from .optimizer import Optimizer, evaluated
 
 __all__ = ["Muon"]

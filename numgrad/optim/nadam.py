@@ -6,16 +6,8 @@ import math
 from typing import Any
 
 from ..core.tensor import Tensor
-from .fused import (
-    FusedOptimizer,
-    buffer,
-    check_betas,
-    check_not_negative,
-    check_rate,
-    new_number,
-    number_in,
-    set_number,
-)
+from .checks import check_betas, check_not_negative, check_rate
+from .fused import FusedOptimizer, buffer, new_number, number_in, set_number
 
 __all__ = ["NAdam"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .fused import FusedOptimizer, check_betas, check_not_negative, check_rate
+from .checks import check_betas, check_not_negative, check_rate
+from .fused import FusedOptimizer
 
 __all__ = ["RAdam"]
 

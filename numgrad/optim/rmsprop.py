@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
-from .fused import FusedOptimizer, buffer, check_not_negative, check_rate, new_number
+from .checks import check_not_negative, check_rate
+from .fused import FusedOptimizer, buffer, new_number
 
 __all__ = ["RMSprop"]
 

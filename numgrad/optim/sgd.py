@@ -6,7 +6,8 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..ops.creation.factories import zeros_like
-from .fused import FusedOptimizer, check_rate
+from .checks import check_rate
+from .fused import FusedOptimizer
 
 __all__ = ["SGD"]
 
