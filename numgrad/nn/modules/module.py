@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self
@@ -120,9 +121,8 @@ class Module(State, Hooks):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile what this module computes, in place: its ``forward`` becomes ``numgrad.compile(forward, ...)``."""
-        from ...compiler import compile  # which is made of modules, among others
-
-        self.__dict__["forward"] = compile(self.forward, *args, **kwargs)
+        compiler = importlib.import_module("numgrad.compiler")  # which stands above this module, and few need
+        self.__dict__["forward"] = compiler.compile(self.forward, *args, **kwargs)
 
     # -- conversions ----------------------------------------------------------------------------------------
 
