@@ -311,8 +311,7 @@ class Consumed:
         self.run = self.forward.run
 
     def _attach(self, results: Sequence[Tensor], *others: Any) -> None:
-        node = CompiledBackward(results, (), lambda *_: (), lambda _: ((), ()), None)
-        node.release(self._freed_by)
+        CompiledBackward(results, (), freed=self._freed_by)
 
 
 class _Argument:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import itertools
 import operator
 from bisect import bisect
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from types import CellType
 from typing import Any
 
@@ -60,12 +61,9 @@ class Guard:
         for found in optimizers:
             self._add_optimizer(found)
         self._add_grads(made)
-        self._asks = self._question()
+        self._asks = _all_of(self._conditions, self._names)
         self._arguments = Arguments(made) if made.recorder.device < 0 else ArgumentsOnGPU(made)
-
-    def _question(self) -> Callable[[], bool]:
-        """What asks for all conditions."""
-        return eval(f"lambda: {' and '.join(self._conditions) or 'True'}", self._names)
+        self._fit = self._arguments.fit
 
     def add(self, roots: set[int]) -> None:
         """Ask for the tensors on this memory, too: backward works on it, whether the function itself does or not."""
@@ -75,7 +73,7 @@ class Guard:
         for found in used:
             self._add_tensor(found)
         if len(self._conditions) > before:
-            self._asks = self._question()
+            self._asks = _all_of(self._conditions, self._names)
 
     @property
     def conditions(self) -> list[str]:
@@ -83,7 +81,7 @@ class Guard:
 
     def holds(self, inputs: Sequence[Tensor]) -> bool:
         """Whether the program may be replayed with these tensors as arguments."""
-        return self.stands() and self._arguments.fit(inputs)
+        return self.stands() and self._fit(inputs)
 
     def stands(self) -> bool:
         """Whether what the function finds around it is what it was."""
@@ -236,6 +234,11 @@ def _seen(made: Capture) -> set[int]:
     return {id(root_of(made.outside[number][0])) for number in numbers} | {id(root_of(one._storage)) for one in given}
 
 
+def _all_of(conditions: Iterable[str], names: dict[str, Any], given: str = "") -> Callable[..., bool]:
+    """What asks for all these conditions, which have these names in them and those that are given."""
+    return eval(f"lambda {given}: {' and '.join(conditions) or 'True'}", names)
+
+
 def _same(one: Any, other: Any) -> bool:
     """Whether two values are one to a program, or numbers of one class and of one value, also in tuples."""
     if one is other:
@@ -263,6 +266,9 @@ class Arguments:
     """Whether arguments share memory with one another, and with what is around a function, as they did.
 
     Where a program writes to memory that was there before, no other memory that it is given may overlap with that.
+
+    Attributes:
+        fit: ``fit(inputs)`` says so.
     """
 
     _address: Callable[[Any], int] = staticmethod(address_of)
@@ -273,59 +279,72 @@ class Arguments:
         around |= {id(one.storage): one.storage for one in made.known.values() if id(one.tensor) not in given}
         seen = _seen(made)
         around = {key: storage for key, storage in around.items() if id(root_of(storage)) in seen}
-        self._around = around  # kept: what has gone may have its identity taken by another
-        self._same = [(n, one._storage, one._offset) for n, one in enumerate(made.inputs) if id(one._storage) in around]
-        written = {block.number for block in written_outside(made.recorder)}
+        same = [number for number, one in enumerate(made.inputs) if id(one._storage) in around]
+        changed = {block.number for block in written_outside(made.recorder)}
         known = {id(root_of(storage)) for storage in around.values()}
-        arrays = [made.outside[number][0] for number in written]
+        arrays = [made.outside[number][0] for number in changed]
         own = {id(array) for array in arrays}
-        self._written = [number for number, one in enumerate(made.inputs) if id(one._storage) in own]
+        written = [number for number, one in enumerate(made.inputs) if id(one._storage) in own]
         arrays = [array for array in arrays if id(root_of(array)) in known]
-        if self._written:
+        if written:
             arrays = [*{id(root_of(one)): root_of(one) for one in around.values()}.values()]
-        bounds = sorted([(place_of(array), place_of(array) + array.nbytes) for array in arrays])
-        self._starts, self._ends = [start for start, _ in bounds], [end for _, end in bounds]
-        grads = [(number, made.known[id(one)].grad) for number, one in enumerate(made.inputs)]
-        #: Gradients that arguments have and that the program has to do with.
-        self._grads = [
-            (number, one, one._storage) for number, one in grads
-            if one is not None and id(root_of(one._storage)) in seen
-        ]
+        # ``around`` is kept: what has gone may have its identity taken by another
+        self._names: dict[str, Any] = {"around": around, "has_attributes": has_attributes}
+        if arrays or written:
+            bounds = sorted([(place_of(array), place_of(array) + array.nbytes) for array in arrays])
+            self._names["apart"] = _Apart(bounds, [*{*range(len(made.inputs))} - {*same}], bool(written), self._address)
+        self.fit = _all_of(self._conditions(made, same, seen), self._names, "inputs")
 
-    def fit(self, inputs: Sequence[Tensor]) -> bool:
+    def _conditions(self, made: Capture, same: Sequence[int], seen: set[int]) -> Iterator[str]:
+        for number, one in enumerate(made.inputs):
+            given = f"inputs[{number}]"
+            if number in same:
+                self._names[f"storage{number}"] = one._storage
+                yield f"{given}._storage is storage{number} and {given}._offset == {one._offset}"
+            elif self._names["around"]:
+                yield f"id({given}._storage) not in around"
+            yield f"not ({given}.__dict__ and has_attributes({given}))"
+            grad = made.known[id(one)].grad
+            if grad is not None and id(root_of(grad._storage)) in seen:  # the program has to do with it
+                self._names |= {f"grad{number}": grad, f"grad_storage{number}": grad._storage}
+                yield f"{given}._grad is grad{number} and grad{number}._storage is grad_storage{number}"
+        if "apart" in self._names:
+            yield "apart.holds(inputs)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """Whether arguments lie where nothing else is written.
+
+    Attributes:
+        bounds: where memory begins and ends that no argument may overlap, in order.
+        numbers: of the arguments that this is asked of.
+        from_one_another: whether they may not overlap each other.
+        address: where memory begins.
+    """
+
+    bounds: list[tuple[int, int]]
+    numbers: list[int]
+    from_one_another: bool
+    address: Callable[[Any], int]
+
+    def holds(self, inputs: Sequence[Tensor]) -> bool:
         """Whether these do."""
-        if self._same:
-            for number, storage, offset in self._same:
-                if inputs[number]._storage is not storage or inputs[number]._offset != offset:
-                    return False
-        for number, one in enumerate(inputs):
-            if id(one._storage) in self._around and not any(number == same for same, _, _ in self._same):
-                return False
-            if one.__dict__ and has_attributes(one):
-                return False
-        for number, grad, storage in self._grads:
-            if inputs[number]._grad is not grad or grad._storage is not storage:
-                return False
-        return not (self._starts or self._written) or self._apart(inputs)
-
-    def _apart(self, inputs: Sequence[Tensor]) -> bool:
-        same = [number for number, _, _ in self._same]
-        bounds = []
-        for number, one in enumerate(inputs):
-            storage = one._storage
-            if number in same or not storage.size:
+        taken = []
+        for storage in [inputs[number]._storage for number in self.numbers]:
+            if not storage.size:
                 continue
-            start = self._address(storage)
+            start = self.address(storage)
             end = start + storage.nbytes
-            after = bisect(self._starts, start)
-            if after and self._ends[after - 1] > start:
+            after = bisect(self.bounds, (start, start))
+            if after and self.bounds[after - 1][1] > start:
                 return False
-            if after < len(self._starts) and self._starts[after] < end:
+            if after < len(self.bounds) and self.bounds[after][0] < end:
                 return False
-            bounds.append((start, end))
-        if not self._written:
+            taken.append((start, end))
+        if not self.from_one_another:
             return True
-        distinct = sorted(set(bounds))  # the signature tells which are the same
+        distinct = sorted(set(taken))  # the signature tells which are the same
         return all(first[1] <= second[0] for first, second in itertools.pairwise(distinct))
 
 
@@ -340,12 +359,9 @@ class ArgumentsOnGPU(Arguments):
 
     _address = staticmethod(place_of)
 
-    def __init__(self, made: Capture):
-        super().__init__(made)
-        self._alignments = [*map(alignment, made.inputs)]
-        self._deterministic = are_deterministic_algorithms_enabled()
-
-    def fit(self, inputs: Sequence[Tensor]) -> bool:
-        if are_deterministic_algorithms_enabled() is not self._deterministic:
-            return False
-        return all(map(int.__le__, self._alignments, map(alignment, inputs))) and super().fit(inputs)
+    def _conditions(self, made: Capture, same: Sequence[int], seen: set[int]) -> Iterator[str]:
+        self._names |= {"alignment": alignment, "deterministic": are_deterministic_algorithms_enabled}
+        yield f"deterministic() is {are_deterministic_algorithms_enabled()}"
+        for number, one in enumerate(made.inputs):
+            yield f"alignment(inputs[{number}]) >= {alignment(one)}"
+        yield from super()._conditions(made, same, seen)

@@ -27,20 +27,21 @@ class CompiledBackward(Node):
         backward: ``backward(node, gradients)`` returns the gradients of the leaves.
         again: ``again(node)`` computes the results once more, with the graph within: the results and the leaves.
         kept: what ``backward`` needs, until it is released.
-        freed: the call that had it released.
+        freed: the call that had it released, then without the others.
     """
 
     __slots__ = ("again", "backward", "freed", "kept")
 
     def __init__(
-        self, results: Sequence[Any], edges: tuple[Any, ...], backward: Callable[..., Any], again: Callable[[Any], Any],
-        kept: Any,
+        self, results: Sequence[Any], edges: tuple[Any, ...], backward: Callable[..., Any] | None = None,
+        again: Callable[[Any], Any] | None = None, kept: Any = None, freed: Location | None = None,
     ):
-        super().__init__(edges, results[0]._layout)
+        Node.__init__(self, edges, results[0]._layout)  # super() takes longer
         if len(results) > 1:
             self.more_outputs = tuple([one._layout for one in results[1:]])
-        self.backward, self.again, self.kept = backward, again, kept
-        self.freed: Location | None = None
+        self.backward: Any = backward
+        self.again: Any = again
+        self.kept, self.freed = kept, freed
         for number, one in enumerate(results):
             one._edge, one._requires_grad = (self, number), True
 
@@ -55,7 +56,7 @@ class CompiledBackward(Node):
 
     def release(self, freed_by: Location) -> None:
         self.freed = freed_by
-        self.kept = self.again = None  # type: ignore[assignment]
+        self.backward = self.again = self.kept = None
 
     @property
     def freed_by(self) -> Location | None:

@@ -84,22 +84,34 @@ def key_of(mode: int, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[Ha
             key.append(name)
             _describe(value, key, tensors)
     if len(tensors) > 1:
-        storages = [one._storage for one in tensors]
-        roots = {id(one if one.__class__ is np.ndarray and one.base is None else root_of(one)) for one in storages}
-        if len(roots) < len(storages):
+        roots = set()
+        for one in tensors:
+            memory = one._storage
+            base = memory.base if memory.__class__ is _ARRAY else memory
+            if base is not None:  # the owner itself, mostly
+                memory = base if base.__class__ is _ARRAY and base.base is None else root_of(memory)
+            roots.add(id(memory))
+        if len(roots) < len(tensors):
             key += _shared(tensors)
     return tuple(key), tensors
 
 
-#: What a signature says of a leaf that requires a gradient and has none yet.
-_LEAF = (True, True, False)
+_ARRAY = np.ndarray
+
+#: What a signature says of tensors that require gradients, or have one: a sum of these.
+_REQUIRES_GRAD, _IS_LEAF, _HAS_GRAD, _HAS_HOOKS = 1, 2, 4, 8
+
+#: The same of a leaf that requires a gradient and has none yet.
+_LEAF = _REQUIRES_GRAD + _IS_LEAF
 
 
-def _kind(tensor: Tensor) -> Any:
-    """The same of other tensors: whether it is a leaf, whether it has no gradient, and whether it has hooks."""
+def _kind(tensor: Tensor) -> int:
+    """The same of other tensors."""
+    kind = _HAS_GRAD * (tensor._grad is not None)
     if tensor.requires_grad:
-        return tensor._edge is None and tensor._view is None, tensor._grad is None, has_tensor_hooks(tensor)
-    return tensor._grad is None
+        is_leaf = tensor._edge is None and tensor._view is None
+        kind += _REQUIRES_GRAD + _IS_LEAF * is_leaf + _HAS_HOOKS * has_tensor_hooks(tensor)
+    return kind
 
 
 def _shared(tensors: Sequence[Tensor]) -> list[int]:

@@ -149,7 +149,10 @@ class Surroundings:
     def read(self) -> tuple[list[Found], list[Found]]:
         """The places that the program reads, and what it comes by that may have more items or attributes later."""
         reached = {key: found for key, found in self._reached.items() if key not in self._given}
-        places = [found for found in self.places if self._reads(found) and (not found.owner or found.owner in reached)]
+        places = [
+            found for found in self.places
+            if self._reads(found) and (not found.owner or found.owner in reached) and not _is_unused(found)
+        ]
         return places, [found for found in reached.values() if _may_grow(found)]
 
     def mentions(self, name: str) -> bool:
@@ -293,15 +296,21 @@ def _containers(value: Any) -> Iterator[Any]:
 
 
 def _may_grow(found: Found) -> bool:
-    """Whether it matters that something is added: not to what modules of the library have none of."""
+    """Whether it matters that something is added."""
     value = found.value
     if not isinstance(value, CONTAINERS):  # an attribute of an object stands before one of its class
         own = _is_own(value.__class__) and not isinstance(value, Optimizer)
         return isinstance(value, Module) or (own and hasattr(value, "__dict__"))
-    if value or found.key not in _UNNAMED or found.way is None:
-        return True
+    return not _is_unused(found)
+
+
+def _is_unused(found: Found) -> bool:
+    """Whether this is where a module of the library's keeps parameters, buffers or modules, and it has no use for any.
+    """
+    if found.key not in _UNNAMED or found.value or found.way is None:
+        return False
     cls = found.way.value.__class__
-    return _is_own(cls) or found.key in _names_of_class(cls)
+    return not _is_own(cls) and found.key not in _names_of_class(cls)
 
 
 @functools.cache
