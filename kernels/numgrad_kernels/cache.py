@@ -53,7 +53,7 @@ IMPORTED = {
 }  # fmt: skip
 
 #: Those on which no machine code depends but by the kernels' texts, which digests cover by themselves.
-WRITING = ("cache", "facts", "inline", "pointwise", "progress", "source", "updates")
+WRITING = ("cache", "facts", "inline", "pointwise", "progress", "source", "syntax", "updates")
 
 
 def cache_directory(system: str = sys.platform, variables: Mapping[str, str] = os.environ) -> Path:

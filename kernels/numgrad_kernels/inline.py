@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import ast
 import builtins
-import functools
 import inspect
 import math
-import os
-import textwrap
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from . import scalar
+from .syntax import syntax_tree, where
 
 
 class Inliner:
@@ -135,11 +132,11 @@ class _Scope(ast.NodeTransformer):
         inner = getattr(target, "scalar_function", None)  # another op of the table: its text comes along
         name = getattr(target, "__name__", "")
         if inner is None and getattr(scalar, name, None) is not target and target is not builtins.abs:
-            raise TypeError(f"{_where(self.function)}: '{ast.unparse(node.func)}' cannot be called in a kernel")
+            raise TypeError(f"{where(self.function)}: '{ast.unparse(node.func)}' cannot be called in a kernel")
         try:
             bound = inspect.signature(inner or target).bind(*arguments, **keywords)
         except TypeError as error:
-            raise TypeError(f"{_where(self.function)}: '{ast.unparse(node)}': {error}") from error
+            raise TypeError(f"{where(self.function)}: '{ast.unparse(node)}': {error}") from error
         return self._scalar_call(name, list(bound.args)) if inner is None else self._inline(inner, bound)
 
     def _inline(self, function: Callable[..., Any], bound: inspect.BoundArguments) -> ast.expr:
@@ -200,17 +197,17 @@ class _Scope(ast.NodeTransformer):
         for names in (function.__globals__, vars(builtins)):
             if name in names:
                 return names[name]
-        raise TypeError(f"{_where(self.function)}: the name '{name}' is not defined")
+        raise TypeError(f"{where(self.function)}: the name '{name}' is not defined")
 
     def _resolve_attribute(self, node: ast.Attribute) -> Any:
         if isinstance(node.value, ast.Name) and node.value.id not in self.variables:
             return getattr(self._resolve(node.value.id), node.attr)
-        raise TypeError(f"{_where(self.function)}: '{ast.unparse(node)}' has no meaning for a scalar")
+        raise TypeError(f"{where(self.function)}: '{ast.unparse(node)}' has no meaning for a scalar")
 
     def _constant(self, value: Any, node: ast.expr) -> ast.expr:
         if isinstance(value, bool | int | float | complex):
             return ast.Constant(value)
-        raise TypeError(f"{_where(self.function)}: '{ast.unparse(node)}' is not a number, it is {type(value).__name__}")
+        raise TypeError(f"{where(self.function)}: '{ast.unparse(node)}' is not a number, it is {type(value).__name__}")
 
 
 class _Literals(ast.NodeTransformer):
@@ -255,51 +252,12 @@ def _product(left: ast.expr, right: ast.expr) -> ast.expr:
     return ast.BinOp(left, ast.Mult(), right)
 
 
-#: CPython counts the depth of trees in one place for all threads, and fails if two make trees at once.
-_parsing = threading.RLock()
-
-if hasattr(os, "register_at_fork"):  # a copy made while another thread parses would wait for that thread forever
-    os.register_at_fork(before=_parsing.acquire, after_in_parent=_parsing.release, after_in_child=_parsing.release)
-
-
-def syntax_tree(function: Callable[..., Any]) -> ast.FunctionDef:
-    """The syntax tree of a function, its docstring left out: a new one, which may be rewritten in place."""
-    try:
-        with _parsing:  # anew, which takes a fifth of the time that a copy of a tree does
-            (definition,) = ast.parse(_source(function)).body
-    except SyntaxError:  # a lambda's text is whatever line it stands in
-        definition = None
-    if not isinstance(definition, ast.FunctionDef):
-        raise TypeError(f"{_where(function)}: define it with 'def'")
-    code = function.__code__
-    names = [argument.arg for argument in definition.args.args + definition.args.kwonlyargs]
-    if definition.name != code.co_name or names != [*code.co_varnames[: len(names)]]:
-        raise TypeError(f"{_where(function)}: its source text has changed since it was imported")
-    definition.decorator_list = []
-    if ast.get_docstring(definition) is not None:
-        definition.body = definition.body[1:]
-    return definition
-
-
-@functools.lru_cache(maxsize=1024)
-def _source(function: Callable[..., Any]) -> str:
-    try:
-        return textwrap.dedent(inspect.getsource(function))
-    except OSError as error:
-        raise TypeError(f"{_where(function)}: its source text is needed to make a kernel of it") from error
-
-
 def _not_straight(function: Callable[..., Any], statement: ast.stmt) -> TypeError:
     return TypeError(
-        f"{_where(function)}: '{ast.unparse(statement).splitlines()[0]}' cannot be part of a pointwise kernel; "
+        f"{where(function)}: '{ast.unparse(statement).splitlines()[0]}' cannot be part of a pointwise kernel; "
         "write assignments and one return, and where(condition, a, b) to choose"
     )
 
 
 def _no_expression(function: Callable[..., Any], node: ast.expr) -> TypeError:
-    return TypeError(f"{_where(function)}: '{ast.unparse(node)}' cannot be part of a pointwise kernel")
-
-
-def _where(function: Callable[..., Any]) -> str:
-    code = function.__code__
-    return f"{function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
+    return TypeError(f"{where(function)}: '{ast.unparse(node)}' cannot be part of a pointwise kernel")

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from . import blocks, cache, local, scalar
-from .inline import syntax_tree
+from .syntax import syntax_tree
 
 #: Modules whose functions are imported by the text, not pasted into it.
 _IMPORTED = (*[f"{__package__}.{name}" for name in cache.IMPORTED], f"{__package__}.cuda.language")
@@ -141,7 +141,8 @@ class _Body(ast.NodeTransformer):
         if name in self.locals and name not in self.variables:
             self.variables[name] = self.module.fresh(name)
         if name in self.variables:
-            return copy.copy(self.variables[name])
+            value = self.variables[name]
+            return value if value.__class__ is ast.Name else copy.copy(value)
         if name in self.function.__globals__:
             self.module.add(name, self._global(name), self.function)
         return node
