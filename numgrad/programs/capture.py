@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,10 +25,10 @@ from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
 from .linked import Arena
 from .names import argument_names
-from .node import Entrance
+from .node import Entrance, nodes_of, saved_tensors
 from .recorder import Recorder
 from .steps import CONSTANT, OUTSIDE, Block, is_known, root_of
-from .surroundings import LARGEST_ARRAY, Surroundings
+from .surroundings import LARGEST_ARRAY, Found, Surroundings
 from .trees import leaves, tensors_in
 
 #: One program is recorded at a time.
@@ -78,6 +79,7 @@ class Capture:
         changed: numbers that the function finds and that the call has changed, by name.
         begin: nodes with lower numbers were there before.
         arena: memory that the program may have in common with others.
+        holders: tensors that the function finds whose gradients are the last of the inputs.
     """
 
     recorder: Recorder
@@ -93,17 +95,25 @@ class Capture:
     changed: list[str] = field(default_factory=list)
     begin: int = 0
     arena: Arena | None = None
+    holders: list[Tensor] = field(default_factory=list)
 
     def results(self) -> list[Tensor]:
         """The tensors that the call returned."""
         return tensors_in(self.result)
 
+    def live(self) -> list[Tensor]:
+        """Those that have a graph, and that were not there before."""
+        results = {id(one): one for one in self.results() if id(one) not in self.known}
+        return [one for one in results.values() if one.requires_grad and not one.is_leaf]
+
 
 def capture(
     function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
-    full: bool,
+    full: bool, moving: bool = False,
 ) -> Capture:
     """Call the function and record it; ``inputs`` are the tensors among the arguments.
+
+    With ``moving``, the gradients of what it finds may be other tensors in each call: they are inputs, too.
 
     Raises:
         CaptureError: with ``full``, where the program needs values.
@@ -116,12 +126,16 @@ def capture(
     for before in [*known.values()]:
         if before.grad is not None:
             known.setdefault(id(before.grad), _before(before.grad))
+    names = argument_names(function, args, keywords, inputs)
+    holders = _holders(surroundings, inputs) if moving else []
+    inputs = [*inputs, *[one.value._grad for one in holders]]
     outside = outside_of([one.tensor for one in known.values()], inputs, [
         *_states([random.default_generator, *[found.value for found in surroundings.generators.values()]])
     ])
     recorder = Recorder(outside, full)
     made = Capture(
-        recorder, None, inputs, known, outside, surroundings, argument_names(function, args, keywords, inputs)
+        recorder, None, inputs, known, outside, surroundings, [*names, *[f"{one.name()}.grad" for one in holders]],
+        holders=[one.value for one in holders],
     )
     for index in {one.layout.type.device.index for one in known.values()} - {None}:
         random.gpu_generator(index)  # is there before: making it is nothing to be repeated
@@ -190,6 +204,25 @@ def _shared_elsewhere(known: Iterable[Before], inputs: Sequence[Tensor]) -> bool
     arguments = {id(one) for one in inputs}
     others = [one.storage for one in known if id(one.tensor) not in arguments and is_known(one.storage)]
     return any(first.get(id(root_of(storage)), storage) is not storage for storage in others)
+
+
+def _holders(surroundings: Surroundings, inputs: Sequence[Tensor]) -> list[Found]:
+    """What the function finds that has a gradient in no graph, in memory in which no other tensor lies."""
+    around = [one.value for one in surroundings.tensors.values()]
+    distinct = [*{id(one): one for one in (*inputs, *around)}.values()]
+    memory = [one._storage for one in (*distinct, *[one._grad for one in distinct if one._grad is not None])]
+    roots = Counter([id(root_of(storage)) for storage in memory])
+    arguments = {id(one) for one in inputs}
+    grads = [(one, one.value._grad) for key, one in surroundings.tensors.items() if key not in arguments]
+    return [
+        one for one, grad in grads if grad is not None and is_plain(grad) and not has_attributes(grad)
+        and is_known(grad._storage) and roots[id(root_of(grad._storage))] == 1
+    ]
+
+
+def is_plain(gradient: Tensor) -> bool:
+    """Whether a gradient is in no graph, and no view."""
+    return not gradient._requires_grad and gradient._view is None
 
 
 def _before(tensor: Tensor) -> Before:
@@ -322,26 +355,6 @@ def _kept(made: Capture) -> tuple[str, Location] | None:
     return None
 
 
-def freed_by(results: Sequence[Tensor]) -> Location | None:
-    """The call of backward that has used up the graph of these tensors; None if it is whole."""
-    for node in nodes_of(results):
-        if node.freed_by is not None:
-            return node.freed_by
-    return None
-
-
-def saved_tensors(results: Sequence[Tensor]) -> list[Any]:
-    """What the graph of these tensors keeps: tensors that nodes have saved, and leaves."""
-    found: list[Any] = []
-    for node in nodes_of(results):
-        if node.__class__ is AccumulateGrad:
-            found.append(node.variable)
-        saved = getattr(node, "saved", ())
-        if isinstance(saved, tuple):
-            found += saved
-    return found
-
-
 #: What tensors that are parameters or buffers are marked with.
 _MARKS = frozenset({"_is_buffer", "_is_param", "persistent"})
 
@@ -372,19 +385,6 @@ def module_has_hooks(module: Any) -> bool:
     return bool(
         module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
     )
-
-
-def nodes_of(results: Sequence[Tensor]) -> list[Any]:
-    """All nodes of the graph of these tensors, up to what the function was given."""
-    left = [tensor.grad_fn for tensor in results if tensor.grad_fn is not None]
-    seen = {id(node): node for node in left}
-    while left:
-        node = left.pop()
-        for edge in () if node.__class__ is Entrance else node.edges:
-            if edge is not None and id(edge[0]) not in seen:
-                seen[id(edge[0])] = edge[0]
-                left.append(edge[0])
-    return list(seen.values())
 
 
 def written_outside(recorder: Recorder) -> list[Block]:

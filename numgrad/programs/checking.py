@@ -33,9 +33,10 @@ def checked_run(name: str, replay: Any, inputs: Sequence[Tensor], function: Call
     program: Program | None = replay if isinstance(replay, Program) else replay.forward
     if program is None:  # it is not linked yet
         return function()
-    before = _State(program, inputs)
+    touched = [*inputs, *[one._grad for one in program.holders if one._grad is not None]]
+    before = _State(program, touched)
     result = replay.run(inputs)
-    after, shown = _State(program, inputs), [*map(_bits, leaves(result))]
+    after, shown = _State(program, touched), [*map(_bits, leaves(result))]
     before.restore()
     if result is not REPORTED:
         for effect in program.recorder.effects:
@@ -46,7 +47,7 @@ def checked_run(name: str, replay: Any, inputs: Sequence[Tensor], function: Call
     for number, (bits, one) in enumerate(zip(shown, leaves(expected), strict=True)):
         if bits != _bits(one):
             raise AssertionError(f"{name}: result {number} of the replay is not what the function gives")
-    if not after.agrees(_State(program, inputs)):
+    if not after.agrees(_State(program, touched)):
         raise AssertionError(f"{name}: a replay does not change what it was given, or finds, as the function does")
     if isinstance(replay, Differentiated):
         _check_backward(name, replay, tensors_in(result), tensors_in(expected), inputs)

@@ -16,13 +16,13 @@ from ..autograd.watching import BLOCK, span
 from ..core.tensor import Tensor
 from ..core.types import default_dtype_changed
 from ..devices import recording
-from .capture import Capture, capture, freed_by, one_at_a_time
+from .capture import Capture, capture, one_at_a_time
 from .checking import checked_run
 from .differentiation import Consumed, Differentiated
-from .guards import Guard
+from .guards import GRADIENT, Guard
 from .linked import Arena
 from .names import described
-from .node import entered, left
+from .node import entered, freed_by, left
 from .numbers import Family, given, is_number, numbers_in, plainly, without_numbers
 from .program import REPORTED, Program
 from .recorder import CaptureError
@@ -271,7 +271,8 @@ class Compiled:
             return self._as_it_is(args, keywords)
         try:
             watched = family is not None and family.first is not None and not family.refused
-            made, originals, arguments = self._capture(args, keywords, inputs, watched)
+            moving = _only_gradients_differ(signature)
+            made, originals, arguments = self._capture(args, keywords, inputs, watched, moving)
         finally:
             one_at_a_time.release()
         if made.recorder.broken is not None:
@@ -290,11 +291,11 @@ class Compiled:
         return self._kept(signature, made, originals, arguments, family)
 
     def _capture(
-        self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], watched: bool
+        self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], watched: bool, moving: bool
     ) -> tuple[Capture, dict[int, Tensor], Any]:
         """Record a call; also the arguments that tensors stood for, by identity of these, and what the call was given.
 
-        Where numbers are ``watched``, they are given so.
+        Where numbers are ``watched``, they are given so; where gradients are ``moving``, they are inputs.
         """
         originals: dict[int, Tensor] = {}
 
@@ -313,7 +314,7 @@ class Compiled:
         keywords = {name: copies.of(value, inner) for name, value in keywords.items()}
         inner_inputs = [own.get(id(tensor), tensor) for tensor in inputs]
         try:
-            made = capture(self.function, args, keywords, inner_inputs, self.full)
+            made = capture(self.function, args, keywords, inner_inputs, self.full, moving)
             made.arena = self._arena
         finally:
             for one in inner_inputs:
@@ -329,12 +330,10 @@ class Compiled:
         self, signature: Signature, made: Capture, originals: dict[int, Tensor], arguments: Any, family: Family | None
     ) -> Any:
         """Keep what was recorded, and return the result of the call."""
-        guard = Guard(made)
-        if not guard.held_by_the_call():
+        guard, live = Guard(made), made.live()
+        if not guard.held_by_the_call() or (live and made.holders):
             self._postpone(signature, made)
             return _original(made.result, originals)
-        live = [tensor for tensor in _distinct(made.results()) if tensor.requires_grad and not tensor.is_leaf]
-        live = [tensor for tensor in live if id(tensor) not in made.known]
         numbers = None if family is None else family.note(made, bool(live), numbers_in(arguments))
         made.result, arguments = plainly(made.result), plainly(arguments)
         result = made.result
@@ -385,8 +384,12 @@ class Compiled:
         )
 
 
-def _distinct(tensors: Sequence[Tensor]) -> list[Tensor]:
-    return list({id(tensor): tensor for tensor in tensors}.values())
+def _only_gradients_differ(signature: Signature) -> bool:
+    """Whether a program would do but that the gradients it works on are other tensors by now."""
+    return any(
+        not isinstance(one.program, Differentiated) and {*one.guard.failed()} == {GRADIENT}
+        for one in signature.programs[:1]
+    )
 
 
 def _original(result: Any, originals: dict[int, Tensor]) -> Any:

@@ -19,9 +19,9 @@ from ..core.layout import Layout, span
 from ..core.tensor import Tensor, tensor_of
 from ..core.types import CPU, contiguous_format, preserve_format
 from ..ops.memory.copying import clone, write
-from .capture import Capture, check_made, keep_constants, nodes_of, one_at_a_time, outside_of, recorded, written_outside
+from .capture import Capture, check_made, keep_constants, one_at_a_time, outside_of, recorded, written_outside
 from .guards import Guard, alignment
-from .node import CompiledBackward, Entrance, entered, through
+from .node import CompiledBackward, Entrance, entered, nodes_of, through
 from .program import REPORTED, Program, alone
 from .recorder import Recorder
 from .steps import CONSTANT, FRESH, OUTSIDE, Block, root_of

@@ -21,7 +21,7 @@ from ..core.deterministic import are_deterministic_algorithms_enabled
 from ..core.tensor import Tensor
 from ..devices.cpu import address_of
 from ..optim.fused import FusedOptimizer
-from .capture import Capture, has_attributes, has_hooks, written_outside
+from .capture import Capture, has_attributes, has_hooks, is_plain, written_outside
 from .signatures import begin_of
 from .steps import OUTSIDE, place_of, root_of
 from .surroundings import CONTAINERS, Found, Surroundings
@@ -30,7 +30,7 @@ from .surroundings import CONTAINERS, Found, Surroundings
 _OPTIMIZERS = FusedOptimizer.__module__.rpartition(".")[0] + "."
 
 #: What messages call conditions of gradients: which a tensor has, and whether it has one.
-_GRADIENT, _HAS_GRADIENT = "a gradient", "a gradient that comes or goes"
+GRADIENT, _HAS_GRADIENT = "a gradient", "a gradient that comes or goes"
 
 
 class Guard:
@@ -42,7 +42,9 @@ class Guard:
     """
 
     def __init__(self, made: Capture):
-        self._names: dict[str, Any] = {"same": _same, "same_items": _same_items, "same_array": _same_array}
+        self._names: dict[str, Any] = {
+            "same": _same, "same_items": _same_items, "same_array": _same_array, "is_plain": is_plain
+        }
         self._conditions: dict[str, str] = {}
         self._hooks = hooks_added()
         self._surroundings = made.surroundings
@@ -102,7 +104,7 @@ class Guard:
 
     def held_by_the_call(self) -> bool:
         """Whether the recorded call itself has left all as it was, gradients apart."""
-        return not {*self.failed()} - {_GRADIENT, _HAS_GRADIENT}
+        return not {*self.failed()} - {GRADIENT, _HAS_GRADIENT}
 
     def stands_for_more(self) -> bool:
         """Whether the function would do the same again: other calls may have given tensors gradients since."""
@@ -217,10 +219,13 @@ class Guard:
             if grad is None:
                 if before.requires_grad:
                     self._conditions[f"{self._name(tensor)}._grad is None"] = _HAS_GRADIENT
+            elif any(tensor is one for one in made.holders):
+                held = f"{self._name(tensor)}._grad"
+                self._conditions[f"{held}._layout is {self._name(grad._layout)} and is_plain({held})"] = GRADIENT
             elif id(root_of(grad._storage)) in roots:
                 name = self._name(tensor)
-                self._conditions[f"{name}._grad is {self._name(grad)}"] = _GRADIENT
-                self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = _GRADIENT
+                self._conditions[f"{name}._grad is {self._name(grad)}"] = GRADIENT
+                self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = GRADIENT
             elif id(tensor) not in changed:
                 self._conditions[f"{self._name(tensor)}._grad is not None"] = _HAS_GRADIENT
 
@@ -293,11 +298,15 @@ class Arguments:
         if arrays or written:
             bounds = sorted([(place_of(array), place_of(array) + array.nbytes) for array in arrays])
             self._names["apart"] = _Apart(bounds, [*{*range(len(made.inputs))} - {*same}], bool(written), self._address)
+        #: What the program is given, as it is written in conditions.
+        self._given = [f"inputs[{number}]" for number in range(len(made.inputs) - len(made.holders))]
+        for number, one in enumerate(made.holders):
+            self._names[f"holder{number}"] = one
+            self._given.append(f"holder{number}._grad")
         self.fit = _all_of(self._conditions(made, same, seen), self._names, "inputs")
 
     def _conditions(self, made: Capture, same: Sequence[int], seen: set[int]) -> Iterator[str]:
-        for number, one in enumerate(made.inputs):
-            given = f"inputs[{number}]"
+        for number, (given, one) in enumerate(zip(self._given, made.inputs, strict=True)):
             if number in same:
                 self._names[f"storage{number}"] = one._storage
                 yield f"{given}._storage is storage{number} and {given}._offset == {one._offset}"
@@ -308,8 +317,12 @@ class Arguments:
             if grad is not None and id(root_of(grad._storage)) in seen:  # the program has to do with it
                 self._names |= {f"grad{number}": grad, f"grad_storage{number}": grad._storage}
                 yield f"{given}._grad is grad{number} and grad{number}._storage is grad_storage{number}"
+        every = f"({', '.join([*self._given, ''])})"
+        if made.holders:  # of arguments alone the signature tells
+            self._names["roots_of"] = _roots_of
+            yield f"roots_of({every}) == {_roots_of(made.inputs)}"
         if "apart" in self._names:
-            yield "apart.holds(inputs)"
+            yield f"apart.holds({every})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +361,11 @@ class _Apart:
         return all(first[1] <= second[0] for first, second in itertools.pairwise(distinct))
 
 
+def _roots_of(tensors: Sequence[Tensor]) -> int:
+    """On how many pieces of memory tensors lie."""
+    return len({id(root_of(one._storage)) for one in tensors})
+
+
 def alignment(tensor: Tensor) -> int:
     """The power of two, 16 at most, at a multiple of which a tensor on a GPU begins."""
     address = begin_of(tensor)
@@ -362,6 +380,6 @@ class ArgumentsOnGPU(Arguments):
     def _conditions(self, made: Capture, same: Sequence[int], seen: set[int]) -> Iterator[str]:
         self._names |= {"alignment": alignment, "deterministic": are_deterministic_algorithms_enabled}
         yield f"deterministic() is {are_deterministic_algorithms_enabled()}"
-        for number, one in enumerate(made.inputs):
-            yield f"alignment(inputs[{number}]) >= {alignment(one)}"
+        for given, one in zip(self._given, made.inputs, strict=True):
+            yield f"alignment({given}) >= {alignment(one)}"
         yield from super()._conditions(made, same, seen)

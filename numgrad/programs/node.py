@@ -133,3 +133,36 @@ def through(
     finally:
         for one in entrances:
             one.edges = (one.outer,)
+
+
+def nodes_of(results: Sequence[Any]) -> list[Any]:
+    """All nodes of the graph of these tensors, up to what the function was given."""
+    left = [tensor.grad_fn for tensor in results if tensor.grad_fn is not None]
+    seen = {id(node): node for node in left}
+    while left:
+        node = left.pop()
+        for edge in () if node.__class__ is Entrance else node.edges:
+            if edge is not None and id(edge[0]) not in seen:
+                seen[id(edge[0])] = edge[0]
+                left.append(edge[0])
+    return list(seen.values())
+
+
+def freed_by(results: Sequence[Any]) -> Location | None:
+    """The call of backward that has used up the graph of these tensors; None if it is whole."""
+    for node in nodes_of(results):
+        if node.freed_by is not None:
+            return node.freed_by
+    return None
+
+
+def saved_tensors(results: Sequence[Any]) -> list[Any]:
+    """What the graph of these tensors keeps: tensors that nodes have saved, and leaves."""
+    found: list[Any] = []
+    for node in nodes_of(results):
+        if node.__class__ is AccumulateGrad:
+            found.append(node.variable)
+        saved = getattr(node, "saved", ())
+        if isinstance(saved, tuple):
+            found += saved
+    return found

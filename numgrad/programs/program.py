@@ -83,7 +83,9 @@ class Program:
         live = ", ".join([self._made[id(one)] for one in attached])
         nodes = [f"attach(({live},), inputs, saved, ({', '.join([*self._made.values(), ''])}))"] if attached else []
         self._names.update(attach=attach, lock=self.executable.lock, arena=arena)
+        moving = [f"{self._name('h', one)}._grad" for one in made.holders]
         self.text = "\n".join(["def run(inputs, saved=None):", *["    " + line for line in [
+            *([f"inputs = [*inputs, {', '.join(moving)}]"] if moving else []),
             *[f"{name}_grad = {name}._grad" for name, _ in grads if self.plan.may_fail],
             *[f"{name}._grad = None" for name, _ in grads],
             *self._memory(), *self._run(rows, grads),
@@ -98,6 +100,8 @@ class Program:
             comes = block.last < 0 or block in self._saved or self._comes(block)
             if comes and block.origin == OUTSIDE and block.size >= LARGE:
                 block.held = None
+        #: Tensors around the function whose gradients are inputs of the program.
+        self.holders = made.holders
         #: Tensors around the function whose gradients and version counters the program changes.
         self.owners = [tensor for tensor, _ in made.grads if not any(tensor is one for one in made.inputs)]
         given = [id(one._counter) for one in made.inputs]

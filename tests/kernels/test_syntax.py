@@ -77,7 +77,7 @@ def test_each_tree_is_a_new_one():
 
 def test_a_function_without_source_text():
     namespace = {}
-    exec("def invisible(x):\n    return x", namespace)
+    exec(compile("def invisible(x):\n    return x", "<a file that is not there>", "exec"), namespace)
     with pytest.raises(TypeError, match=r"invisible .*its source text is needed"):
         syntax_tree(namespace["invisible"])
 

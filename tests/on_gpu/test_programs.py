@@ -207,6 +207,25 @@ def test_a_training_step_is_one_program(make):
     assert replays(wrapped) == [1]
 
 
+def test_a_step_on_new_gradients_is_one_program():
+    states = []
+    for wrap in (lambda step: step, numgrad.compile(fullgraph=True)):
+        weight = nn.Parameter(made(4, 3, seed=0))
+        optimizer = optim.SGD([weight], lr=0.1, momentum=0.9)
+
+        def update(weight=weight, optimizer=optimizer):
+            weight.grad.mul_(0.5)
+            optimizer.step()
+
+        step = wrap(update)
+        for number in range(6):
+            weight.grad = made(4, 3, seed=number)
+            step()
+        states.append([bits(weight), bits(weight.grad)])
+    assert states[0] == states[1]
+    assert replays(step) == [2]  # one for certain gradients, one for all
+
+
 # -- random numbers ----------------------------------------------------------------------------------------------
 
 
