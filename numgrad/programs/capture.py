@@ -28,7 +28,7 @@ from .names import argument_names
 from .node import Entrance, nodes_of, saved_tensors
 from .recorder import Recorder
 from .steps import CONSTANT, OUTSIDE, Block, is_known, root_of
-from .surroundings import LARGEST_ARRAY, Found, Surroundings
+from .surroundings import LARGEST_ARRAY, Surroundings
 from .trees import leaves, tensors_in
 
 #: One program is recorded at a time.
@@ -79,7 +79,7 @@ class Capture:
         changed: numbers that the function finds and that the call has changed, by name.
         begin: nodes with lower numbers were there before.
         arena: memory that the program may have in common with others.
-        holders: tensors that the function finds whose gradients are the last of the inputs.
+        holders: tensors whose gradients are the last of the inputs.
     """
 
     recorder: Recorder
@@ -113,7 +113,7 @@ def capture(
 ) -> Capture:
     """Call the function and record it; ``inputs`` are the tensors among the arguments.
 
-    With ``moving``, the gradients of what it finds may be other tensors in each call: they are inputs, too.
+    With ``moving``, gradients may be other tensors in each call: they are inputs, too.
 
     Raises:
         CaptureError: with ``full``, where the program needs values.
@@ -127,15 +127,16 @@ def capture(
         if before.grad is not None:
             known.setdefault(id(before.grad), _before(before.grad))
     names = argument_names(function, args, keywords, inputs)
-    holders = _holders(surroundings, inputs) if moving else []
-    inputs = [*inputs, *[one.value._grad for one in holders]]
+    found = [(one.name(), one.value) for one in surroundings.tensors.values()]
+    holders = _holders([*zip(names, inputs, strict=True), *found]) if moving else []
+    inputs = [*inputs, *[tensor._grad for _, tensor in holders]]
     outside = outside_of([one.tensor for one in known.values()], inputs, [
         *_states([random.default_generator, *[found.value for found in surroundings.generators.values()]])
     ])
     recorder = Recorder(outside, full)
     made = Capture(
-        recorder, None, inputs, known, outside, surroundings, [*names, *[f"{one.name()}.grad" for one in holders]],
-        holders=[one.value for one in holders],
+        recorder, None, inputs, known, outside, surroundings, [*names, *[f"{name}.grad" for name, _ in holders]],
+        holders=[tensor for _, tensor in holders],
     )
     for index in {one.layout.type.device.index for one in known.values()} - {None}:
         random.gpu_generator(index)  # is there before: making it is nothing to be repeated
@@ -206,17 +207,15 @@ def _shared_elsewhere(known: Iterable[Before], inputs: Sequence[Tensor]) -> bool
     return any(first.get(id(root_of(storage)), storage) is not storage for storage in others)
 
 
-def _holders(surroundings: Surroundings, inputs: Sequence[Tensor]) -> list[Found]:
-    """What the function finds that has a gradient in no graph, in memory in which no other tensor lies."""
-    around = [one.value for one in surroundings.tensors.values()]
-    distinct = [*{id(one): one for one in (*inputs, *around)}.values()]
-    memory = [one._storage for one in (*distinct, *[one._grad for one in distinct if one._grad is not None])]
+def _holders(named: Sequence[tuple[str, Tensor]]) -> list[tuple[str, Tensor]]:
+    """The tensors that have a gradient in no graph, in memory in which no other tensor lies."""
+    distinct = {id(tensor): (name, tensor) for name, tensor in reversed(named)}
+    memory = [tensor._storage for _, tensor in distinct.values()]
+    memory += [tensor._grad._storage for _, tensor in distinct.values() if tensor._grad is not None]
     roots = Counter([id(root_of(storage)) for storage in memory])
-    arguments = {id(one) for one in inputs}
-    grads = [(one, one.value._grad) for key, one in surroundings.tensors.items() if key not in arguments]
     return [
-        one for one, grad in grads if grad is not None and is_plain(grad) and not has_attributes(grad)
-        and is_known(grad._storage) and roots[id(root_of(grad._storage))] == 1
+        (name, tensor) for name, tensor in distinct.values() if (grad := tensor._grad) is not None and is_plain(grad)
+        and not has_attributes(grad) and is_known(grad._storage) and roots[id(root_of(grad._storage))] == 1
     ]
 
 

@@ -33,7 +33,7 @@ def checked_run(name: str, replay: Any, inputs: Sequence[Tensor], function: Call
     program: Program | None = replay if isinstance(replay, Program) else replay.forward
     if program is None:  # it is not linked yet
         return function()
-    touched = [*inputs, *[one._grad for one in program.holders if one._grad is not None]]
+    touched = [*inputs, *[one._grad for one in (*inputs, *program.holders) if one._grad is not None]]
     before = _State(program, touched)
     result = replay.run(inputs)
     after, shown = _State(program, touched), [*map(_bits, leaves(result))]

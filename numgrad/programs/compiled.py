@@ -387,7 +387,7 @@ class Compiled:
 def _only_gradients_differ(signature: Signature) -> bool:
     """Whether a program would do but that the gradients it works on are other tensors by now."""
     return any(
-        not isinstance(one.program, Differentiated) and {*one.guard.failed()} == {GRADIENT}
+        not isinstance(one.program, Differentiated) and {*one.guard.failed()} <= {GRADIENT}
         for one in signature.programs[:1]
     )
 

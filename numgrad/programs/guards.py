@@ -42,9 +42,7 @@ class Guard:
     """
 
     def __init__(self, made: Capture):
-        self._names: dict[str, Any] = {
-            "same": _same, "same_items": _same_items, "same_array": _same_array, "is_plain": is_plain
-        }
+        self._names: dict[str, Any] = {"same": _same, "same_items": _same_items, "same_array": _same_array}
         self._conditions: dict[str, str] = {}
         self._hooks = hooks_added()
         self._surroundings = made.surroundings
@@ -220,8 +218,7 @@ class Guard:
                 if before.requires_grad:
                     self._conditions[f"{self._name(tensor)}._grad is None"] = _HAS_GRADIENT
             elif any(tensor is one for one in made.holders):
-                held = f"{self._name(tensor)}._grad"
-                self._conditions[f"{held}._layout is {self._name(grad._layout)} and is_plain({held})"] = GRADIENT
+                self._conditions[f"{self._name(tensor)}._grad is not None"] = _HAS_GRADIENT
             elif id(root_of(grad._storage)) in roots:
                 name = self._name(tensor)
                 self._conditions[f"{name}._grad is {self._name(grad)}"] = GRADIENT
@@ -294,18 +291,27 @@ class Arguments:
         if written:
             arrays = [*{id(root_of(one)): root_of(one) for one in around.values()}.values()]
         # ``around`` is kept: what has gone may have its identity taken by another
-        self._names: dict[str, Any] = {"around": around, "has_attributes": has_attributes}
+        self._names: dict[str, Any] = {
+            "around": around, "has_attributes": has_attributes, "is_plain": is_plain, "roots_of": _roots_of
+        }
         if arrays or written:
             bounds = sorted([(place_of(array), place_of(array) + array.nbytes) for array in arrays])
             self._names["apart"] = _Apart(bounds, [*{*range(len(made.inputs))} - {*same}], bool(written), self._address)
-        #: What the program is given, as it is written in conditions.
+        #: What the program is given, as it is written in conditions: arguments, and then gradients.
         self._given = [f"inputs[{number}]" for number in range(len(made.inputs) - len(made.holders))]
-        for number, one in enumerate(made.holders):
-            self._names[f"holder{number}"] = one
-            self._given.append(f"holder{number}._grad")
+        self._given += [f"{self._owner(made, one)}._grad" for one in made.holders]
         self.fit = _all_of(self._conditions(made, same, seen), self._names, "inputs")
 
+    def _owner(self, made: Capture, holder: Tensor) -> str:
+        for number, one in enumerate(made.inputs):
+            if one is holder:
+                return self._given[number]
+        name = f"holder{len(self._names)}"
+        self._names[name] = holder
+        return name
+
     def _conditions(self, made: Capture, same: Sequence[int], seen: set[int]) -> Iterator[str]:
+        arguments, held = len(made.inputs) - len(made.holders), {id(one) for one in made.holders}
         for number, (given, one) in enumerate(zip(self._given, made.inputs, strict=True)):
             if number in same:
                 self._names[f"storage{number}"] = one._storage
@@ -313,13 +319,15 @@ class Arguments:
             elif self._names["around"]:
                 yield f"id({given}._storage) not in around"
             yield f"not ({given}.__dict__ and has_attributes({given}))"
-            grad = made.known[id(one)].grad
+            if number >= arguments:  # of which the signature tells
+                self._names[f"layout{number}"] = one._layout
+                yield f"{given}._layout is layout{number} and is_plain({given})"
+            grad = None if id(one) in held else made.known[id(one)].grad
             if grad is not None and id(root_of(grad._storage)) in seen:  # the program has to do with it
                 self._names |= {f"grad{number}": grad, f"grad_storage{number}": grad._storage}
                 yield f"{given}._grad is grad{number} and grad{number}._storage is grad_storage{number}"
         every = f"({', '.join([*self._given, ''])})"
-        if made.holders:  # of arguments alone the signature tells
-            self._names["roots_of"] = _roots_of
+        if made.holders:
             yield f"roots_of({every}) == {_roots_of(made.inputs)}"
         if "apart" in self._names:
             yield f"apart.holds({every})"

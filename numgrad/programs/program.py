@@ -83,7 +83,7 @@ class Program:
         live = ", ".join([self._made[id(one)] for one in attached])
         nodes = [f"attach(({live},), inputs, saved, ({', '.join([*self._made.values(), ''])}))"] if attached else []
         self._names.update(attach=attach, lock=self.executable.lock, arena=arena)
-        moving = [f"{self._name('h', one)}._grad" for one in made.holders]
+        moving = [f"{self._owner(one)}._grad" for one in made.holders]
         self.text = "\n".join(["def run(inputs, saved=None):", *["    " + line for line in [
             *([f"inputs = [*inputs, {', '.join(moving)}]"] if moving else []),
             *[f"{name}_grad = {name}._grad" for name, _ in grads if self.plan.may_fail],
@@ -101,7 +101,7 @@ class Program:
             if comes and block.origin == OUTSIDE and block.size >= LARGE:
                 block.held = None
         #: Tensors around the function whose gradients are inputs of the program.
-        self.holders = made.holders
+        self.holders = [one for one in made.holders if not any(one is other for other in made.inputs)]
         #: Tensors around the function whose gradients and version counters the program changes.
         self.owners = [tensor for tensor, _ in made.grads if not any(tensor is one for one in made.inputs)]
         given = [id(one._counter) for one in made.inputs]
@@ -117,7 +117,7 @@ class Program:
         return name
 
     def _owner(self, tensor: Tensor) -> str:
-        """A tensor whose ``grad`` the program sets."""
+        """A tensor whose ``grad`` the program reads or sets."""
         numbers = [number for number, one in enumerate(self.made.inputs) if one is tensor]
         return f"inputs[{numbers[0]}]" if numbers else self._name("p", tensor)
 

@@ -66,6 +66,21 @@ def test_a_step_on_new_gradients_is_replayed(make, step):
     assert max(replays(call)) <= 2
 
 
+def test_a_step_of_given_parameters_is_replayed():
+    @numgrad.compile(fullgraph=True)
+    def descend(parameters):
+        for p in parameters:
+            p.data.sub_(p.grad)
+
+    parameters = [numgrad.zeros(3, requires_grad=True), numgrad.zeros(2, requires_grad=True)]
+    for number in range(12):
+        for p in parameters:
+            p.grad = numgrad.full(p.shape, float(number))
+        descend(parameters)
+    assert [p.tolist() for p in parameters] == [[-66.0] * 3, [-66.0] * 2]
+    assert replays(descend) == [2]
+
+
 @beside
 def test_gradients_are_accumulated_over_a_few_calls(compiled, see):
     net = model()
@@ -153,6 +168,29 @@ def test_a_gradient_that_is_given_and_found(compiled, see):
         weight.grad = numgrad.full((3,), float(number))
         kept.append(add(weight.grad if number % 2 else numgrad.ones(3)))
         see(kept[-1] is weight.grad, *kept)
+
+
+@beside
+def test_gradients_of_arguments(compiled, see):
+    def descend(x, *parameters):
+        for p in parameters:
+            p.data.sub_(p.grad * x)
+            p.grad.mul_(0.5)
+
+    step = compiled(descend)
+    one, other = nn.Parameter(numgrad.ones(3)), nn.Parameter(numgrad.ones(3))
+    for number in range(12):
+        one.grad, other.grad = numgrad.full((3,), float(number)), numgrad.full((3,), 2.0)
+        if number == 8:
+            other.grad = one.grad
+        elif number == 9:
+            one.grad = None
+            one.grad = numgrad.ones(2, 3).t()[:, 0]
+        elif number == 10:
+            other.grad = one.data[:]
+        x = one.grad if number == 7 else numgrad.tensor(0.5)
+        step(x, one, other if number != 6 else one)
+        see(*state([one, other]), x)
 
 
 @beside
