@@ -262,7 +262,7 @@ def test_arg_grad_read_norequire(compiled, see):
         see(f(p))
 
 
-@beside(as_it_is=True)
+@beside
 def test_arg_grad_returned(compiled, see):
     functions = [compiled(f) for f in (lambda p: p.grad, lambda p: (p.grad[1:], p * 2), lambda p: p.grad.detach())]
     for number in range(12):
