@@ -8,10 +8,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .autograd.locations import warn_user
+from .core.missing import found_later as _found_later
 from .devices import recording
 from .nn.modules.module import Module
 from .programs import compiled as programs
@@ -30,12 +31,16 @@ __all__ = [
 
 _told: set[str] = set()
 
+_STANCES = (
+    "default", "eager_then_compile", "aot_eager_then_compile", "force_eager", "eager_on_recompile", "fail_on_recompile",
+)
 
-def told_once(text: str, stacklevel: int) -> None:
+
+def told_once(text: str) -> None:
     """Warn, unless that was said before."""
     if text not in _told:
         _told.add(text)
-        warnings.warn(text, stacklevel=stacklevel + 1)
+        warn_user(text)
 
 
 def compile(
@@ -104,8 +109,8 @@ class OptimizedModule(Module):
 
     def __init__(self, module: Module, fullgraph: bool = False, check: int = 0, reuse: bool = False):
         super().__init__()
+        del self.__dict__["training"]  # that of the module counts
         self._orig_mod = module
-        self.training = module.training
         self.__dict__["compiled"] = Compiled(module, fullgraph, check, reuse)
 
     def forward(self, *args: Any, **keywords: Any) -> Any:
@@ -118,10 +123,21 @@ class OptimizedModule(Module):
         return getattr(self._modules["_orig_mod"], name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("_orig_mod", "training"):
-            super().__setattr__(name, value)
-        else:
+        if "_orig_mod" in self.__dict__.get("_modules", ()):
             setattr(self._orig_mod, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
+
+    def njit(self, *args: Any, **keywords: Any) -> Any:
+        """The program of a call with these arguments, for functions that Numba compiles: see ``Compiled.njit``."""
+        return self.compiled.njit(*args, **keywords)
+
+    def save(self, path: str | os.PathLike[str], *args: Any, **keywords: Any) -> None:
+        """Write the program of a call with these arguments to a file: see ``Compiled.save``."""
+        self.compiled.save(path, *args, **keywords)
 
     def __reduce__(self) -> tuple[Any, ...]:
         compiled = self.compiled
@@ -251,7 +267,12 @@ def set_stance(stance: str = "default", *, skip_guard_eval_unsafe: bool = False,
 
     Returns:
         a context at whose end it is as it was before; whoever does not enter it keeps the stance.
+
+    Raises:
+        RuntimeError: it is no stance.
     """
+    if stance not in _STANCES:
+        raise RuntimeError(f"invalid stance {stance!r}: it must be one of {', '.join(_STANCES)}")
     before = programs.is_eager()
     programs.set_eager(stance == "force_eager")
     return _stance_ends(before)
@@ -260,3 +281,7 @@ def set_stance(stance: str = "default", *, skip_guard_eval_unsafe: bool = False,
 def list_backends(exclude_tags: Any = ()) -> list[str]:
     """None are there to be chosen from."""
     return []
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = _found_later(globals(), "compiler")

@@ -29,19 +29,19 @@ _AS_IT_IS = "torch.jit: numgrad compiles each operation; what is scripted or tra
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
     """The function, class or module as it is."""
-    told_once(_AS_IT_IS, 2)
+    told_once(_AS_IT_IS)
     return obj
 
 
 def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
     """The function or module as it is: what it does may depend on values, which a trace forgets."""
-    told_once(_AS_IT_IS, 2)
+    told_once(_AS_IT_IS)
     return func
 
 
 def trace_module(mod: Module, inputs: Any, *args: Any, **kwargs: Any) -> Module:
     """The module as it is."""
-    told_once(_AS_IT_IS, 2)
+    told_once(_AS_IT_IS)
     return mod
 
 

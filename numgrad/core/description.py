@@ -89,6 +89,7 @@ class Description(Methods):
 
     def storage_offset(self) -> int:
         """The offset of the first element in the storage, in elements."""
+        recording.place_read(self._storage, "storage_offset()")
         return self._offset
 
     def is_contiguous(self, memory_format: memory_format = contiguous_format) -> bool:

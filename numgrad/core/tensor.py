@@ -11,7 +11,7 @@ from ..autograd.grad_mode import LEVELS, ORDINARY, inference_blocks, state
 from ..autograd.locations import DETACHED
 from ..autograd.node import MAYBE
 from ..autograd.views import View, check_writable
-from ..devices.recording import values_read
+from ..devices.recording import place_read, values_read
 from .conversions import Conversions
 from .description import Description
 from .differentiable import Differentiable
@@ -124,6 +124,7 @@ class Tensor(Conversions):
         """All of the memory that the tensor lies in, as a tensor of one dimension."""
         if hasattr(self, "_mapped"):
             raise NotImplementedError("a tensor under vmap has no memory of its own")
+        place_read(self._storage, "the storage")
         return strided(self._storage, (self._storage.size,), (1,), 0, self._layout.type)
 
     def as_subclass(self, cls: type[_Subclass]) -> _Subclass:

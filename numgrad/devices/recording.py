@@ -51,6 +51,14 @@ class Effect:
         """The tensors of which it looks at elements."""
         return ()
 
+    def fills(self) -> Sequence[np.ndarray]:
+        """The arrays that it writes, for kernels."""
+        return ()
+
+    def repeats(self, other: Effect) -> bool:
+        """Whether it does in one call what another one, of the same program, has done in a call before."""
+        return False
+
 
 class Recorder(Protocol):
     """Who is told.  Threads other than that which records are not its business: it sees to that itself."""
@@ -73,6 +81,9 @@ class Recorder(Protocol):
     def values_read(self, what: str) -> None:
         """Python is about to look at elements; ``what`` is how messages call that, such as ``item()``."""
 
+    def place_read(self, memory: Any, what: str) -> None:
+        """Python is about to look at where in its memory a tensor lies, or at how much there is of that."""
+
     def repeat(self, effect: Effect) -> None:
         """``effect.advance()`` has been called."""
 
@@ -94,6 +105,12 @@ def values_read(what: str) -> None:
     """Tell that Python is about to look at elements."""
     if recorder is not None:
         recorder.values_read(what)
+
+
+def place_read(memory: Any, what: str) -> None:
+    """Tell that Python is about to look at where in this memory a tensor lies, or at how much there is of it."""
+    if recorder is not None:
+        recorder.place_read(memory, what)
 
 
 def reads_values(what: str) -> Callable[[Function], Function]:

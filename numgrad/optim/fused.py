@@ -173,6 +173,17 @@ class _Count(recording.Effect):
         """The options that are tensors."""
         return [value for _, options in self._options for value in options.values() if isinstance(value, Tensor)]
 
+    def fills(self) -> list[Any]:
+        """The numbers that the kernel takes."""
+        return [self.numbers]
+
+    def repeats(self, other: recording.Effect) -> bool:
+        """Whether the other is a step of the same optimizer on the same parameters."""
+        if not isinstance(other, _Count) or self._optimizer is not other._optimizer:
+            return False
+        both = zip(self._entries, other._entries, strict=False)
+        return len(self._entries) == len(other._entries) and all(one[1] is another[1] for one, another in both)
+
     def stands(self) -> bool:
         """Whether the options are still those of when this was made."""
         return all(group.get(name) is value for group, options in self._options for name, value in options.items())

@@ -22,6 +22,7 @@ from ..core.tensor import Tensor
 from ..core.types import device, dtype
 from ..devices import launches
 from ..nn.modules.hooks import every_module
+from ..nn.parameter import is_lazy
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
 from .linked import Arena
 from .names import argument_names
@@ -120,6 +121,10 @@ def capture(
     """
     others = [value for value in leaves((tuple(args), keywords)) if not isinstance(value, Tensor)]
     surroundings = Surroundings(function, others)
+    if any(is_lazy(found.value) for found in surroundings.tensors.values()):
+        made = Capture(Recorder([]), function(*args, **keywords), inputs, {}, [], surroundings, [])
+        made.postponed, made.changed = True, ["parameters that get their shapes"]
+        return made
     known: dict[int, Before] = {}
     for tensor in (*inputs, *[found.value for found in surroundings.tensors.values()]):
         known.setdefault(id(tensor), _before(tensor))

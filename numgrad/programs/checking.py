@@ -16,6 +16,11 @@ from .steps import OUTSIDE, is_known, root_of, whole
 from .trees import leaves, tensors_in
 
 
+def is_linked(replay: Any) -> bool:
+    """Whether a program is there to be run: others wait for backward."""
+    return isinstance(replay, Program) or replay.forward is not None
+
+
 def checked_run(name: str, replay: Any, inputs: Sequence[Tensor], function: Callable[[], Any]) -> Any:
     """The result of a replay, once it and all that it changes are what the function itself gives and changes.
 
@@ -30,9 +35,7 @@ def checked_run(name: str, replay: Any, inputs: Sequence[Tensor], function: Call
     Raises:
         AssertionError: they are not, now or in backward.
     """
-    program: Program | None = replay if isinstance(replay, Program) else replay.forward
-    if program is None:  # it is not linked yet
-        return function()
+    program: Program = replay if isinstance(replay, Program) else replay.forward
     touched = [*inputs, *[one._grad for one in (*inputs, *program.holders) if one._grad is not None]]
     before = _State(program, touched)
     result = replay.run(inputs)

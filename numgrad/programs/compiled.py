@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import functools
 import os
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
 
 from ..autograd.grad_mode import ORDINARY, WATCHED, state
-from ..autograd.locations import Location
+from ..autograd.locations import Location, warn_user
 from ..autograd.watching import BLOCK, span
 from ..core.tensor import Tensor
 from ..core.types import default_dtype_changed
 from ..devices import recording
 from .capture import Capture, capture, one_at_a_time
-from .checking import checked_run
+from .checking import checked_run, is_linked
 from .differentiation import Consumed, Differentiated
 from .guards import GRADIENT, Guard
 from .linked import Arena
@@ -108,7 +107,7 @@ class Compiled:
             return self._with_other_numbers(mode, key, args, keywords, inputs)
         for guarded in signature.programs:
             if guarded.guard.holds(inputs) and not guarded.program.stale:
-                if signature.unchecked:
+                if signature.unchecked and is_linked(guarded.program):
                     signature.unchecked -= 1
                     return checked_run(self.name, guarded.program, inputs, lambda: self._as_it_is(args, keywords))
                 result = guarded.program.run(inputs)
@@ -153,7 +152,7 @@ class Compiled:
         return own
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Compiled, (self.function, self.full, self.check)  # copies record programs of their own
+        return Compiled, (self.function, self.full, self.check, self.reuse)  # copies record programs of their own
 
     def reset(self) -> None:
         """Forget all programs."""
@@ -229,9 +228,7 @@ class Compiled:
 
     def _unserved(self, reason: str, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """A call that no program is recorded for: that is said once."""
-        if reason not in self._told or self.full:
-            self._told.add(reason)
-            self._tell(reason, None)
+        self._tell(reason, None)
         return self._as_it_is(args, keywords)
 
     def _with_other_numbers(
@@ -241,25 +238,23 @@ class Compiled:
         if len(self.signatures) >= SIGNATURES:
             reason = f"it is called in more than {SIGNATURES} ways (shapes, dtypes, objects)"
             return self._unserved(reason, args, keywords)
-        numbers = numbers_in((args, keywords))
-        if not numbers:
-            signature = self.signatures[key] = Signature(described(args, keywords), unchecked=self.check)
-            return self._record(signature, args, keywords, inputs)
-        others, _ = key_of(mode, *without_numbers((args, keywords)))
-        family = self.families.setdefault(others, Family(self.check))
-        found = family.find(inputs, numbers)
-        if found is not None:
-            guarded, own = found
-            with family.lock:
-                own.set(numbers)
-                if family.unchecked:
-                    family.unchecked -= 1
-                    return checked_run(self.name, guarded.program, inputs, lambda: self._as_it_is(args, keywords))
-                result = guarded.program.run(inputs)
-            return self._as_it_is(args, keywords) if result is REPORTED else result
-        family.count += 1
-        if family.count > LIMIT:
-            return self._unserved("it is called with ever other numbers", args, keywords)
+        numbers, family = numbers_in((args, keywords)), None
+        if numbers:
+            others, _ = key_of(mode, *without_numbers((args, keywords)))
+            family = self.families.setdefault(others, Family(self.check))
+            found = family.find(inputs, numbers)
+            if found is not None:
+                guarded, own = found
+                with family.lock:
+                    own.set(numbers)
+                    if family.unchecked:
+                        family.unchecked -= 1
+                        return checked_run(self.name, guarded.program, inputs, lambda: self._as_it_is(args, keywords))
+                    result = guarded.program.run(inputs)
+                return self._as_it_is(args, keywords) if result is REPORTED else result
+            family.count += 1
+            if family.count > LIMIT:
+                return self._unserved("it is called with ever other numbers: give them as tensors", args, keywords)
         signature = self.signatures[key] = Signature(described(args, keywords), unchecked=self.check)
         return self._record(signature, args, keywords, inputs, family)
 
@@ -273,11 +268,14 @@ class Compiled:
             watched = family is not None and family.first is not None and not family.refused
             moving = _only_gradients_differ(signature)
             made, originals, arguments = self._capture(args, keywords, inputs, watched, moving)
+        except Exception:
+            if family is not None:  # it may be for the class of a number
+                family.refused = True
+            raise
         finally:
             one_at_a_time.release()
         if made.recorder.broken is not None:
-            reason, location = made.recorder.broken
-            self._note(signature, reason, location)
+            self._note(signature, *made.recorder.broken)
             return _original(made.result, originals)
         if made.postponed:
             self._postpone(signature, made)
@@ -302,10 +300,13 @@ class Compiled:
         def inner(value: Any) -> Any:
             if watched and is_number(value):
                 return given(value)
-            made = entered(value) if isinstance(value, Tensor) else value
-            if made is not value:
-                originals[id(made)] = value
-                own[id(value)] = made
+            if not isinstance(value, Tensor):
+                return value
+            made = own.get(id(value))  # it may be given twice
+            if made is None:
+                made = own[id(value)] = entered(value)
+                if made is not value:
+                    originals[id(made)] = value
             return made
 
         own: dict[int, Tensor] = {}
@@ -317,9 +318,9 @@ class Compiled:
             made = capture(self.function, args, keywords, inner_inputs, self.full, moving)
             made.arena = self._arena
         finally:
-            for one in inner_inputs:
+            for one in own.values():
                 if id(one) in originals:
-                    left(one, originals[id(one)])
+                    left(one, originals[id(one)], [*originals.values()])
             changed = copies.give_back(lambda value: originals.get(id(value), value))
         if changed:
             made.postponed = True
@@ -334,13 +335,13 @@ class Compiled:
         if not guard.held_by_the_call() or (live and made.holders):
             self._postpone(signature, made)
             return _original(made.result, originals)
-        numbers = None if family is None else family.note(made, bool(live), numbers_in(arguments))
+        consumed = freed_by(live)
+        numbers = family.note(made, not live or consumed is not None, numbers_in(arguments)) if family else None
         made.result, arguments = plainly(made.result), plainly(arguments)
         result = made.result
-        program: Any
         if not live:
-            program = Program(made, reuse=self.reuse)
-        elif (consumed := freed_by(live)) is not None:
+            program: Any = Program(made, reuse=self.reuse)
+        elif consumed is not None:
             program = Consumed(made, live, consumed, self.reuse)
         else:
             patient = any(one.program.stale for one in signature.programs)
@@ -378,10 +379,10 @@ class Compiled:
         text = f"{self.name} cannot be compiled as a whole: {reason}{where}"
         if self.full:
             raise CaptureError(text)
-        warnings.warn(
-            f"{text}\nIt runs as it is, each operation compiled by itself. Compile the parts around this line instead.",
-            stacklevel=5,
-        )
+        if text not in self._told:
+            self._told.add(text)
+            instead = "" if location is None else " Compile the parts around this line instead."
+            warn_user(f"{text}\nIt runs as it is, each operation compiled by itself.{instead}")
 
 
 def _only_gradients_differ(signature: Signature) -> bool:

@@ -328,7 +328,7 @@ def leaves_of(live: Sequence[Tensor], made: Capture) -> list[Tensor]:
         if node.__class__ is AccumulateGrad and id(node.variable) in made.known:
             leaves.append(node.variable)
         elif node.__class__ is Entrance:
-            leaves += [one for one in made.inputs if one._edge is not None and one._edge[0] is node]
+            leaves.append(next(one for one in made.inputs if one._edge is not None and one._edge[0] is node))
     return leaves
 
 

@@ -319,6 +319,8 @@ class Arguments:
             elif self._names["around"]:
                 yield f"id({given}._storage) not in around"
             yield f"not ({given}.__dict__ and has_attributes({given}))"
+            if made.versions and one._counter.__class__ is list:  # inference tensors are not to be changed everywhere
+                yield f"{given}._counter.__class__ is list"
             if number >= arguments:  # of which the signature tells
                 self._names[f"layout{number}"] = one._layout
                 yield f"{given}._layout is layout{number} and is_plain({given})"

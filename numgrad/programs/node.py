@@ -87,18 +87,18 @@ class Entrance(Node):
         return (gradient,) if self.edges else ()
 
 
-def left(inner: Any, argument: Any) -> None:
+def left(inner: Any, argument: Any, others: Sequence[Any]) -> None:
     """Let an argument that was given behind an entrance be what the function has made of it.
 
     Raises:
-        RuntimeError: it is a view, and its base cannot be told.
+        RuntimeError: it is a view, and its base cannot be told, or another argument with a graph is a view of it.
     """
     if inner._edge is not None and inner._edge[0].__class__ is Entrance and inner._layout is argument._layout:
         return
-    if argument._view is not None:
+    if argument._view is not None or any(one._view is not None and one._root is argument for one in others):
         raise RuntimeError(
-            "a function that is compiled has changed in place an argument that is a view and has a graph: its gradient "
-            "is lost. Call the function itself, or give it a clone()."
+            "a function that is compiled has changed in place an argument that has a graph, and is a view or given "
+            "beside one of its views: its gradient is lost. Call the function itself, or give it a clone()."
         )
     show_elements_of(argument, inner)
     if inner._edge is None:

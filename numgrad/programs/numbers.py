@@ -14,17 +14,17 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.tensor import Tensor
-from ..devices.recording import Watched
+from ..devices.recording import Effect, Watched
 from ..ops.table.promotion import LARGEST_FLOAT32
 from .capture import Capture
 from .recorder import Recorder
-from .steps import CONSTANT, Block, HostCall, Launch, Load, Span, Step
+from .steps import CONSTANT, Block, HostCall, Launch, Load, Span, Step, root_of
 from .trees import leaves, mapped
 
 #: Numbers that operations may treat in ways of their own.
@@ -105,9 +105,13 @@ def is_number(value: Any) -> bool:
     return value.__class__ is int and value not in _SPECIAL and -(2**31) <= value < 2**31
 
 
+#: What stands for numbers of either class: nothing that a user would give.
+_STANDS_FOR = {float: GivenFloat, int: GivenInt}
+
+
 def without_numbers(arguments: Any) -> Any:
-    """The arguments with the class of a number instead of each of these."""
-    return mapped(arguments, lambda value: value.__class__ if is_number(value) else value)
+    """The arguments with what stands for a number of its class instead of each of these."""
+    return mapped(arguments, lambda value: _STANDS_FOR[value.__class__] if is_number(value) else value)
 
 
 class Numbers:
@@ -155,9 +159,13 @@ def generalized(first: Record, second: Capture, now: Sequence[Any]) -> Numbers |
     if any(one.uses for one in now) or any(isinstance(one, Watched) for one in leaves(second.result)):
         return None
     one, other, before = first.recorder, second.recorder, first.numbers
-    if len(one.steps) != len(other.steps) or len(one.blocks) != len(other.blocks) or one.effects:
+    if len(one.steps) != len(other.steps) or len(one.blocks) != len(other.blocks) or first.shape != _shape(second):
         return None
-    if not all(map(_same_block, one.blocks, other.blocks)) or first.shape != _shape(second):
+    if len(one.effects) != len(other.effects) or not all(map(_repeats, other.effects, one.effects)):
+        return None
+    filled = {id(root_of(array)) for effect in (*one.effects, *other.effects) for array in effect.fills()}
+    filled |= {id(root_of(row)) for step in (*one.steps, *other.steps) for row in _rows_of_addresses(step)}
+    if not all(_same_block(*both, filled) for both in zip(one.blocks, other.blocks, strict=True)):
         return None
     pairs = dict(zip(one.blocks, other.blocks, strict=True))
     found: list[tuple[Launch, int, int]] = []
@@ -183,9 +191,35 @@ def _shape(made: Capture) -> Any:
     return results, [id(tensor) for tensor, _ in made.grads], [change for _, change in made.versions]
 
 
-def _same_block(one: Block, other: Block) -> bool:
+def _repeats(effect: Effect, other: Effect) -> bool:
+    return effect.repeats(other)
+
+
+def _rows_of_addresses(step: Step) -> list[np.ndarray]:
+    """The rows of a launch in which each run writes addresses."""
+    if not isinstance(step, Launch):
+        return []
+    return [step.operands[number].block.held for number in {number for number, _, _ in step.addresses}]
+
+
+def _same_addresses(one: Launch, other: Launch, pairs: dict[Block, Block]) -> bool:
+    """Whether these are the addresses of the same blocks, and of nothing else."""
+    if len(one.addresses) != len(other.addresses):
+        return False
+    for (number, index, span), (number_, index_, span_) in zip(one.addresses, other.addresses, strict=True):
+        if (number, index) != (number_, index_) or not _same_operand(span, span_, pairs):
+            return False
+    rows = [[row.copy() for row in _rows_of_addresses(step)] for step in (one, other)]
+    for row in rows[0] + rows[1]:
+        row.view(np.int64)[[index for _, index, _ in one.addresses]] = 0
+    return all(map(_same_bytes, *rows))
+
+
+def _same_block(one: Block, other: Block, filled: Container[int]) -> bool:
     if (one.origin, one.size, one.number, one.written) != (other.origin, other.size, other.number, other.written):
         return False
+    if one.origin == CONSTANT and all(id(root_of(block.held)) in filled for block in (one, other)):
+        return True  # before each run
     return _same_bytes(one.initial, other.initial) and (one.origin != CONSTANT or _same_bytes(one.held, other.held))
 
 
@@ -202,7 +236,7 @@ def _differences(
     if type(step) is not type(like) or len(step.operands) != len(like.operands):
         return None
     if isinstance(step, Launch) and isinstance(like, Launch):
-        if step.kernel is not like.kernel or step.addresses or like.addresses:
+        if step.kernel is not like.kernel or not _same_addresses(step, like, pairs):
             return None
     elif isinstance(step, HostCall) and isinstance(like, HostCall) and step.function is not like.function:
         return None
@@ -273,14 +307,18 @@ class Family:
                 return guarded, own
         return None
 
-    def note(self, made: Capture, live: bool, numbers: Sequence[Any]) -> Numbers | None:
-        """See whether what was recorded of a call serves others: then this is the memory for their numbers."""
+    def note(self, made: Capture, alone: bool, numbers: Sequence[Any]) -> Numbers | None:
+        """See whether what was recorded of a call serves others: then this is the memory for their numbers.
+
+        It may only be one that is ``alone``: no backward comes to it.
+        """
         with self.lock:
             if self.first is None:
                 self.first = Record.of(made, numbers)
-                self.refused = live or made.recorder.device >= 0
+                looks = made.surroundings.mentions("type")  # at the class, which is not a number's for a watched one
+                self.refused = not alone or made.recorder.device >= 0 or looks
                 return None
-            if self.refused or live:
+            if self.refused or not alone:
                 return None
             found = generalized(self.first, made, numbers)
             self.refused = found is None

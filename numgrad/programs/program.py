@@ -89,7 +89,7 @@ class Program:
             *[f"{name}_grad = {name}._grad" for name, _ in grads if self.plan.may_fail],
             *[f"{name}._grad = None" for name, _ in grads],
             *self._memory(), *self._run(rows, grads),
-            *self._tensors, *nodes, *self._versions(), *views,
+            *self._tensors, *self._versions(), *nodes, *views,
             *[f"{name}._grad = {expression}" for name, expression in grads],
             f"return {result}",
         ]]])

@@ -280,6 +280,12 @@ class Recorder(Watcher):
         if not self.deaf:
             self.break_off(f"{what} needs values, which a recorded program has only when it runs")
 
+    def place_read(self, memory: Any, what: str) -> None:
+        """Python is about to look at where in its memory a tensor lies: in each call arguments lie elsewhere."""
+        block = self.block_of(memory)
+        if not self.deaf and (block is None or block.origin == OUTSIDE):
+            self.break_off(f"{what} depends on where in its memory a tensor lies that was there before")
+
     def repeat(self, effect: Effect) -> None:
         """Python does something for each run."""
         if not self.deaf:

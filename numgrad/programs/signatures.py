@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from .steps import place_of, root_of
 from .trees import DICTIONARIES
 
 #: Classes whose values are part of a signature.
-_VALUES = (int, bool, str, bytes, type(None))
+_VALUES = (int, float, complex, bool, str, bytes, type(None))
 
 
 @dataclass
@@ -115,10 +116,11 @@ def _kind(tensor: Tensor) -> int:
 
 
 def _shared(tensors: Sequence[Tensor]) -> list[int]:
-    """Which of the tensors share memory, and how far from the first of them each begins."""
-    roots = [id(root_of(one._storage)) for one in tensors]
+    """Which of the tensors share memory, how far from the first of them each begins, and which are given twice."""
+    roots, objects = [id(root_of(one._storage)) for one in tensors], [*map(id, tensors)]
     first = [roots.index(root) for root in roots]
-    return first + [begin_of(one) - begin_of(tensors[number]) for one, number in zip(tensors, first, strict=True)]
+    begins = [begin_of(one) - begin_of(tensors[number]) for one, number in zip(tensors, first, strict=True)]
+    return first + begins + [objects.index(own) for own in objects]
 
 
 def begin_of(tensor: Tensor) -> int:
@@ -136,12 +138,10 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
             key.append(_kind(value))
         if cls is not Tensor:
             key.append(cls)
-    elif cls is float:
-        key.append(value.hex())
     elif cls in _VALUES:
         key.append(cls)
-        key.append(value)
-    elif cls is tuple or cls is list:
+        key.append(value.hex() if cls is float else repr(value) if cls is complex else value)
+    elif isinstance(value, tuple) or cls is list:
         key.append(cls)
         key.append(len(value))
         for one in value:
@@ -153,15 +153,12 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
             exact = repr(name) if isinstance(name, float | complex | tuple) else None  # (1,) is equal to (True,)
             key.append((name.__class__, name, exact))
             _describe(one, key, tensors)
-    elif isinstance(value, tuple):  # a named one, a Size
-        key.append(cls)
-        key.append(len(value))
-        for one in value:
-            _describe(one, key, tensors)
-    elif cls is complex:
-        key.append(repr(value))
     elif isinstance(value, types.dtype | types.device):
         key.append(value)
+    elif isinstance(value, MethodType):  # each access makes one anew
+        key.append(MethodType)
+        key.append(_Same(value.__func__))
+        key.append(_Same(value.__self__))
     elif isinstance(value, Module | Optimizer | Generator) or callable(value):
         key.append(_Same(value))
     else:

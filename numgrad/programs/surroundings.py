@@ -156,10 +156,10 @@ class Surroundings:
         return places, [found for found in reached.values() if _may_grow(found)]
 
     def mentions(self, name: str) -> bool:
-        """Whether a function of the program's own that it comes by mentions this attribute or text."""
+        """Whether a function of the program's own that it comes by mentions this attribute, global or text."""
         functions = [found.value for found in self._reached.values() if isinstance(found.value, FunctionType)]
         own = [one.__code__ for one in functions if not _is_installed(one.__code__.co_filename)]
-        return any(name in _attributes(code) for code in own)
+        return any(name in _attributes(code) | _names(code) for code in own)
 
     @functools.cached_property
     def _reached(self) -> dict[int, Found]:

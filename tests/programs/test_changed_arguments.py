@@ -233,3 +233,23 @@ def test_detach_arg(compiled, see):
         x = a * 2
         f(x)
         see(x)
+
+
+@beside
+def test_what_backward_needs_is_changed_before_it_is_used(compiled, see):
+    scaled = compiled(lambda x, buffer: (buffer.add_(1), (x * buffer).sum())[1])
+    buffer = numgrad.ones(3)
+    for _ in range(5):
+        x = numgrad.ones(3, requires_grad=True)
+        scaled(x, buffer).backward()
+        see(x.grad, buffer, buffer._version)
+
+
+@beside
+def test_a_weight_is_renormalised_and_used(compiled, see):
+    embedding = numgrad.nn.Embedding(5, 3, max_norm=0.5)
+    looked_up = compiled(lambda indices: (embedding(indices) * embedding.weight.sum()).sum())
+    for number in range(5):
+        embedding.weight.grad = None
+        looked_up(numgrad.tensor([number, 1])).backward()
+        see(embedding.weight, embedding.weight.grad, embedding.weight._version)

@@ -322,6 +322,8 @@ def test_compiled_functions_can_be_switched_off():
     assert len(called) == 2
     numgrad.compiler.reset()
     assert not compiled.signatures
+    with pytest.raises(RuntimeError, match="invalid stance 'sideways'"):
+        numgrad.compiler.set_stance("sideways")
 
 
 def test_a_compiled_module_is_a_module():
@@ -331,6 +333,13 @@ def test_a_compiled_module_is_a_module():
     assert compiled.training
     compiled.eval()
     assert not model[1].training
+    model.train()
+    assert compiled.training
+    compiled.eval()
+    compiled.scale = 2
+    assert model.scale == 2
+    del compiled.scale
+    assert not hasattr(model, "scale")
     x = numgrad.randn(3, 2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

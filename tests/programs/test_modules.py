@@ -10,6 +10,7 @@ from nn.test_normalization_against_torch import LAYERS as NORMALIZATIONS
 from nn.test_recurrent_against_torch import CELLS
 from nn.test_recurrent_against_torch import LAYERS as RECURRENT
 from nn.test_transformer_against_torch import NAMES, made
+from programs.beside import replays
 
 import numgrad
 from numgrad import nn
@@ -158,3 +159,14 @@ def test_no_module_is_left_out():
     tried = {type(part).__name__ for _, make, _ in CASES for part in make().modules()}
     left = set(nn.modules.__all__) - tried - bases
     assert {name for name in left if not name.startswith("Lazy")} == set()
+
+
+def test_a_lazy_module_gets_its_shape_and_is_compiled():
+    results = []
+    for wrap in (lambda module: module, numgrad.compile):
+        numgrad.manual_seed(0)
+        module = nn.Sequential(nn.LazyLinear(3), nn.ReLU())
+        call = wrap(module)
+        results.append([call(numgrad.ones(2, 4) * number).tolist() for number in range(4)])
+    assert results[0] == results[1]
+    assert replays(call.compiled) == [1]

@@ -61,6 +61,45 @@ def test_a_function_with_ever_other_numbers_runs_as_it_is():
     assert len(told) == 1
 
 
+@pytest.mark.parametrize("kind", [numgrad.optim.SGD, numgrad.optim.Adam, numgrad.optim.RMSprop])
+def test_a_step_with_a_number_of_its_own(kind):
+    weights = []
+    for wrap in (lambda step: step, numgrad.compile(fullgraph=True)):
+        numgrad.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.2), nn.Linear(8, 2))
+        optimizer = kind(model.parameters(), lr=0.01)
+
+        def step(x, beta, model=model, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = model(x).square().mean() + model[0].weight.square().sum() * beta
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step = wrap(step)
+        for number in range(12):
+            optimizer.param_groups[0]["lr"] = 0.02 if number > 7 else 0.01
+            step(numgrad.randn(3, 4), 0.03 + number / 100)
+        weights.append([p.tolist() for p in model.parameters()])
+    assert weights[0] == weights[1]
+    (family,) = step.families.values()
+    assert family.count == 3  # one that makes the optimizer's state, and two that are compared
+
+
+def test_numbers_whose_class_is_looked_at():
+    compiled = numgrad.compile(lambda x, a: x * a if type(a) is float else x * 100)
+    assert [compiled(numgrad.ones(()), number).item() for number in (3.5, 4.5, 5.5)] == [3.5, 4.5, 5.5]
+
+
+def test_classes_of_numbers_are_no_numbers():
+    def scaled(x, a, b):
+        return x * b if isinstance(a, type) else x * a * b
+
+    compiled, x = numgrad.compile(scaled), numgrad.ones(())
+    for given in ((float, 5.5), (float, 6.5), (float, 7.5), (3.75, 5.5), (3.5, 5.25)):
+        assert numgrad.equal(compiled(x, *given), scaled(x, *given))
+
+
 @pytest.mark.parametrize("function", [
     lambda n: (n >= 0.5, n < 10**20, n == 0.5, n != 1j, n < 7), lambda n: (10**n, 0.5**n, n**0.5, n**-1, 2 // n),
     lambda n: (n + 0.5, 0.5 - n, 7 % n, n // 0.25, divmod(7.5, n), n * 1j, 1j / n), lambda n: (n & 6, 9 >> n, ~n),

@@ -1,5 +1,6 @@
 """What cannot be one program: such calls run as they are, and say so, or are errors."""
 
+import warnings
 
 import numpy as np
 import pytest
@@ -22,7 +23,11 @@ def test_what_needs_values_runs_as_it_is():
     with pytest.warns(UserWarning, match="cannot be compiled as a whole: asking whether it is true") as told:
         assert numgrad.equal(compiled(x), x * 2)
     assert "x.sum() > 0" in str(told[0].message)
+    assert told[0].filename == __file__
     assert numgrad.equal(compiled(-x), x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the same is said once, also of arguments of other shapes
+        compiled(numgrad.ones(3))
     assert len(told) == 1
 
 

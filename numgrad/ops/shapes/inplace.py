@@ -13,6 +13,7 @@ from ...core.formats import formatted_layout, has_channels_last, new_format
 from ...core.layout import contiguous_strides, layout_of, normal_dim, numel
 from ...core.tensor import Tensor, check_one_device, show_elements_of, strided, tensor_of
 from ...core.types import channels_last, channels_last_3d, preserve_format
+from ...devices.recording import place_read
 from ..batching.batches import is_mapped
 from ..memory.copying import write, zeros_of
 from ..table.op import public
@@ -92,6 +93,7 @@ def unsqueeze_(input: Tensor, dim: int) -> Tensor:
 @public(function=False, direct=True)
 def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Show another part of the tensor's storage, in place; see :func:`numgrad.as_strided`."""
+    place_read(input._storage, "as_strided_()")
     return _in_place(as_strided_op, input, *strided_arguments(input, size, stride, storage_offset))
 
 
@@ -117,6 +119,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     if shape == input._layout.shape and (memory_format is None or wanted is input._layout):
         return input
     check_writable(input)
+    place_read(input._storage, "resize_()")
     needed = input._offset + numel(shape)
     if needed > input._storage.size:
         input._storage = _enlarged(input, needed)

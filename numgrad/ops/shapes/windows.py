@@ -17,6 +17,7 @@ from typing import Any
 
 from ...core.layout import Layout, layout_of, numel, overlaps_itself, span
 from ...core.tensor import Tensor, tensor_of
+from ...devices.recording import place_read
 from ..batching.batches import physical, size_of
 from ..memory.copying import filling, row_reader
 from ..pointwise.arithmetic import add, div
@@ -136,8 +137,11 @@ def as_strided(input: Layout, size: Any, stride: Any, storage_offset: int | None
     """
     arguments = *_checked_steps(size, stride), storage_offset or 0, (input.shape, input.strides, 0)
     end, at_front = _end(arguments[:3]), caller(as_strided_op.prepared((input, *arguments)))
+    inside = storage_offset is None and end <= span(input.shape, input.strides)
 
     def call(input: Tensor) -> Tensor:
+        if not inside:
+            place_read(input._storage, "as_strided()")
         if end > input._storage.size or input._offset or arguments[2] < 0:
             return as_strided_op(input, *strided_arguments(input, *arguments[:2], storage_offset))
         return at_front(input)
