@@ -179,6 +179,8 @@ class Guard:
         name = self._name(tensor)
         for attribute in ("_storage", "_layout"):
             self._conditions[f"{name}.{attribute} is {self._name(getattr(tensor, attribute))}"] = found.name()
+        if tensor._storage.size > tensor._layout.size:  # it may lie elsewhere there
+            self._conditions[f"{name}._offset == {tensor._offset}"] = found.name()
         self._conditions[f"{name}._requires_grad == {int(tensor._requires_grad)}"] = f"{found.name()}.requires_grad"
 
     def _add_optimizer(self, found: Found) -> None:

@@ -141,3 +141,13 @@ def test_methods_are_arguments(compiled, see):
     for number in range(6):
         scale.by = 2.0 if number < 4 else 3.0
         see(call(scale.twice, numgrad.ones(2)))
+
+
+@beside
+def test_a_tensor_that_is_found_lies_elsewhere_in_its_memory(compiled, see):
+    base = numgrad.arange(8.0)
+    part = base[:2]
+    call = compiled(lambda x: x * part)
+    for number in range(6):
+        part.data = base[number // 2 :][:2]
+        see(call(numgrad.ones(2)))
