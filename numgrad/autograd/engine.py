@@ -30,17 +30,18 @@ def run_backward(
     create_graph: bool = False,
     captures: Sequence[tuple[Node, int]] | None = None,
     accumulate: bool = False,
+    within: bool = False,
 ) -> list[Any]:
     """Send gradients back through the graph, each from one of the edges ``roots``.
 
     With ``captures`` only what leads to those edges runs, and the gradients arriving there are
     returned, None where none does.  Nothing is accumulated in leaves then, unless ``accumulate``, and in those
-    among the edges only.
+    among the edges only.  A pass ``within`` a node leaves the hooks of leaves to the pass that the node runs in.
 
     Raises:
         RuntimeError: the graph was freed by an earlier pass, or a saved tensor has been modified since.
     """
-    task = _Pass(roots, retain_graph, create_graph, captures, accumulate)
+    task = _Pass(roots, retain_graph, create_graph, captures, accumulate, within)
     if task.depth < NESTING:
         return task.run(gradients)
     # A backward inside a backward inside a backward ... may go deeper than a thread's stack.
@@ -62,7 +63,7 @@ class _Pass:
     __slots__ = (
         "__weakref__", "_numbers", "accumulate", "annotated", "buffers", "callbacks", "captured", "captures",
         "create_graph", "depth", "location", "mode", "modes", "node", "order", "outer", "pending", "retain_graph",
-        "roots", "sources", "stops", "waiting", "wanted",
+        "roots", "sources", "stops", "waiting", "wanted", "within",
     )
 
     def __init__(
@@ -72,12 +73,14 @@ class _Pass:
         create_graph: bool,
         captures: Sequence[tuple[Node, int]] | None,
         accumulate: bool,
+        within: bool,
     ):
         self.roots = roots
         self.retain_graph = retain_graph
         self.create_graph = create_graph
         self.captures = captures
         self.accumulate = accumulate or captures is None
+        self.within = within
         #: The gradients that have arrived at the captured edges, and the nodes there.
         self.captured: dict[tuple[Node, int], Any] = {}
         self.wanted: Set[Node] = _NOTHING
@@ -322,7 +325,8 @@ class _Pass:
     def _finish_leaf(self, node: AccumulateGrad, gradient: Any) -> None:
         """All has arrived at the end of a path."""
         try:
-            if node.variable._hooks is not None or node.attached is not None or self.mode & (ANOMALY | WATCHED):
+            hooked = node.variable._hooks is not None and not self.within
+            if hooked or node.attached is not None or self.mode & (ANOMALY | WATCHED):
                 self._finish_with_hooks(node, gradient)
             elif self.accumulate:
                 node.apply(gradient)
@@ -334,7 +338,7 @@ class _Pass:
             raise
 
     def _finish_with_hooks(self, node: AccumulateGrad, gradient: Any) -> None:
-        hooks, hooked = node.variable._hooks, False
+        hooks, hooked = None if self.within else node.variable._hooks, False
         user_code = hooks is not None or node.attached is not None
         if user_code:
             modes = self._before_hooks()

@@ -21,12 +21,11 @@ from ..core.generators import MersenneTwister
 from ..core.tensor import Tensor
 from ..core.types import device, dtype
 from ..devices import launches
-from ..nn.modules.hooks import every_module
 from ..nn.parameter import is_lazy
-from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
+from .attached import beyond_elements, has_attributes, has_hooks
 from .linked import Arena
 from .names import argument_names
-from .node import Entrance, nodes_of, saved_tensors
+from .node import Entrance, freed_by, nodes_of, saved_tensors
 from .recorder import Recorder
 from .steps import CONSTANT, OUTSIDE, Block, is_known, root_of
 from .surroundings import LARGEST_ARRAY, Surroundings
@@ -149,7 +148,7 @@ def capture(
         recorder.break_off("an argument lies in an array in which another tensor lies that is found elsewhere")
     if any(has_attributes(one) for one in inputs):
         recorder.break_off("an argument is a tensor with attributes of its own, which may be others in each call")
-    if has_hooks(surroundings) or any(has_tensor_hooks(one) for one in inputs):
+    if has_hooks(surroundings, inputs):
         recorder.break_off("hooks are Python that is called in between")
     unseen = _unseen(surroundings)
     if unseen is not None:
@@ -278,21 +277,36 @@ def _compare(made: Capture, again: Callable[[], Surroundings]) -> None:
 
 
 def _check_graph(made: Capture) -> None:
-    """Break off if the graph of results goes beyond what a replay has edges for."""
+    """Break off if results are more than a replay makes, or their graph goes beyond what it has edges for."""
+    edges = [one.edge for one in made.known.values() if one.edge is not None]
+    entrances = [node for node, _ in edges if node.__class__ is Entrance]
+    reason = None
+    if any(one.passed for one in entrances):
+        reason = "backward goes on to the graph of an argument"
+    elif any(one.hooked for one in entrances) or has_hooks(made.surroundings, made.inputs):
+        reason = "hooks are added to what was there before, or it is told to keep its gradient, which a replay does not"
+    reason = reason or beyond_elements([one for one in made.results() if id(one) not in made.known])
+    reason = reason or _open_end(made)
+    if reason is not None:
+        made.recorder.break_off(reason)
+
+
+def _open_end(made: Capture) -> str | None:
+    """Why the graph of results is not one that a replay can give them; None if it is, or is used up."""
+    live = made.live()
+    if freed_by(live) is not None and all(freed_by([one]) is not None for one in live):
+        return None
     for node in nodes_of(made.results()):
-        if node.__class__ is AccumulateGrad:
-            known = id(node.variable) in made.known
-        else:
-            known = node.__class__ is Entrance or node.sequence >= made.begin
-        if not known:
-            made.recorder.break_off(
-                "a result depends on a tensor with a graph that is no argument: give it as one"
+        if node.name() == "CheckpointFunctionBackward":
+            return "a checkpoint is reentrant: give it use_reentrant=False"
+        if node.__class__ is AccumulateGrad and id(node.variable) not in made.known:
+            return (
+                "a result depends on a tensor that the call has made and that requires gradients: return the detach() "
+                "of the result if no backward is to come to it"
             )
-            return
-    for one in made.inputs:
-        if one._edge is not None and one._edge[0].__class__ is Entrance and one._edge[0].passed:
-            made.recorder.break_off("backward goes on to the graph of an argument")
-            return
+        if node.__class__ not in (AccumulateGrad, Entrance) and node.sequence < made.begin:
+            return "a result depends on a tensor with a graph that is no argument: give it as one"
+    return None
 
 
 def keep_constants(made: Capture) -> None:
@@ -357,38 +371,6 @@ def _kept(made: Capture) -> tuple[str, Location] | None:
         if array is not None and id(array) not in roots:
             return f"an array of {array.nbytes} bytes that is changed", calling_location(3)
     return None
-
-
-#: What tensors that are parameters or buffers are marked with.
-_MARKS = frozenset({"_is_buffer", "_is_param", "persistent"})
-
-
-def has_attributes(tensor: Tensor) -> bool:
-    """Whether a program has given a tensor attributes."""
-    return not _MARKS.issuperset(tensor.__dict__)
-
-
-def has_hooks(surroundings: Surroundings) -> bool:
-    """Whether a module, an optimizer or a tensor that the function finds has hooks, or all modules or optimizers do."""
-    modules = [found.value for found in surroundings.modules.values()]
-    return (
-        every_module.has_hooks
-        or any(module_has_hooks(module) for module in modules)
-        or any(found.value._hooks is not None for found in surroundings.tensors.values())
-        or any(optimizer_has_hooks(found.value) for found in surroundings.optimizers.values())
-    )
-
-
-def has_tensor_hooks(argument: Tensor) -> bool:
-    """Whether an argument is a leaf with hooks, which backward within a program would call."""
-    return argument._edge is None and argument._hooks is not None and not argument._hooks.is_idle()
-
-
-def module_has_hooks(module: Any) -> bool:
-    """Whether a module has hooks of its own."""
-    return bool(
-        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
-    )
 
 
 def written_outside(recorder: Recorder) -> list[Block]:

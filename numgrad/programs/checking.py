@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.node import edge_of
 from ..core.tensor import Tensor
 from ..devices.rows import DeviceRow
 from .differentiation import Differentiated
@@ -104,7 +105,7 @@ def _check_backward(
             def compared(node: CompiledBackward, gradients: Sequence[Any], own: Any = own) -> Any:
                 found = own(node, gradients)
                 for number, (one, other) in enumerate(
-                    zip(found, through(wanted, replay.outer_leaves(inputs), gradients), strict=True)
+                    zip(found, through(wanted, [*map(edge_of, replay.outer_leaves(inputs))], gradients), strict=True)
                 ):
                     if _bits(one) != _bits(other):
                         raise AssertionError(f"{name}: gradient {number} of the replay is not what the function gives")

@@ -12,7 +12,7 @@ from typing import Any
 from ..autograd.errors import modified_error
 from ..autograd.grad_mode import enable_grad
 from ..autograd.locations import Location
-from ..autograd.node import AccumulateGrad, edge_of
+from ..autograd.node import AccumulateGrad, Edge, edge_of
 from ..autograd.views import ProgramView
 from ..core.deterministic import are_deterministic_algorithms_enabled
 from ..core.layout import Layout, span
@@ -64,6 +64,7 @@ class Differentiated:
         results = [id(one) for one in made.results()]
         self._which = [results.index(id(own)) for own in live]
         self._changes = bool(made.versions or made.grads or made.recorder.effects or written_outside(made.recorder))
+        self._walks = made.recorder.walks
         # backward after a program that has saved nothing calls the function once more
         self._patience = 1 << 62 if patient or self._changes else PATIENCE
         used = {block.number for block in made.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
@@ -99,7 +100,8 @@ class Differentiated:
         made, live, leaves = self._made, self._live, self._leaves
         shown = {id(one): alone(one) for one in live}
         edges = tuple([edge_of(leaf) if leaf._edge is None else leaf._edge[0].outer for leaf in leaves])
-        CompiledBackward([shown[id(one)] for one in live], edges, self._first_backward, lambda _: (live, leaves), made)
+        within = [edge_of(one) for one in leaves]
+        CompiledBackward([shown[id(one)] for one in live], edges, self._first_backward, lambda _: (live, within), made)
         inner = {id(one): one._edge[0].argument for one in leaves if one._edge is not None}
         for one in live:
             if one._view is not None:
@@ -126,7 +128,7 @@ class Differentiated:
             one_at_a_time.release()
 
     def _recorded_backward(
-        self, made: Capture, live: Sequence[Tensor], leaves: Sequence[Tensor], gradients: Sequence[Any]
+        self, made: Capture, live: Sequence[Tensor], leaves: Sequence[Edge], gradients: Sequence[Any]
     ) -> tuple[Any, ...]:
         forward = made.recorder
         alive = [one for block in forward.blocks if is_temporary(block) and (one := block.array()) is not None]
@@ -271,13 +273,13 @@ class Differentiated:
 
     def _again(
         self, inputs: Sequence[Tensor], versions: Sequence[int], node: CompiledBackward
-    ) -> tuple[list[Tensor], list[Tensor]]:
-        """The results of the function itself, with its graph, and the leaves of that.
+    ) -> tuple[list[Tensor], list[Edge]]:
+        """The results of the function itself, with its graph, and the edges where that ends.
 
         Raises:
             RuntimeError: it would change what it has changed once more, or what it works on was changed since.
         """
-        if not self._guard.stands_for_more():
+        if not self._guard.stands_for_more(self._walks):
             raise RuntimeError(
                 "what a compiled function finds around it has changed since it was called, so that its second "
                 "derivatives would be others"
@@ -297,7 +299,7 @@ class Differentiated:
         with enable_grad():
             results = tensors_in(self.function(*args, **keywords))
         leaves = [given[source.number] if source.__class__ is _Argument else source for source in self._sources]
-        return [results[number] for number in self._which], leaves
+        return [results[number] for number in self._which], [*map(edge_of, leaves)]
 
 
 class Consumed:

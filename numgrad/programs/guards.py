@@ -21,7 +21,8 @@ from ..core.deterministic import are_deterministic_algorithms_enabled
 from ..core.tensor import Tensor
 from ..devices.cpu import address_of
 from ..optim.fused import FusedOptimizer
-from .capture import Capture, has_attributes, has_hooks, is_plain, written_outside
+from .attached import has_attributes, has_hooks
+from .capture import Capture, is_plain, written_outside
 from .signatures import begin_of
 from .steps import OUTSIDE, place_of, root_of
 from .surroundings import CONTAINERS, Found, Surroundings
@@ -104,9 +105,11 @@ class Guard:
         """Whether the recorded call itself has left all as it was, gradients apart."""
         return not {*self.failed()} - {GRADIENT, _HAS_GRADIENT}
 
-    def stands_for_more(self) -> bool:
-        """Whether the function would do the same again: other calls may have given tensors gradients since."""
-        return self._has_no_hooks() and not {*self.failed()} - {_HAS_GRADIENT}
+    def stands_for_more(self, walks: bool = True) -> bool:
+        """Whether the function would do the same again: other calls may have given tensors gradients since, and
+        unless it ``walks`` a graph, hooks.
+        """
+        return not has_hooks(self._surroundings, of_tensors=walks) and not {*self.failed()} - {_HAS_GRADIENT}
 
     def failed(self) -> list[str]:
         """What is not as it was."""

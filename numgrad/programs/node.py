@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import ref
 
-from ..autograd.backward import grad
+from ..autograd.engine import run_backward
 from ..autograd.errors import freed_error
 from ..autograd.grad_mode import GRAD, TRACED, state
-from ..autograd.hooks import replace_edge
+from ..autograd.hooks import lend, replace_edge
 from ..autograd.locations import Location
-from ..autograd.node import AccumulateGrad, Node, edge_of
+from ..autograd.node import NO_LAYOUT, AccumulateGrad, DeadEnd, Edge, Node, edge_of
 from ..core.tensor import show_elements_of
 
 
@@ -25,7 +26,8 @@ class CompiledBackward(Node):
 
     Attributes:
         backward: ``backward(node, gradients)`` returns the gradients of the leaves.
-        again: ``again(node)`` computes the results once more, with the graph within: the results and the leaves.
+        again: ``again(node)`` computes the results once more, with the graph within: the results, and the edges where
+            that graph ends.
         kept: what ``backward`` needs, until it is released.
         freed: the call that had it released, then without the others.
     """
@@ -70,9 +72,10 @@ class Entrance(Node):
         argument: the argument itself.
         outer: where the gradient goes from here.
         passed: whether one has come by while the program was recorded.
+        hooked: whether the argument has been given hooks, or is to keep its gradient.
     """
 
-    __slots__ = ("argument", "outer", "passed")
+    __slots__ = ("argument", "hooked", "outer", "passed")
 
     makes_fresh_gradients = False
 
@@ -80,11 +83,34 @@ class Entrance(Node):
         self.argument = argument
         self.outer = edge_of(argument)
         super().__init__((self.outer,), argument._layout)
-        self.passed = False
+        self.passed = self.hooked = False
+
+    def attachments(self) -> Any:
+        """Those of the argument's own node: hooks are to see all of its gradient."""
+        self.hooked = True
+        return _Attachments(self.argument, self.outer)
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         self.passed = True
         return (gradient,) if self.edges else ()
+
+
+class _Attachments:
+    """The hooks of an argument and of the node that made it, to be added to from where the argument is an alias."""
+
+    def __init__(self, argument: Any, outer: Any):
+        node, self._number = outer
+        own = node.attachments()
+        self.pre_hooks, self.post_hooks, self.metadata = own.pre_hooks, own.post_hooks, own.metadata
+        self.tensor_hooks = self.retained = self
+        self._argument, self._hooks = argument, own.tensor_hooks
+
+    def of_output(self, _: int) -> Any:
+        return self._hooks.of_output(self._number)
+
+    def __setitem__(self, _: int, alias: Any) -> None:
+        """Have the argument keep its gradient, and not its alias."""
+        self._hooks.retained[self._number] = ref(self._argument)
 
 
 def left(inner: Any, argument: Any, others: Sequence[Any]) -> None:
@@ -117,19 +143,26 @@ def entered(argument: Any) -> Any:
     return inner
 
 
+#: Stands for the edge of a leaf that requires no gradient any more.
+_NOWHERE = DeadEnd((), NO_LAYOUT), 0
+
+
 def through(
-    results: Sequence[Any], leaves: Sequence[Any], gradients: Sequence[Any], recorded: bool = False
+    results: Sequence[Any], leaves: Sequence[Edge], gradients: Sequence[Any], recorded: bool = False
 ) -> tuple[Any, ...]:
-    """The gradients of the leaves of a graph, given those of its results (None for one that has none)."""
-    given = [(one, own) for one, own in zip(results, gradients, strict=True) if own is not None]
-    entrances = [one._edge[0] for one in leaves if one._edge is not None and one._edge[0].__class__ is Entrance]
+    """The gradients that arrive at the leaves of a graph, given those of its results (None for one that has none).
+
+    Hooks of the leaves are left to the graph around this one, which leads to the same leaves.
+    """
+    given = [(edge_of(one), own) for one, own in zip(results, gradients, strict=True) if own is not None]
+    lend([own for _, own in given])
+    entrances = [edge[0] for edge in leaves if edge is not None and edge[0].__class__ is Entrance]
     for one in entrances:
         one.edges = ()  # another argument may be where the gradient would come to from here
     try:
-        return grad(
-            [one for one, _ in given], leaves, [own for _, own in given], retain_graph=True, create_graph=recorded,
-            allow_unused=True,
-        )
+        wanted = [_NOWHERE if edge is None else edge for edge in leaves]
+        edges, own = zip(*given, strict=True) if given else ((), ())
+        return tuple(run_backward(edges, own, True, recorded, wanted, within=True))
     finally:
         for one in entrances:
             one.edges = (one.outer,)

@@ -70,6 +70,7 @@ class Recorder(Watcher):
         self._inside = False  # a host function
         self._calls: list[tuple[str, Location]] = []  # the operations that are being done
         self._nodes: list[tuple[int, str, Location | None]] = []  # and nodes, each with the number of calls around it
+        self.walks = False  # whether backward runs within
         self.begin_of_graph = 0  # nodes with lower numbers are of no concern to the program
         self.recorded: dict[int, Location] = {}  # where nodes were recorded, by their numbers
         for number, (array, offset) in enumerate(outside):
@@ -349,6 +350,7 @@ class Recorder(Watcher):
 
     def begin(self, category: str, subject: Any, given: Any) -> bool:
         if category == NODE:
+            self.walks = True
             older = subject.sequence < self.begin_of_graph and subject.edges and subject.__class__ is not Entrance
             if older and not self.deaf:
                 self.break_off("backward goes on to a graph that was there before")

@@ -20,7 +20,7 @@ from ..core.tensor import Tensor
 from ..devices.rows import DeviceRow
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
-from .capture import has_tensor_hooks
+from .attached import has_tensor_hooks
 from .steps import place_of, root_of
 from .trees import DICTIONARIES
 

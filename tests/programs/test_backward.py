@@ -243,6 +243,19 @@ def test_checkpoint_inside(compiled, see):
             see(x.grad, w.grad)
 
 
+def test_reentrant_checkpoints_end_a_program():
+    from numgrad.utils.checkpoint import checkpoint
+
+    layer = numgrad.nn.Linear(3, 3)
+    f = numgrad.compile(lambda x: checkpoint(layer, x, use_reentrant=True, preserve_rng_state=False))
+    with pytest.warns(UserWarning, match="use_reentrant=False"):
+        f(ramp(3).requires_grad_()).sum().backward()
+    first = layer.weight.grad.tolist()
+    layer.zero_grad()
+    f(ramp(3).requires_grad_()).sum().backward()
+    assert layer.weight.grad.tolist() == first
+
+
 @beside(as_it_is=True)
 def test_checkpoint_random(compiled, see):
     from numgrad.utils.checkpoint import checkpoint

@@ -6,7 +6,7 @@ import collections
 import io
 
 import pytest
-from programs.beside import beside, ramp
+from programs.beside import beside, ramp, replays
 
 import numgrad
 
@@ -227,6 +227,80 @@ def test_printing(compiled, see):
     f = compiled(g2)
     for i in range(3):
         see(f(ramp(3) + i), b.getvalue()[-30:])
+
+
+@beside(as_it_is=True)
+def test_results_with_gradients(compiled, see):
+    def leaf(x):
+        y = (x * 2).detach().requires_grad_()
+        (y * y).sum().backward()
+        return y
+
+    def both(x):
+        y = leaf(x)
+        return y.grad, y
+
+    functions = [compiled(f) for f in (leaf, both)]
+    for i in range(4):
+        y, (g, z) = [f(ramp(3) + i) for f in functions]
+        see(y, y.grad, g, z, g is z.grad)
+
+
+@beside(as_it_is=True)
+def test_results_that_are_parameters(compiled, see):
+    f = compiled(lambda x: numgrad.nn.Parameter(x * 2))
+    for i in range(4):
+        y = f(ramp(3) + i)
+        see(y, type(y).__name__)
+
+
+@beside(as_it_is=True)
+def test_results_with_attributes(compiled, see):
+    def f(x):
+        y = x * 2
+        y.tag = 5
+        return y
+
+    f = compiled(f)
+    for i in range(4):
+        y = f(ramp(3) + i)
+        see(y, y.tag)
+
+
+@beside(as_it_is=True)
+def test_results_with_hooks(compiled, see):
+    def f(x):
+        y = (x * 2).detach().requires_grad_()
+        y.register_post_accumulate_grad_hook(lambda y: see(y.grad))
+        return y
+
+    f = compiled(f)
+    for i in range(4):
+        y = f(ramp(3) + i)
+        (y * y).sum().backward()
+        see(y, y.grad)
+
+
+@beside
+def test_leaves_inside_of_steps(compiled, see):
+    model = numgrad.nn.Linear(1, 1)
+
+    def step(x):
+        model.zero_grad()
+        boundary = numgrad.zeros(1, 1, requires_grad=True)
+        loss = (model(boundary) ** 2).sum() + (model(x) ** 2).mean()
+        loss.backward()
+        return loss
+
+    f = compiled(step)
+    for i in range(5):
+        loss = f(ramp(3, 1) + i)
+        see(loss, model.weight.grad, model.bias.grad)
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            see(str(error)[:30])
+    assert not hasattr(f, "signatures") or replays(f) == [2]
 
 
 @pytest.mark.parametrize("function", [lambda x: x[0], lambda x: x.view(-1), lambda x: x.t()])

@@ -1,0 +1,209 @@
+"""Hooks of tensors, and gradients that are kept, around compiled functions and within."""
+
+# ruff: noqa: B007, B023 - what changes is found by functions that were made before
+
+import pytest
+from programs.beside import beside, ramp, replays
+
+import numgrad
+from numgrad import nn
+
+
+@pytest.mark.filterwarnings("ignore:.*hooks are Python")
+@pytest.mark.parametrize("when", ["every call", "first call", "before", "no call"])
+def test_hooks_of_leaves_run_once(when):
+    compiled = numgrad.compile(lambda x: x * 3)
+    for number in range(5):
+        x = numgrad.ones(2, requires_grad=True)
+        hooked = when == "every call" or (when != "no call" and not number)
+        if hooked and when == "before":
+            x.register_hook(lambda g: g * 100)
+        y = compiled(x)
+        if hooked and when != "before":
+            x.register_hook(lambda g: g * 100)
+        y.sum().backward()
+        assert x.grad.tolist() == [300.0 if hooked else 3.0] * 2
+    assert replays(compiled) == [0, 1] if when == "before" else [1]
+
+
+@beside
+def test_hooks_after_forward(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: (x * w).exp())
+    for number in range(6):
+        w.grad, seen = None, []
+        y = f(ramp(3) + number)
+        handles = [w.register_hook(lambda g: g * 10)]
+        handles.append(w.register_post_accumulate_grad_hook(lambda w: seen.append(w.grad.sum().item())))
+        y.sum().backward()
+        see(w.grad, seen)
+        for handle in handles:
+            handle.remove()
+
+
+@beside
+def test_hooks_and_unexpected_backward(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: (x * w).exp())
+    for number in range(6):
+        f(ramp(3))
+    y = f(ramp(3))
+    w.register_hook(lambda g: g * 10)
+    y.sum().backward()
+    see(w.grad)
+
+
+@beside
+def test_hooks_and_second_derivatives(compiled, see):
+    f = compiled(lambda x: (x * x).exp())
+    for number in range(5):
+        x = (ramp(3) / 4).requires_grad_()
+        y = f(x)
+        if number in (0, 3):
+            x.register_hook(lambda g: g * 10)
+        (g,) = numgrad.autograd.grad(y.sum(), x, create_graph=True)
+        see(g)
+        (g * g).sum().backward()
+        see(x.grad)
+
+
+@beside
+def test_hooks_and_other_gradients(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: (x * w, x * w * w))
+    for number in range(6):
+        w.grad = None
+        y, z = f(ramp(3))
+        handle = w.register_hook(lambda g: g * 10)
+        (y if number % 2 else y + z).sum().backward()
+        see(w.grad)
+        handle.remove()
+
+
+@beside(as_it_is=True)
+def test_hooks_on_arguments_within(compiled, see):
+    def leaf(x):
+        x.register_hook(lambda g: g * 100)
+        return x * 3
+
+    def inner(h):
+        h.register_hook(lambda g: g * 5)
+        return h * 3
+
+    f, k = compiled(leaf), compiled(inner)
+    for number in range(4):
+        x = ramp(3).requires_grad_()
+        f(x).sum().backward()
+        see(x.grad)
+        w = ramp(3).requires_grad_()
+        h = w * 1
+        (k(h) + h).sum().backward()
+        see(w.grad)
+
+
+@beside(as_it_is=True)
+def test_handles_of_hooks_on_arguments_within(compiled, see):
+    handles = []
+
+    def inner(h):
+        handles.append(h.register_hook(lambda g: g * 5))
+        return h * 3
+
+    f = compiled(inner)
+    for number in range(3):
+        w = ramp(3).requires_grad_()
+        h = w * 1
+        h.register_hook(lambda g: g * 7)
+        y = f(h)
+        if number == 1:
+            handles[-1].remove()
+        (y + h).sum().backward()
+        see(w.grad)
+
+
+@beside(as_it_is=True)
+def test_hooks_on_weights_within(compiled, see):
+    model = nn.Linear(2, 2)
+
+    def f(x):
+        handle = model.weight.register_hook(lambda g: g * 2)
+        y = model(x)
+        see(len(model.weight._backward_hooks))
+        return y, handle.id * 0
+
+    f = compiled(f)
+    for number in range(3):
+        model.zero_grad()
+        f(ramp(2))[0].sum().backward()
+        see(model.weight.grad)
+
+
+@beside(as_it_is=True)
+def test_gradients_of_arguments_are_kept(compiled, see):
+    def inner(h):
+        h.retain_grad()
+        return h * 3
+
+    f = compiled(inner)
+    for number in range(4):
+        w = ramp(3).requires_grad_()
+        h = w * 1
+        (f(h) + h).sum().backward()
+        see(w.grad, h.grad)
+
+
+@beside(as_it_is=True)
+def test_gradients_of_results_are_kept(compiled, see):
+    def inner(x):
+        y = x * 3
+        y.retain_grad()
+        return y
+
+    f = compiled(inner)
+    for number in range(4):
+        x = ramp(3).requires_grad_()
+        y = f(x)
+        (y * y).sum().backward()
+        see(y.grad, x.grad)
+
+
+@beside
+def test_gradients_are_kept_around(compiled, see):
+    f = compiled(lambda h: h * h)
+    for number in range(5):
+        w = ramp(3).requires_grad_()
+        h = w * 1
+        h.retain_grad()
+        h.register_hook(lambda g: g * 5)
+        y = f(h)
+        y.retain_grad()
+        y.register_hook(lambda g: g + 1)
+        (y * y + h).sum().backward()
+        see(y.grad, h.grad, w.grad)
+
+
+@beside(as_it_is=True)
+def test_hooks_after_accumulation_of_arguments(compiled, see):
+    def step(x):
+        (x * x).sum().backward()
+
+    f = compiled(step)
+    for number in range(4):
+        x = (ramp(3) + number).requires_grad_()
+        x.register_post_accumulate_grad_hook(lambda x: see(x.grad))
+        f(x)
+        see(x.grad)
+
+
+@beside
+def test_leaves_that_need_no_gradient_any_more(compiled, see):
+    w = numgrad.ones(3, requires_grad=True)
+    b = numgrad.ones(3, requires_grad=True)
+    f = compiled(lambda x: x * w + b)
+    for number in range(5):
+        w.grad = b.grad = None
+        b.requires_grad_(True)
+        y = f(ramp(3))
+        b.requires_grad_(number not in (0, 3))
+        y.sum().backward()
+        see(w.grad, b.grad)
