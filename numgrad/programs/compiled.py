@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from types import MethodType
@@ -18,7 +19,7 @@ from ..devices import recording
 from .capture import Capture, capture, one_at_a_time
 from .checking import checked_run, is_linked
 from .differentiation import Consumed, Differentiated
-from .guards import GRADIENT, Guard
+from .guards import Guard
 from .linked import Arena
 from .names import described
 from .node import entered, freed_by, left
@@ -29,11 +30,14 @@ from .signatures import Guarded, Signature, UnknownArgumentError, key_of
 from .standalone import Standalone, standalone
 from .trees import Copies, mapped
 
-#: Programs that are kept for one signature; a function whose surroundings change more often is not replayed.
+#: Programs that are kept for one signature, and calls with numbers of their own that are recorded.
 LIMIT = 8
 
 #: Signatures of one function that are kept: each has machine code and memory.
 SIGNATURES = 64
+
+#: Seconds after which, beyond these limits, a call is recorded in place of the oldest: that takes a hundredth of them.
+PAUSE = 1.0
 
 #: Calls of one signature that may make what the next ones find, such as an optimizer's state.
 POSTPONED = 4
@@ -91,6 +95,7 @@ class Compiled:
         self._told: set[str] = set()
         self.families: dict[Any, Family] = {}
         self._arena = Arena()
+        self._recorded = 0.0  # when a signature was last recorded for the first time
         _all.add(self)
         self._slot = f"_compiled_{id(self)}"
 
@@ -235,9 +240,9 @@ class Compiled:
         self, mode: int, key: Any, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor]
     ) -> Any:
         """A call of a new signature; see Note [Numbers as arguments]."""
-        if len(self.signatures) >= SIGNATURES:
-            reason = f"it is called in more than {SIGNATURES} ways (shapes, dtypes, objects)"
-            return self._unserved(reason, args, keywords)
+        late = time.monotonic() - self._recorded < PAUSE
+        if len(self.signatures) >= SIGNATURES and late:
+            return self._unserved(f"it is called in more than {SIGNATURES} ways (shapes, dtypes, objects)", args, keywords)
         numbers, family = numbers_in((args, keywords)), None
         if numbers:
             others, _ = key_of(mode, *without_numbers((args, keywords)))
@@ -253,8 +258,11 @@ class Compiled:
                     result = guarded.program.run(inputs)
                 return self._as_it_is(args, keywords) if result is REPORTED else result
             family.count += 1
-            if family.count > LIMIT:
+            if family.count > LIMIT and late:
                 return self._unserved("it is called with ever other numbers: give them as tensors", args, keywords)
+        while len(self.signatures) >= SIGNATURES:
+            self.signatures.pop(next(iter(self.signatures)), None)  # another thread may do the same
+        self._recorded = time.monotonic()
         signature = self.signatures[key] = Signature(described(args, keywords), unchecked=self.check)
         return self._record(signature, args, keywords, inputs, family)
 
@@ -262,11 +270,15 @@ class Compiled:
         self, signature: Signature, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
         family: Family | None = None,
     ) -> Any:
+        if len(signature.programs) >= LIMIT and time.monotonic() - signature.recorded < PAUSE:
+            changed = ", ".join(signature.failed[-1])
+            return self._unserved(f"what it finds around it changes from call to call ({changed})", args, keywords)
+        latest = signature.programs[:1]
         if not one_at_a_time.acquire(blocking=False):  # another thread records
             return self._as_it_is(args, keywords)
         try:
             watched = family is not None and family.first is not None and not family.refused
-            moving = _only_gradients_differ(signature)
+            moving = any(not isinstance(one.program, Differentiated) and one.guard.is_for_gradients() for one in latest)
             made, originals, arguments = self._capture(args, keywords, inputs, watched, moving)
         except Exception:
             if family is not None:  # it may be for the class of a number
@@ -276,17 +288,14 @@ class Compiled:
             one_at_a_time.release()
         if made.recorder.broken is not None:
             self._note(signature, *made.recorder.broken)
-            return _original(made.result, originals)
-        if made.postponed:
+        elif made.postponed:
             self._postpone(signature, made)
-            return _original(made.result, originals)
-        if len(signature.programs) >= LIMIT:
-            changed = ", ".join(signature.failed[-1])
-            self._note(signature, f"what it finds around it changes from call to call ({changed})", None)
-            return _original(made.result, originals)
-        unnamed = ["the memory or the gradients of arguments, or what backward came to"]
-        signature.failed += [one.guard.failed() or unnamed for one in signature.programs[:1]]
-        return self._kept(signature, made, originals, arguments, family)
+        else:
+            unnamed = ["the memory or the gradients of arguments, or what backward came to"]
+            failed = [one.guard.failed() or unnamed for one in latest]
+            signature.failed, signature.recorded = [*signature.failed, *failed][-LIMIT:], time.monotonic()
+            return self._kept(signature, made, originals, arguments, family)
+        return _original(made.result, originals)
 
     def _capture(
         self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], watched: bool, moving: bool
@@ -351,7 +360,7 @@ class Compiled:
             family.programs.append((Guarded(guard, program), numbers))
         else:
             others = [one for one in signature.programs if not one.program.stale]
-            signature.programs = [Guarded(guard, program), *others]
+            signature.programs = [Guarded(guard, program), *others][:LIMIT]
         return _original(result, originals)
 
     def _postpone(self, signature: Signature, made: Capture) -> None:
@@ -383,14 +392,6 @@ class Compiled:
             self._told.add(text)
             instead = "" if location is None else " Compile the parts around this line instead."
             warn_user(f"{text}\nIt runs as it is, each operation compiled by itself.{instead}")
-
-
-def _only_gradients_differ(signature: Signature) -> bool:
-    """Whether a program would do but that the gradients it works on are other tensors by now."""
-    return any(
-        not isinstance(one.program, Differentiated) and {*one.guard.failed()} <= {GRADIENT}
-        for one in signature.programs[:1]
-    )
 
 
 def _original(result: Any, originals: dict[int, Tensor]) -> Any:

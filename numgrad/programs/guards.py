@@ -31,7 +31,7 @@ from .surroundings import CONTAINERS, Found, Surroundings
 _OPTIMIZERS = FusedOptimizer.__module__.rpartition(".")[0] + "."
 
 #: What messages call conditions of gradients: which a tensor has, and whether it has one.
-GRADIENT, _HAS_GRADIENT = "a gradient", "a gradient that comes or goes"
+_GRADIENT, _HAS_GRADIENT = "a gradient", "a gradient that comes or goes"
 
 
 class Guard:
@@ -103,7 +103,11 @@ class Guard:
 
     def held_by_the_call(self) -> bool:
         """Whether the recorded call itself has left all as it was, gradients apart."""
-        return not {*self.failed()} - {GRADIENT, _HAS_GRADIENT}
+        return not {*self.failed()} - {_GRADIENT, _HAS_GRADIENT}
+
+    def is_for_gradients(self) -> bool:
+        """Whether it would be right but that gradients, or what arguments have, are other tensors by now."""
+        return not {*self.failed()} - {_GRADIENT}
 
     def stands_for_more(self, walks: bool = True) -> bool:
         """Whether the function would do the same again: other calls may have given tensors gradients since, and
@@ -226,8 +230,8 @@ class Guard:
                 self._conditions[f"{self._name(tensor)}._grad is not None"] = _HAS_GRADIENT
             elif id(root_of(grad._storage)) in roots:
                 name = self._name(tensor)
-                self._conditions[f"{name}._grad is {self._name(grad)}"] = GRADIENT
-                self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = GRADIENT
+                self._conditions[f"{name}._grad is {self._name(grad)}"] = _GRADIENT
+                self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = _GRADIENT
             elif id(tensor) not in changed:
                 self._conditions[f"{self._name(tensor)}._grad is not None"] = _HAS_GRADIENT
 

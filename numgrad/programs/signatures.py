@@ -47,6 +47,7 @@ class Signature:
         failed: what guards had against being replayed, when a program was recorded anew.
         postponed: how many calls have made what the next ones find.
         unchecked: how many replays are still to be compared with the function itself.
+        recorded: when the latest program was recorded.
     """
 
     call: str
@@ -55,6 +56,7 @@ class Signature:
     failed: list[list[str]] = field(default_factory=list)
     postponed: int = 0
     unchecked: int = 0
+    recorded: float = 0.0
 
 
 class UnknownArgumentError(TypeError):

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from programs.beside import calls
+from programs.beside import calls, replays
 
 import numgrad
 from numgrad import nn
@@ -147,4 +147,37 @@ def test_a_function_with_ever_other_shapes_runs_as_it_is(monkeypatch):
     with pytest.warns(UserWarning, match="in more than 4 ways") as told:
         assert [compiled(numgrad.ones(size)).item() for size in range(8)] == [*range(8)]
     assert len(told) == 1
+    assert len(compiled.signatures) == 4
+
+
+def test_what_changes_seldom_is_recorded_anew_after_a_pause(monkeypatch):
+    class Weight:
+        value = 0.0
+
+    def weighted(x):
+        return x * Weight.value
+
+    def results(numbers):
+        found = []
+        for Weight.value in numbers:
+            found += [result.item() for result in calls(compiled, numgrad.ones(()))]
+        return found
+
+    compiled = numgrad.compile(weighted)
+    with pytest.warns(UserWarning, match="changes from call to call") as told:
+        assert results(range(12)) == [number for number in range(12) for _ in range(3)]
+    assert len(told) == 1
+    assert replays(compiled) == [8]
+    monkeypatch.setattr("numgrad.programs.compiled.PAUSE", 0.0)
+    assert results(range(12, 30)) == [number for number in range(12, 30) for _ in range(3)]
+    assert results([15]) == [15] * 3  # which is no longer among the eight
+    assert replays(compiled) == [8]
+
+
+def test_what_is_called_in_many_ways_gives_way_after_a_pause(monkeypatch):
+    monkeypatch.setattr("numgrad.programs.compiled.SIGNATURES", 4)
+    monkeypatch.setattr("numgrad.programs.compiled.PAUSE", 0.0)
+    compiled = numgrad.compile(lambda x: x.sum(), fullgraph=True)
+    for size in (*range(8), *range(8)):
+        assert calls(compiled, numgrad.ones(size))[2].item() == size
     assert len(compiled.signatures) == 4
