@@ -242,7 +242,7 @@ class Compiled:
         """A call of a new signature; see Note [Numbers as arguments]."""
         late = time.monotonic() - self._recorded < PAUSE
         if len(self.signatures) >= SIGNATURES and late:
-            return self._unserved(f"it is called in more than {SIGNATURES} ways (shapes, dtypes, objects)", args, keywords)
+            return self._unserved(f"it is called in more than {SIGNATURES} ways (shapes, objects)", args, keywords)
         numbers, family = numbers_in((args, keywords)), None
         if numbers:
             others, _ = key_of(mode, *without_numbers((args, keywords)))
