@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..autograd.function_node import BackwardCFunction
+from ..autograd.saved import PACKED
 from ..core.tensor import Tensor
 from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
@@ -61,3 +63,9 @@ def beyond_elements(results: Sequence[Tensor]) -> str | None:
         if any(weak() is not None for weak in retained):
             return "a tensor is told to keep its gradient, which a replay does not do: call retain_grad() on results"
     return None
+
+
+def runs_python(node: Any) -> bool:
+    """Whether a node of a graph runs Python of the program's own: a Function, hooks, or what unpacks saved tensors."""
+    hooked = node.attached is not None and not node.attached.is_idle()
+    return hooked or isinstance(node, BackwardCFunction) or PACKED in (getattr(node, "versions", None) or ())

@@ -126,16 +126,16 @@ def capture(
         return made
     known: dict[int, Before] = {}
     for tensor in (*inputs, *[found.value for found in surroundings.tensors.values()]):
-        known.setdefault(id(tensor), _before(tensor))
+        known.setdefault(id(tensor), before_call(tensor))
     for before in [*known.values()]:
         if before.grad is not None:
-            known.setdefault(id(before.grad), _before(before.grad))
+            known.setdefault(id(before.grad), before_call(before.grad))
     names = argument_names(function, args, keywords, inputs)
     found = [(one.name(), one.value) for one in surroundings.tensors.values()]
     holders = _holders([*zip(names, inputs, strict=True), *found]) if moving else []
     inputs = [*inputs, *[tensor._grad for _, tensor in holders]]
     outside = outside_of([one.tensor for one in known.values()], inputs, [
-        *_states([random.default_generator, *[found.value for found in surroundings.generators.values()]])
+        *states_of([random.default_generator, *[found.value for found in surroundings.generators.values()]])
     ])
     recorder = Recorder(outside, full)
     made = Capture(
@@ -228,7 +228,8 @@ def is_plain(gradient: Tensor) -> bool:
     return not gradient._requires_grad and gradient._view is None
 
 
-def _before(tensor: Tensor) -> Before:
+def before_call(tensor: Tensor) -> Before:
+    """What a tensor is now."""
     counter = tensor._counter
     version = counter[0] if counter.__class__ is list else 0
     return Before(
@@ -237,7 +238,7 @@ def _before(tensor: Tensor) -> Before:
     )
 
 
-def _states(generators: Iterable[Any]) -> list[np.ndarray]:
+def states_of(generators: Iterable[Any]) -> list[np.ndarray]:
     """The memory of generators."""
     return [array for one in generators if isinstance(one, MersenneTwister) for array in one.memory()]
 

@@ -353,8 +353,8 @@ class Compiled:
         elif consumed is not None:
             program = Consumed(made, live, consumed, self.reuse)
         else:
-            patient = any(one.program.stale for one in signature.programs)
-            program = Differentiated(self.function, arguments, made, live, patient, guard)
+            refuse = functools.partial(self._note, signature)
+            program = Differentiated(self.function, arguments, made, live, guard, signature.programs, refuse)
             result = program.first_result()
         if family is not None and numbers is not None:
             family.programs.append((Guarded(guard, program), numbers))

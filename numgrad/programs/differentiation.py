@@ -8,27 +8,34 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
+from weakref import ref
 
 from ..autograd.errors import modified_error
-from ..autograd.grad_mode import enable_grad
+from ..autograd.grad_mode import ANOMALY, enable_grad, state
 from ..autograd.locations import Location
 from ..autograd.node import AccumulateGrad, Edge, edge_of
 from ..autograd.views import ProgramView
 from ..core.deterministic import are_deterministic_algorithms_enabled
-from ..core.layout import Layout, span
-from ..core.tensor import Tensor, tensor_of
-from ..core.types import CPU, contiguous_format, preserve_format
-from ..ops.memory.copying import clone, write
+from ..core.tensor import Tensor
+from .aftermath import Aftermath
+from .attached import runs_python
 from .capture import Capture, check_made, keep_constants, one_at_a_time, outside_of, recorded, written_outside
+from .gradients import apart, is_dense, laid_out
 from .guards import Guard, alignment
 from .node import CompiledBackward, Entrance, entered, nodes_of, through
 from .program import REPORTED, Program, alone
 from .recorder import Recorder
 from .steps import CONSTANT, FRESH, OUTSIDE, Block, root_of
+from .surroundings import Surroundings
+from .trees import leaves as leaves_in
 from .trees import mapped, tensors_in
 
 #: Calls without a backward pass after which a program is linked that saves nothing for one.
 PATIENCE = 3
+
+#: Programs that are recorded of a signature, one after another, in the hope that backward comes to one as it did
+#: before.
+ATTEMPTS = 16
 
 
 class Differentiated:
@@ -41,19 +48,25 @@ class Differentiated:
         arguments: of the call: positional ones, and those by name.
         made: what was recorded of it.
         live: the results that have gradients.
-        patient: whether to wait for backward however long it takes.
         guard: says whether what the function finds around it is what it was.
+        programs: of the same calls, with their guards.
+        refuse: has the function run as it is from now on, and says why, and where that shows.
 
     Attributes:
         forward, backward: the two programs, once they are linked.
-        stale: whether backward came to a program that had saved nothing, or that cannot be replayed.
+        stale: whether the next call is to be recorded: backward came to a program that had saved nothing, or it was not
+            what was recorded, or it did not come to the call that was.
+        attempts: how many programs have been recorded, this one included.
     """
 
     def __init__(
-        self, function: Callable[..., Any], arguments: Any, made: Capture, live: Sequence[Tensor], patient: bool,
-        guard: Guard,
+        self, function: Callable[..., Any], arguments: Any, made: Capture, live: Sequence[Tensor], guard: Guard,
+        programs: Sequence[Any], refuse: Callable[[str, Location | None], None],
     ):
         self.function, self._made, self._live, self._guard = function, made, live, guard
+        earlier = [one.program.attempts for one in programs if one.program.stale]
+        self.attempts: int = 1 + max(earlier, default=0)
+        self._refuse = refuse
         self._leaves = leaves_of(live, made)
         #: For each leaf the tensor, or which of the arguments it is.
         self._sources = [_source(leaf, made.inputs) for leaf in self._leaves]
@@ -66,7 +79,8 @@ class Differentiated:
         self._changes = bool(made.versions or made.grads or made.recorder.effects or written_outside(made.recorder))
         self._walks = made.recorder.walks
         # backward after a program that has saved nothing calls the function once more
-        self._patience = 1 << 62 if patient or self._changes else PATIENCE
+        self._patience = 1 << 62 if earlier or self._changes else PATIENCE
+        self._node: Callable[[], Any] = lambda: None  # of the recorded call's results
         used = {block.number for block in made.recorder.blocks if block.origin == OUTSIDE and block.last >= 0}
         roots = {id(root_of(made.outside[number][0])) for number in used}
         #: The tensors that the program finds, besides its arguments.
@@ -82,6 +96,9 @@ class Differentiated:
     def run(self, inputs: Sequence[Tensor]) -> Any:
         """The result of a call, or REPORTED: the function itself is to be called."""
         if self.forward is None:
+            if self.waits and self._node() is None:  # and there were others before
+                self._give_up("backward comes to few of its calls: call it under no_grad() where none follows")
+                return REPORTED
             if self._patience > 1:
                 self._patience -= 1
                 return REPORTED
@@ -90,7 +107,7 @@ class Differentiated:
             try:
                 if self.forward is None:
                     self.forward = Program(self._made, (), self._attach_without_backward, self._live)
-                    self._forget()
+                    self.forget()
             finally:
                 one_at_a_time.release()
         return self.forward.run(inputs)
@@ -101,7 +118,10 @@ class Differentiated:
         shown = {id(one): alone(one) for one in live}
         edges = tuple([edge_of(leaf) if leaf._edge is None else leaf._edge[0].outer for leaf in leaves])
         within = [edge_of(one) for one in leaves]
-        CompiledBackward([shown[id(one)] for one in live], edges, self._first_backward, lambda _: (live, within), made)
+        node = CompiledBackward(
+            [shown[id(one)] for one in live], edges, self._first_backward, lambda _: (live, within), made
+        )
+        self._node = ref(node, partial(_came_to_nothing, ref(self)))
         inner = {id(one): one._edge[0].argument for one in leaves if one._edge is not None}
         for one in live:
             if one._view is not None:
@@ -109,19 +129,32 @@ class Differentiated:
                 ProgramView(root).connect(shown[id(one)], root)
         return mapped(made.result, lambda value: shown.get(id(value), value))
 
-    def _forget(self) -> None:
+    @property
+    def waits(self) -> bool:
+        """Whether it is to be linked only when backward comes, however long that takes."""
+        return self._patience > PATIENCE
+
+    def forget(self) -> None:
         """Drop the graph that was recorded."""
-        del self._made, self._live, self._leaves
+        for name in ("_made", "_live", "_leaves"):
+            self.__dict__.pop(name, None)
+
+    def _give_up(self, reason: str, at_once: bool = False, location: Location | None = None) -> None:
+        """Let the next call be recorded, or if that has been done often, the function run as it is."""
+        self.stale = True
+        if at_once or self.attempts >= ATTEMPTS:
+            self._refuse(reason, location)
 
     # -- the first backward -------------------------------------------------------------------------------
 
     def _first_backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> tuple[Any, ...]:
         """Walk the graph, and record that; then both programs can be linked."""
         live, leaves = node.again(node)
-        if not one_at_a_time.acquire(blocking=False):  # this is part of a program, or another thread records
+        if state.mode & ANOMALY or not one_at_a_time.acquire(blocking=False):
+            self.stale = self.forward is None  # this is part of a program, or another thread records
             return through(live, leaves, gradients)
         try:
-            if self.forward is not None:
+            if self.forward is not None or self.stale:
                 return through(live, leaves, gradients)
             return self._recorded_backward(node.kept, live, leaves, gradients)
         finally:
@@ -132,37 +165,24 @@ class Differentiated:
     ) -> tuple[Any, ...]:
         forward = made.recorder
         alive = [one for block in forward.blocks if is_temporary(block) and (one := block.array()) is not None]
-        before = [one.tensor for one in made.known.values()]
-        gradients = self._apart(gradients, [*[one._storage for one in (*before, *made.inputs)], *alive])
+        others = [one for one in leaves_in(self._arguments) if one.__class__ is not _Argument]
+        aftermath = Aftermath(made, lambda: Surroundings(self.function, others))
+        before = aftermath.known
+        gradients = apart(gradients, [*[one._storage for one in before], *alive], self._changes)
         given = [one for one in gradients if one is not None]
         # results are seen as arguments are: in each call they lie elsewhere
-        outside = outside_of(before, (*given, *made.inputs, *made.results()), alive)
+        outside = outside_of(before, (*given, *made.inputs, *made.results()), [*alive, *aftermath.memories])
         recorder = Recorder(outside)
         recorder.recorded = forward.recorded
         grads = recorded(recorder, lambda: through(live, leaves, gradients))
         check_made(recorder, [one for one in grads if one is not None])
-        if recorder.broken is None and not recorder.effects:
+        reason = aftermath.reason(recorder, outside, live, grads)
+        if reason is None:
             self._link(made, recorder, outside, gradients, grads)
         else:
-            self.stale = True
+            self.forget()
+            self._give_up(reason[0], True, reason[1])
         return grads
-
-    def _apart(self, gradients: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-        """The gradients, each in memory of its own, as those of later calls may lie anywhere.
-
-        Where a call cannot be repeated they are dense, too: others can be copied to that form.
-        """
-        roots = {id(root_of(array)) for array in arrays}
-        made = []
-        for one in gradients:
-            if one is not None and self._changes and not _is_dense(one._layout):
-                one = clone(one, memory_format=contiguous_format)
-            elif one is not None and id(root_of(one._storage)) in roots:
-                one = clone(one, memory_format=preserve_format if _is_dense(one._layout) else contiguous_format)
-            if one is not None:
-                roots.add(id(root_of(one._storage)))
-            made.append(one)
-        return made
 
     def _link(
         self, made: Capture, recorder: Recorder, outside: list[Any], gradients: Sequence[Tensor], grads: Any
@@ -180,6 +200,7 @@ class Differentiated:
         roots = {id(root_of(outside[block.number][0])) for block in used}
         self._layouts = [None if one is None else (one._layout, alignment(one)) for one in gradients]
         self._deterministic = are_deterministic_algorithms_enabled()
+        self._python = any(map(runs_python, nodes_of(self._live)))
         program = Program(made, list(saved), self._attach, self._live)
         offsets = {saved[block]: offset for block, offset in program.plan.offsets.items()}
         kept = [*made.inputs, *program.tensors]
@@ -197,7 +218,7 @@ class Differentiated:
         program.tensors = []  # they keep the memory of the recorded call
         self._guard.add(roots)
         self.forward = program  # last: other threads may be waiting for it
-        self._forget()
+        self.forget()
 
     # -- replays ------------------------------------------------------------------------------------------
 
@@ -232,15 +253,17 @@ class Differentiated:
             one = all_kept[number]
             if one._counter[0] != versions[number]:
                 raise modified_error(node, one, versions[number], False)
+        if self._python and not (self._guard.stands() or self._guard.stands_for_more(self._walks)):
+            return self._by_graph(node, gradients)  # which says that this cannot be
         if are_deterministic_algorithms_enabled() is not self._deterministic:
             return self._by_itself(node, gradients)
         given = []
         for one, own in zip(gradients, self._layouts, strict=True):
-            if one is None or own is None or (one._layout is not own[0] and not _is_dense(own[0])):
+            if one is None or own is None or (one._layout is not own[0] and not is_dense(own[0])):
                 if one is not None or own is not None:
                     return self._by_itself(node, gradients)
             else:
-                given.append(_laid_out(one, *own))
+                given.append(laid_out(one, *own))
         made = self.backward.run([*given, *kept], saved)
         return self._by_graph(node, gradients) if made is REPORTED else made
 
@@ -257,13 +280,15 @@ class Differentiated:
             RuntimeError: it would change what it has changed once more.
         """
         self._strange += 1
+        reason = "backward comes to other results than in the call that was recorded"
         if self._changes:
-            self.stale = True
+            self._give_up(f"{reason}, and it draws random numbers or changes tensors in place", True)
             raise RuntimeError(
                 "a compiled function that draws random numbers or changes tensors in place was given gradients of "
-                "other results than in the call whose backward was recorded: the next call is recorded anew"
+                "other results than in the call whose backward was recorded: from now on it runs as it is"
             )
-        self.stale |= self._strange >= PATIENCE
+        if self._strange >= PATIENCE:
+            self._give_up(reason)
         return self._by_graph(node, gradients)
 
     def _unexpected_backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
@@ -279,19 +304,24 @@ class Differentiated:
         Raises:
             RuntimeError: it would change what it has changed once more, or what it works on was changed since.
         """
+        reason = None
         if not self._guard.stands_for_more(self._walks):
-            raise RuntimeError(
-                "what a compiled function finds around it has changed since it was called, so that its second "
-                "derivatives would be others"
-            )
-        if self._changes:
-            raise RuntimeError(
-                "a compiled function that draws random numbers or changes tensors in place has no second derivatives: "
-                "call the function itself for these"
-            )
+            reason = f"what it finds has changed since it was called ({', '.join(self._guard.failed()[:3]) or 'hooks'})"
+        elif self._changes:
+            reason = "it draws random numbers or changes tensors in place"
+        what = "of a call for which nothing was kept, as no backward had come to those before"
+        advice = "have backward come to one of the first three calls, or compile the function anew"
+        if node.kept is not None:
+            what = "of gradients, or by other results than in the call that was recorded,"
+            advice = "call the function itself for these"
+        text = f"gradients {what} need a compiled function to be called again"
+        if reason is not None:
+            raise RuntimeError(f"{text}, but {reason}: {advice}")
         for one, version in zip((*inputs, *self._around), versions, strict=True):
             if one._counter[0] != version:
-                raise modified_error(node, one, version, False)
+                error = modified_error(node, one, version, False)
+                error.add_note(f"{text.capitalize()} with what it was given: {advice}.")
+                raise error
         given = [entered(one) for one in inputs]
         args, keywords = mapped(
             self._arguments, lambda value: given[value.number] if value.__class__ is _Argument else value
@@ -314,6 +344,14 @@ class Consumed:
 
     def _attach(self, results: Sequence[Tensor], *others: Any) -> None:
         CompiledBackward(results, (), freed=self._freed_by)
+
+
+def _came_to_nothing(program: Callable[[], Differentiated | None], _: Any) -> None:
+    """The results of the recorded call are gone.  If no backward came to them, the next call is to be recorded."""
+    own = program()
+    if own is not None and own.forward is None and own.waits:
+        own.stale = own.attempts < ATTEMPTS
+        own.forget()
 
 
 class _Argument:
@@ -341,17 +379,3 @@ def is_temporary(block: Block) -> bool:
 
 def _source(leaf: Tensor, inputs: Sequence[Tensor]) -> Any:
     return next((_Argument(number) for number, one in enumerate(inputs) if one is leaf), leaf)
-
-
-def _is_dense(layout: Layout) -> bool:
-    """Whether each element has a place of its own, and there are no others."""
-    return span(layout.shape, layout.strides) == layout.size
-
-
-def _laid_out(gradient: Tensor, layout: Layout, aligned: int) -> Tensor:
-    """A gradient as it lay when backward was recorded."""
-    if gradient._layout is layout and (layout.type.device is CPU or alignment(gradient) >= aligned):
-        return gradient
-    made = tensor_of(layout, layout.type.backend.zeros((layout.size,), layout.type))
-    write(made, gradient)
-    return made

@@ -32,7 +32,7 @@ class CompiledBackward(Node):
         freed: the call that had it released, then without the others.
     """
 
-    __slots__ = ("again", "backward", "freed", "kept")
+    __slots__ = ("__weakref__", "again", "backward", "freed", "kept")
 
     def __init__(
         self, results: Sequence[Any], edges: tuple[Any, ...], backward: Callable[..., Any] | None = None,

@@ -99,7 +99,7 @@ def test_gradient_is_weight(compiled, see):
         see(x.grad)
 
 
-@beside
+@beside(as_it_is=True)
 def test_hook_on_temp(compiled, see):
     seen = []
 
