@@ -53,7 +53,7 @@ def compile(
     What is recorded is which kernels run on which memory.  A replay runs them with no Python between, and gives the
     same bits.  A function is recorded anew for arguments of other layouts or with other numbers, and where what it
     finds around it has changed: parameters, whether a module is in training, options of an optimizer.  All else that
-    Python reads or does while it is recorded, such as the time or a counter, is not done again.
+    Python reads or does while it is recorded, such as the time or what it prints, is not done again.
 
     What needs the values of tensors, such as ``if tensor:`` or ``item()``, cannot be recorded: such a call runs as it
     is from then on, and a warning says where that shows.

@@ -72,10 +72,6 @@ class Plan:
         ]
         self.steps = self._placed_steps(recorder)
 
-    def line_of(self, block: Block) -> int:
-        """The line of the table that has a block's address."""
-        return self._places[block][0]
-
     def arena_offset(self, block: Block) -> int | None:
         """Where a block begins in the arena; None if it is not there."""
         line, offset = self._places.get(block, (_SAVED, 0))

@@ -66,7 +66,9 @@ class Program:
         self._saved: dict[Block, int] = saved if isinstance(saved, dict) else {}
         self._results: dict[Block, str] = {}
         self._names: dict[str, Any] = {"tensor_of": tensor_of, "address_of": address_of, "REPORTED": REPORTED}
+        self._dtypes: dict[Block, np.dtype] = {}
         self._made: dict[int, str] = {}
+        self._counters_made: dict[int, int] = {}
         self._kept_tensors: list[Tensor] = []
         self._tensors: list[str] = []  # statements that make tensors
         result = self._expression(made.result)
@@ -192,10 +194,6 @@ class Program:
         self._counters_made[id(tensor)] = id(tensor._counter)
         return ""
 
-    @functools.cached_property
-    def _counters_made(self) -> dict[int, int]:
-        return {}
-
     def _row_of(self, tensor: Tensor) -> tuple[str, str]:
         """The row that a tensor lies in, and where it begins there."""
         recorder, storage = self.made.recorder, tensor._storage
@@ -241,10 +239,6 @@ class Program:
         from_there = f"{own}._storage.view(bytes_)[{own}._offset * {own_item} + {delta}:]"
         part = f"{from_there}[:{span(tensor._layout.shape, tensor._layout.strides) * item}]"
         return f"{part}.view({self._name('d', storage.dtype)})", "0"
-
-    @functools.cached_property
-    def _dtypes(self) -> dict[Block, np.dtype]:
-        return {}
 
     def _new(self, block: Block, dtype: np.dtype) -> Callable[[], np.ndarray]:
         if block.size % dtype.itemsize:  # a part of it is seen as wider elements

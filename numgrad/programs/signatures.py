@@ -25,7 +25,7 @@ from .steps import place_of, root_of
 from .trees import DICTIONARIES
 
 #: Classes whose values are part of a signature.
-_VALUES = (int, float, complex, bool, str, bytes, type(None))
+_COMPARED = (int, float, complex, bool, str, bytes, type(None))
 
 
 @dataclass
@@ -140,7 +140,7 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
             key.append(_kind(value))
         if cls is not Tensor:
             key.append(cls)
-    elif cls in _VALUES:
+    elif cls in _COMPARED:
         key.append(cls)
         key.append(value.hex() if cls is float else repr(value) if cls is complex else value)
     elif isinstance(value, tuple) or cls is list:
