@@ -11,6 +11,7 @@ from .autograd.levels import outwards
 from .core.device import to_device
 from .core.generators import Generator, MersenneTwister, Philox
 from .core.types import CPU, device, numbered
+from .devices.recording import untold
 
 __all__ = [
     "Generator", "States", "default_generator", "default_generators", "fork_rng", "generator_of", "given_or_default",
@@ -119,6 +120,11 @@ class States:
         self._all = gpus is None
         numbers = list(_gpu_generators) if gpus is None else gpus
         self._gpus = {number: gpu_generator(number).state_bytes() for number in numbers}
+
+    def stand(self) -> bool:
+        """Whether nothing was drawn or seeded since.  A program that is recorded is not told of the look."""
+        now = untold(States)
+        return (now._cpu, now._seed, now._gpus) == (self._cpu, self._seed, self._gpus)
 
     def restore(self) -> None:
         """Have the generators go on from these states."""

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 NODE, RULE, BLOCK = "node", "rule", "block"
 
 
+class Stop(BaseException):
+    """Ends an operation, and what called it, whose results nobody needs.
+
+    It is no Exception, so that a function that catches its own errors does not catch this.
+    """
+
+
 class Watcher:
     """Called before and after operations, at the begin and the end of spans; subclasses have the methods they need.
 

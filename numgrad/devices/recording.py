@@ -87,6 +87,9 @@ class Recorder(Protocol):
     def repeat(self, effect: Effect) -> None:
         """``effect.advance()`` has been called."""
 
+    def untold(self, function: Callable[[], Any]) -> Any:
+        """What ``function()`` returns, which is no concern of the program's."""
+
     def is_repeated(self, found: Callable[[Effect], bool]) -> bool:
         """Whether there is such an effect already."""
 
@@ -111,6 +114,11 @@ def place_read(memory: Any, what: str) -> None:
     """Tell that Python is about to look at where in this memory a tensor lies, or at how much there is of it."""
     if recorder is not None:
         recorder.place_read(memory, what)
+
+
+def untold(function: Callable[[], Any]) -> Any:
+    """What ``function()`` returns.  It may look at elements: nothing that is recorded depends on what it finds."""
+    return function() if recorder is None else recorder.untold(function)
 
 
 def reads_values(what: str) -> Callable[[Function], Function]:

@@ -156,9 +156,17 @@ class Differentiated:
         try:
             if self.forward is not None or self.stale:
                 return through(live, leaves, gradients)
+            self._python = any(map(runs_python, nodes_of(live)))
+            if self._python and not self._stands():
+                self.stale = True
+                return through(live, leaves, gradients)
             return self._recorded_backward(node.kept, live, leaves, gradients)
         finally:
             one_at_a_time.release()
+
+    def _stands(self) -> bool:
+        """Whether Python that backward runs finds what was there in the call."""
+        return self._guard.stands() or self._guard.stands_for_more(self._walks)
 
     def _recorded_backward(
         self, made: Capture, live: Sequence[Tensor], leaves: Sequence[Edge], gradients: Sequence[Any]
@@ -200,7 +208,6 @@ class Differentiated:
         roots = {id(root_of(outside[block.number][0])) for block in used}
         self._layouts = [None if one is None else (one._layout, alignment(one)) for one in gradients]
         self._deterministic = are_deterministic_algorithms_enabled()
-        self._python = any(map(runs_python, nodes_of(self._live)))
         program = Program(made, list(saved), self._attach, self._live)
         offsets = {saved[block]: offset for block, offset in program.plan.offsets.items()}
         kept = [*made.inputs, *program.tensors]
@@ -253,7 +260,7 @@ class Differentiated:
             one = all_kept[number]
             if one._counter[0] != versions[number]:
                 raise modified_error(node, one, versions[number], False)
-        if self._python and not (self._guard.stands() or self._guard.stands_for_more(self._walks)):
+        if self._python and not self._stands():
             return self._by_graph(node, gradients)  # which says that this cannot be
         if are_deterministic_algorithms_enabled() is not self._deterministic:
             return self._by_itself(node, gradients)

@@ -18,6 +18,7 @@ from ..autograd.grad_mode import GRAD, TRACED, state
 from ..autograd.hooks import lend, replace_edge
 from ..autograd.locations import Location
 from ..autograd.node import NO_LAYOUT, AccumulateGrad, DeadEnd, Edge, Node, edge_of
+from ..autograd.saved import PackedTensor
 from ..core.tensor import show_elements_of
 
 
@@ -198,4 +199,8 @@ def saved_tensors(results: Sequence[Any]) -> list[Any]:
         saved = getattr(node, "saved", ())
         if isinstance(saved, tuple):
             found += saved
+            for one in saved:
+                if one.__class__ is PackedTensor:  # the hook may be that of a checkpoint
+                    keeper = getattr(one.unpack_hook, "__self__", None)
+                    found += [one.packed, *getattr(keeper, "kept_tensors", ())]
     return found

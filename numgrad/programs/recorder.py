@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.locations import Location, calling_location
-from ..autograd.watching import NODE, Watcher
+from ..autograd.watching import NODE, Stop, Watcher
 from ..devices.cpu.blas import is_on_one_thread
 from ..devices.cpu.threads import threads_take_turns
 from ..devices.recording import Effect, ReadComplex, ReadFloat, ReadInt, Watched
@@ -245,6 +246,10 @@ class Recorder(Watcher):
         finally:
             self._inside = inside
 
+    def untold(self, function: Callable[[], Any]) -> Any:
+        """What a function returns; what it tells is of no concern."""
+        return function() if self.deaf else self._done_inside(function, ())
+
     def _described(self, value: Any) -> Any:
         if isinstance(value, np.ndarray):
             span = self.span(value, False, False)
@@ -344,7 +349,7 @@ class Recorder(Watcher):
                 self.recorded.setdefault(edge[0].sequence, location)
 
     def failed(self, call: Any, token: Any) -> None:
-        if not self.deaf:
+        if not self.deaf and not isinstance(sys.exception(), Stop):
             self.broken = f"{call.name}() raised an error", self._calls[-1][1]  # which the program may catch
         self._calls.pop()
 

@@ -1,9 +1,9 @@
 """Backward after other calls, through checkpoints, Functions and transforms."""
 
-# ruff: noqa: B007, B023 - what changes is found by functions that were made before
+# ruff: noqa: B007 - what changes is found by functions that were made before
 
 import pytest
-from programs.beside import beside, ramp
+from programs.beside import beside, ramp, replays
 
 import numgrad
 import numgrad.nn.functional as F  # noqa: N812
@@ -229,18 +229,55 @@ def test_custom_function_fails_in_backward(caught):
         assert x.grad.tolist() == ([7, 7] if last == 5 else [1, last])
 
 
-@beside(as_it_is=True)
-def test_checkpoint_inside(compiled, see):
+@pytest.mark.parametrize("preserve", [False, True])
+def test_checkpoint_inside(preserve):
     from numgrad.utils.checkpoint import checkpoint
 
     w = numgrad.ones(3, requires_grad=True)
-    for way in (False, True):
-        f = compiled(lambda x: checkpoint(lambda v: (v * w).exp(), x, use_reentrant=way).sum())
-        for i in range(5):
-            x = (ramp(3) + i).requires_grad_()
-            w.grad = None
-            f(x).backward()
-            see(x.grad, w.grad)
+
+    def function(x):
+        y = checkpoint(lambda v: (v * w).exp().tanh(), x, use_reentrant=False, preserve_rng_state=preserve)
+        return checkpoint(lambda v: (v * w).sin(), y, use_reentrant=False, preserve_rng_state=preserve).sum()
+
+    def gradients(function):
+        x.grad = w.grad = None
+        function(x).backward()
+        return x.grad.tolist(), w.grad.tolist()
+
+    def step(x):
+        x.grad = w.grad = None
+        function(x).backward()
+
+    def gradients_of_step(x):
+        whole(x)
+        return x.grad.tolist(), w.grad.tolist()
+
+    compiled, whole = numgrad.compile(function, fullgraph=True), numgrad.compile(step, fullgraph=True)
+    for number in range(5):
+        x = (ramp(3) + number).requires_grad_()
+        expected = gradients(function)
+        x.grad = w.grad = None
+        assert gradients(compiled) == expected
+        x.grad = w.grad = None
+        assert gradients_of_step(x) == expected
+    assert replays(compiled) == [1]
+    assert "backward" in repr(numgrad.compiler.explain(compiled))
+
+
+@beside
+def test_checkpoint_and_modes(compiled, see):
+    from numgrad.utils.checkpoint import checkpoint
+
+    model = numgrad.nn.Sequential(numgrad.nn.Linear(3, 3), numgrad.nn.Tanh(), numgrad.nn.Linear(3, 3))
+    f = compiled(lambda x: checkpoint(model, x, use_reentrant=False))
+    for i in range(6):
+        model.zero_grad()
+        y = f(ramp(2, 3) + i)
+        y.sum().backward(retain_graph=i % 2)
+        see(y, [one.grad for one in model.parameters()])
+        if i % 2:
+            y.sum().backward()
+            see(y, [one.grad for one in model.parameters()])
 
 
 def test_reentrant_checkpoints_end_a_program():
@@ -248,7 +285,7 @@ def test_reentrant_checkpoints_end_a_program():
 
     layer = numgrad.nn.Linear(3, 3)
     f = numgrad.compile(lambda x: checkpoint(layer, x, use_reentrant=True, preserve_rng_state=False))
-    with pytest.warns(UserWarning, match="use_reentrant=False"):
+    with pytest.warns(UserWarning, match="give it use_reentrant=False"):
         f(ramp(3).requires_grad_()).sum().backward()
     first = layer.weight.grad.tolist()
     layer.zero_grad()

@@ -135,6 +135,20 @@ def test_what_backward_finds_must_not_change_after_the_call(linked):
         y.backward()
 
 
+@beside
+def test_what_backward_finds_changes_after_the_first_call(compiled, see):
+    scale = {"by": 2.0}
+    own = doubled(lambda ctx, g: g * scale["by"])
+    f = compiled(lambda x: own(x * x).sum())
+    for number in range(6):
+        x = ramp(3).requires_grad_()
+        scale["by"] = 2.0
+        y = f(x)
+        scale["by"] = 2.0 if number else 3.0
+        y.backward()
+        see(x.grad)
+
+
 # -- when backward comes, and to what ------------------------------------------------------------------------
 
 

@@ -30,8 +30,10 @@ from ...autograd.graph import saved_tensors_hooks
 from ...autograd.levels import Level, Tangents, outside, outwards, set_tangent, tangent_of, tangents_of
 from ...autograd.node import NO_LAYOUT
 from ...autograd.saved import SavingNode, keep
+from ...autograd.watching import Stop
 from ...core.layout import Layout
 from ...core.types import size_of
+from ...devices import recording
 from ...ops.batching.batches import requires_below
 from ...random import States, fork_rng
 from .operation_log import OperationLog, text_with_logs
@@ -85,11 +87,19 @@ def random_numbers_again(states: States | None) -> Iterator[None]:
         yield
 
 
-class _Stop(BaseException):
-    """All that is needed has been computed again.
-
-    It is no Exception, so that a function that catches its own errors does not catch this.
+def states_of_draws(before: States | None) -> States | None:
+    """The states to draw from again, those before forward; of a program that is recorded, None where it draws nothing.
     """
+    if before is None or recording.recorder is None:
+        return before
+    if before.stand():
+        return None
+    recording.values_read("a checkpoint of what draws random numbers")
+    return before
+
+
+class _Stop(Stop):
+    """All that is needed has been computed again."""
 
 
 class _Handle:
@@ -158,7 +168,7 @@ class Frame:
         self.handles: list[ref[_Handle]] = []
         self._arguments = SavedArguments(args)
         self._level = state.level  # such as of vmap: the function runs at this level again, even if it has ended
-        self._random_states = States() if preserve_rng_state else None
+        self._random_states = recording.untold(States) if preserve_rng_state else None
         #: The operations of forward and those of the latest recomputation.
         self._logs = (OperationLog(), OperationLog()) if debug else None
         #: The tensors computed again, by the backward pass or the group of passes that it belongs to.
@@ -170,6 +180,12 @@ class Frame:
         with saved_tensors_hooks(self._pack, self._unpack), self._logs[0].watching() if self._logs else nullcontext():
             yield
         self.complete = True
+        self._random_states = states_of_draws(self._random_states)
+
+    @property
+    def kept_tensors(self) -> list[Any]:
+        """The tensors among the arguments."""
+        return [value for value in (*self._arguments.kept(), *self.kwargs.values()) if is_tensor(value)]
 
     def _pack(self, tensor: Any) -> _Handle:
         if self._level is not None and requires_below(tensor):

@@ -11,9 +11,10 @@ from ...autograd.checks import is_tensor
 from ...autograd.function import Function
 from ...autograd.grad_mode import enable_grad, state
 from ...autograd.levels import tensors_in
+from ...devices import recording
 from ...ops.creation.random_numbers import get_state, set_state
 from ...random import States, gpu_generator
-from .recomputation import random_numbers_again
+from .recomputation import random_numbers_again, states_of_draws
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -47,10 +48,12 @@ class CheckpointFunction(Function):
         """Run the function without recording it."""
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.random_states = States() if preserve_rng_state else None
+        states = recording.untold(States) if preserve_rng_state else None
         ctx.others = [None if is_tensor(value) else value for value in args]
         ctx.save_for_backward(*[value if is_tensor(value) else None for value in args])
-        return run_function(*args)
+        result = run_function(*args)
+        ctx.random_states = states_of_draws(states)
+        return result
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
