@@ -26,9 +26,10 @@ from .attached import beyond_elements, has_attributes, has_hooks
 from .linked import Arena
 from .names import argument_names
 from .node import Entrance, freed_by, nodes_of, saved_tensors
+from .places import changes_unseen
 from .recorder import Recorder
 from .steps import CONSTANT, OUTSIDE, Block, is_known, root_of
-from .surroundings import LARGEST_ARRAY, Surroundings
+from .surroundings import Surroundings
 from .trees import leaves, tensors_in
 
 #: One program is recorded at a time.
@@ -167,12 +168,9 @@ def _unseen(surroundings: Surroundings) -> str | None:
     """What the function finds of which a guard could not tell whether it is what it was."""
     if not surroundings.complete:
         return "it reaches more objects than are looked at"
-    for found in surroundings.read()[0]:
-        if isinstance(found.value, np.ndarray) and found.value.nbytes > LARGEST_ARRAY:
-            return f"{found.name()} is a NumPy array of {found.value.nbytes} bytes, which may change: make it a tensor"
-        if hasattr(type(found.value), "__next__"):
-            return f"{found.name()} is an iterator, which changes when it is read"
-    return None
+    if surroundings.unseen:
+        return f"it calls {min(surroundings.unseen)}, by which it may find anything"
+    return next(filter(None, map(changes_unseen, surroundings.reached.values())), None)
 
 
 def recorded(recorder: Recorder, function: Callable[[], Any]) -> Any:
@@ -339,7 +337,9 @@ def _check_kept(made: Capture, again: Callable[[], Surroundings]) -> None:
     """Break off if a tensor that the program has made, or found in a place unknown, is kept by somebody."""
     found = again()
     made.changed = made.surroundings.changed(found)
-    if made.changed or found.tensors.keys() - made.known.keys():
+    new = found.tensors.keys() - made.known.keys()
+    if made.changed or new:
+        made.changed = made.changed or [found.tensors[key].name() for key in new]
         made.postponed = True
         return
     kept = _kept(made)

@@ -21,8 +21,9 @@ from .aftermath import Aftermath
 from .attached import runs_python
 from .capture import Capture, check_made, keep_constants, one_at_a_time, outside_of, recorded, written_outside
 from .gradients import apart, is_dense, laid_out
-from .guards import Guard, alignment
+from .guards import Guard
 from .node import CompiledBackward, Entrance, entered, nodes_of, through
+from .overlaps import alignment
 from .program import REPORTED, Program, alone
 from .recorder import Recorder
 from .steps import CONSTANT, FRESH, OUTSIDE, Block, root_of

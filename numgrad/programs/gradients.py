@@ -9,7 +9,7 @@ from ..core.layout import Layout, span
 from ..core.tensor import Tensor, tensor_of
 from ..core.types import CPU, contiguous_format, preserve_format
 from ..ops.memory.copying import clone, write
-from .guards import alignment
+from .overlaps import alignment
 from .steps import root_of
 
 

@@ -1,12 +1,12 @@
 """Functions, modules and training steps that are recorded and replayed: what users of ``numgrad.compile`` see."""
 
 import copy
+import ctypes
 import threading
 import time
 import tracemalloc
 import warnings
 import weakref
-from array import array
 from queue import SimpleQueue
 
 import pytest
@@ -283,12 +283,12 @@ def test_check_compares_replays_with_the_function():
     with pytest.raises(AssertionError, match="result 0 of the replay"):
         calls(compiled, numgrad.zeros(3, dtype=numgrad.float64))
     weight = nn.Parameter(numgrad.ones(3))
-    factor = array("d", [2.0])  # which is not looked into
-    compiled = numgrad.compile(lambda x: x * weight * factor[0], check=4)
+    factor = ctypes.c_double(2.0)  # which is not looked into
+    compiled = numgrad.compile(lambda x: x * weight * factor.value, check=4)
     x = numgrad.ones(3)
     for _ in range(3):
         compiled(x).sum().backward()
-    factor[0] = 3.0
+    factor.value = 3.0
     with pytest.raises(AssertionError, match="result 0"):
         compiled(x)
 

@@ -99,7 +99,7 @@ def test_attr_number(compiled, see):
         see(f(ramp(3)))
 
 
-@beside(as_it_is=True)
+@beside
 def test_slots_number(compiled, see):
     o = Slots()
     o.k = 1.0

@@ -1,0 +1,229 @@
+"""What functions mention: the names of globals, attributes and modules in their code, and in that of library classes.
+
+A program depends only on what its functions read.  What they may read is told from the names in their code.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import importlib.util
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
+from typing import Any
+
+from ..nn.modules.module import Module
+
+#: Where code lies that is not a program's own: this package, Python's library, and what is installed.
+_INSTALLED = tuple({
+    os.path.dirname(os.path.dirname(__file__)) + os.sep,
+    *[sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")],
+})
+
+#: What a function mentions that reads attributes of any names.
+_ANY_NAME = frozenset({
+    "vars", "__dict__", "asdict", "astuple", "attrgetter", "methodcaller", "getmembers", "dir", "__getattribute__",
+})
+
+#: What takes an object and the name of an attribute.
+_BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
+
+#: What finds globals and modules by any name.
+_UNSEEN = frozenset({"globals", "eval", "exec", "__import__", "import_module"})
+
+#: Methods that are called when an object is made.
+MAKING = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
+
+_SHOWING = frozenset({"__repr__", "__str__", "__format__"})
+
+#: Methods that are not called when others are.
+NOT_CALLED = MAKING | _SHOWING | {"extra_repr", "reset_parameters"}
+
+#: Methods that are called by what a function mentions, by that.
+_CALLED_BY = {
+    "type": MAKING, "__class__": MAKING, "replace": MAKING,
+    **dict.fromkeys(("repr", "str", "format", "print", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"), _SHOWING),
+}
+
+#: Where classes are whose objects hold what users put there: learning rate schedules, distributions, namespaces.
+_OPEN = (
+    "argparse", "collections", "types",
+    *(f"{__name__.partition('.')[0]}.{name}" for name in ("amp", "distributions", "optim", "utils")),
+)
+
+#: Instructions between those that a program is made of.
+_SILENT = frozenset({"CACHE", "PRECALL", "PUSH_NULL", "NOP", "EXTENDED_ARG"})
+
+#: Instructions that find one object.
+_LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME"})
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """What code mentions, and functions within it.
+
+    Attributes:
+        globals: names of globals, and of what is built in.
+        attributes: names of attributes, and texts, which may be such.
+        imports: modules, each with how many packages up it is looked for.
+        optional: the attributes that may not be there.
+        any_name: whether it reads attributes whose names are made while it runs.
+        catches: whether it catches errors: all that it mentions may not be there.
+        unseen: what finds globals by any name; empty if it does not.
+    """
+
+    globals: frozenset[str]
+    attributes: frozenset[str]
+    imports: frozenset[tuple[str, int]]
+    optional: frozenset[str]
+    any_name: bool
+    catches: bool
+    unseen: frozenset[str]
+
+
+@functools.cache
+def mentions_of(code: CodeType) -> Mentions:
+    """What a function's code mentions."""
+    steps = [one for one in dis.get_instructions(code) if one.opname not in _SILENT]
+    names = {one.argval for one in steps if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    attributes = {one.argval for one in steps if one.opname.endswith(("_ATTR", "_METHOD", "IMPORT_FROM"))}
+    texts = {one for one in code.co_consts if isinstance(one, str)}
+    called = names | attributes | {one.opname for one in steps}
+    attributes |= texts
+    attributes |= {name for key, methods in _CALLED_BY.items() if key in called for name in methods}
+    follow = {one.opname for one, before in zip(steps[1:], steps, strict=False) if before.opname == "PUSH_EXC_INFO"}
+    by_name = bool(_BY_NAME & names)
+    inner = [mentions_of(one) for one in code.co_consts if isinstance(one, CodeType)]
+    return Mentions(
+        frozenset(names).union(*[one.globals for one in inner]),
+        frozenset(attributes).union(*[one.attributes for one in inner]),
+        frozenset(_imports(steps)).union(*[one.imports for one in inner]),
+        frozenset([one for one in texts if by_name and one.isidentifier()]).union(*[one.optional for one in inner]),
+        not _ANY_NAME.isdisjoint(names | attributes) or (by_name and not _all_constant(steps))
+        or any(one.any_name for one in inner),
+        bool(follow - {"WITH_EXCEPT_START"}) or "suppress" in called or any(one.catches for one in inner),
+        frozenset(names & _UNSEEN | attributes & {"import_module"}).union(*[one.unseen for one in inner]),
+    )
+
+
+def _imports(steps: list[dis.Instruction]) -> Iterator[tuple[str, int]]:
+    """The modules that code imports; each is preceded by how many packages up, and by a list of names."""
+    for number, one in enumerate(steps):
+        if one.opname == "IMPORT_NAME":
+            yield one.argval, steps[number - 2].argval
+
+
+def _all_constant(steps: list[dis.Instruction]) -> bool:
+    """Whether all attributes that are looked up by name have names that stand in the code."""
+    return all(
+        _is_constant(steps[number + 1:]) for number, one in enumerate(steps)
+        if one.opname in ("LOAD_GLOBAL", "LOAD_NAME") and one.argval in _BY_NAME
+    )
+
+
+def _is_constant(steps: list[dis.Instruction]) -> bool:
+    """Whether what follows puts an object and a constant, and then calls, with at most one more that is simple."""
+    if not steps or steps[0].opname not in _LOADS:
+        return False
+    rest = steps[1:]
+    while rest and rest[0].opname == "LOAD_ATTR":
+        rest = rest[1:]
+    if not rest or rest[0].opname != "LOAD_CONST" or not isinstance(rest[0].argval, str):
+        return False
+    rest = rest[1:]
+    if rest and rest[0].opname in (*_LOADS, "LOAD_CONST", "LOAD_SMALL_INT"):
+        rest = rest[1:]
+    return bool(rest) and rest[0].opname.startswith("CALL")
+
+
+#: What a function mentions that makes objects.
+MAKES = Mentions(frozenset(), MAKING, frozenset(), frozenset(), False, False, frozenset())
+
+
+def imported(name: str, level: int, package: str) -> Iterator[tuple[str, ModuleType | None]]:
+    """The module that a statement within a function imports, and the packages that it is in, by name."""
+    try:
+        full = importlib.util.resolve_name("." * level + name, package) if level else name
+    except ImportError:
+        return
+    for end in [number for number, letter in enumerate(f"{full}.") if letter == "."]:
+        yield full[:end], sys.modules.get(full[:end])
+
+
+@functools.cache
+def is_installed(file: str) -> bool:
+    """Whether a file is no part of the program itself."""
+    return file.startswith(_INSTALLED)
+
+
+@functools.cache
+def is_own(cls: type) -> bool:
+    """Whether a class is the program's own."""
+    module = sys.modules.get(cls.__module__)
+    file = getattr(module, "__file__", None)
+    return module is not None and cls.__module__ not in sys.builtin_module_names and not (file and is_installed(file))
+
+
+def is_own_module(module: ModuleType) -> bool:
+    """Whether a module is the program's own."""
+    file = vars(module).get("__file__")
+    return module.__name__ not in sys.builtin_module_names and not (file and is_installed(file))
+
+
+def is_open(value: Any) -> bool:
+    """Whether an object holds what users put there."""
+    cls: Any = type(value)
+    return is_own(cls) or cls.__module__.startswith(_OPEN)
+
+
+def attributes_of(value: Any) -> Any:
+    """The attributes of an object, for which none of its own code is called."""
+    try:
+        return object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return _NOTHING
+
+
+_NOTHING: MappingProxyType[str, Any] = MappingProxyType({})
+
+
+@functools.cache
+def names_in(cls: type) -> frozenset[str]:
+    """The names of attributes that all objects of a class have."""
+    return frozenset(dir(cls))
+
+
+class _Public:
+    """The names of all attributes that are public."""
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and not name.startswith("_")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+
+PUBLIC = _Public()
+
+
+@functools.cache
+def names_of_class(cls: type) -> tuple[frozenset[str] | _Public, ...]:
+    """The names of attributes that methods of a class mention which is not the program's own, in collections."""
+    functions = [
+        getattr(one, "fget", None) or getattr(one, "__func__", one)
+        for base in cls.__mro__ if base not in Module.__mro__ and not is_own(base)
+        for key, one in vars(base).items() if key not in NOT_CALLED
+    ]
+    found = [mentions_of(one.__code__) for one in functions if isinstance(one, FunctionType)]
+    names = frozenset[str]().union(*[one.attributes for one in found])
+    return (names, PUBLIC) if any(one.any_name for one in found) else (names,)
+
+
+@functools.cache
+def overrides(cls: type, key: str) -> bool:
+    """Whether a class has this from a base that is not the program's own, whose code may call it."""
+    return any(key in vars(base) for base in cls.__mro__ if base is not object and not is_own(base))

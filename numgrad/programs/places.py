@@ -1,0 +1,117 @@
+"""Places: where a function finds objects, and whether those that it finds there are the same to it."""
+
+from __future__ import annotations
+
+import contextvars
+import operator
+import random
+import threading
+import weakref
+from array import ArrayType
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import MemberDescriptorType
+from typing import Any
+
+import numpy as np
+
+from ..core.tensor import Tensor
+
+#: Attributes of modules whose items users call attributes of the module.
+UNNAMED = ("_buffers", "_modules", "_parameters")
+
+
+#: Bytes of arrays that are compared before each call with what they were.
+LARGEST_ARRAY = 1 << 16
+
+#: What changes in ways that no guard asks for.
+_UNSEEN = (
+    ArrayType, bytearray, memoryview, contextvars.ContextVar, threading.local, weakref.ref, *weakref.ProxyTypes,
+    weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet, random.Random, np.random.Generator,
+    np.random.RandomState,
+)
+
+
+class _Absent:
+    """What is found where there is nothing yet."""
+
+
+ABSENT = _Absent()
+
+
+@dataclass(eq=False)
+class Found:
+    """An object, and where it was found.
+
+    Attributes:
+        value: the object; ABSENT where there is none.
+        holder: what it is in: a dictionary, a list, a cell, a class, a function, or an object with slots; None for what
+            the function itself is made of, which does not change.
+        key: under which it is there; of a cell None, of an object its slot.
+        way: to the object that the holder belongs to.
+        among: names that the program mentions, in collections, for an attribute: only if it is one of these it is read.
+    """
+
+    value: Any
+    holder: Any = None
+    key: Any = None
+    way: Found | None = None
+    among: Any = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the program reads this place, as far as that can be told."""
+        return self.among is None or any(self.key in names for names in self.among)
+
+    def name(self) -> str:
+        """How messages call it: ``model.fc.weight``."""
+        return self._path() or type(self.value).__name__
+
+    def _path(self) -> str:
+        before = "" if self.way is None else self.way._path()
+        key = self.key.__name__ if isinstance(self.key, MemberDescriptorType) else self.key
+        if not isinstance(key, str):
+            return before if key is None else f"{before}[{_key_text(key)}]"
+        return before if key in UNNAMED else f"{before}.{key}".strip(".")
+
+
+def _key_text(key: Any) -> str:
+    """A key, a tensor without its elements."""
+    return f"a tensor of shape {list(key.shape)}" if isinstance(key, Tensor) else str(key)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are one to a program, or numbers of one class and of one value, also in tuples."""
+    if one is other:
+        return True
+    if one.__class__ is not other.__class__:
+        return False
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return isinstance(one, int | float | complex | str | bytes) and repr(one) == repr(other)
+
+
+def same_items(items: Any, held: Any) -> bool:
+    """Whether a list, a set, or a dictionary's keys are what they were."""
+    if len(items) != len(held):
+        return False
+    return all(map(operator.is_, items, held)) or all(map(same, items, held))
+
+
+def all_texts(keys: Iterable[Any]) -> bool:
+    """Whether all of these are texts."""
+    return all(key.__class__ is str for key in keys)
+
+
+def changes_unseen(found: Found) -> str | None:
+    """Why a guard could not tell whether an object is what it was; None if it can."""
+    value, what = found.value, found.name()
+    if isinstance(value, np.ndarray) and value.nbytes > LARGEST_ARRAY:
+        return f"{what} is a NumPy array of {value.nbytes} bytes, which may change: make it a tensor"
+    if isinstance(value, np.ndarray) and value.dtype.hasobject:
+        return f"{what} is a NumPy array of objects, which may change"
+    if hasattr(type(value), "__next__"):
+        return f"{what} is an iterator, which changes when it is read"
+    if isinstance(value, _UNSEEN):
+        return f"{what} is an object of the class {type(value).__name__}, which may change unseen"
+    return None
