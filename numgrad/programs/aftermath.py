@@ -76,11 +76,12 @@ def _has_changed(one: Before) -> bool:
 
 
 def _kept(recorder: Recorder, roots: set[int]) -> tuple[str, Location | None] | None:
-    """What is there still of what backward has made or changed besides gradients, in words."""
+    """What is there still of what backward has made besides gradients, or found in a place unknown, in words."""
     for reference, location in [*recorder.tensors.values()]:
         tensor = reference()
         if tensor is not None and id(root_of(tensor._storage)) not in roots:
-            return f"a tensor of shape {list(tensor.shape)} that backward has made is kept somewhere", location
+            what = f"a tensor of shape {list(tensor.shape)}"
+            return f"{what} comes from a place that is not looked at, or is kept there after backward", location
     for block in recorder.blocks:
         array = block.array() if block.origin == CONSTANT and block.written and block.size else None
         if array is not None and id(root_of(array)) not in roots:

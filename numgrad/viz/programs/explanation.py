@@ -27,12 +27,14 @@ class ExplainedProgram:
         launches, backward_launches: runs of kernels; None before it is linked, or where backward is no program.
         host_functions: the functions of the host's that are called between, by name.
         conditions: what must be as it was for it to be replayed.
+        stale: whether it is replayed no longer.
     """
 
     launches: int | None
     backward_launches: int | None
     host_functions: list[str]
     conditions: list[str]
+    stale: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def _program(guarded: Guarded) -> ExplainedProgram:
         None if part is None else sum(not isinstance(step, HostCall) for step in part)
         for part in (steps.get(""), steps.get("backward of "))
     )
-    return ExplainedProgram(forward, backward, hosts, guarded.guard.conditions)
+    return ExplainedProgram(forward, backward, hosts, guarded.guard.conditions, guarded.program.stale)
 
 
 def _lines(one: ExplainedSignature) -> list[str]:
@@ -118,6 +120,8 @@ def _lines(one: ExplainedSignature) -> list[str]:
     for program in one.programs:
         if program.launches is None:
             what = "recorded, and linked when backward has first come to it"
+            if program.stale:
+                what = "recorded in vain: no backward came to it, or one that is no program"
         else:
             what = counted(program.launches, "launch", "launches")
             if program.backward_launches is not None:
