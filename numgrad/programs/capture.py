@@ -279,10 +279,14 @@ def _check_graph(made: Capture) -> None:
     """Break off if results are more than a replay makes, or their graph goes beyond what it has edges for."""
     edges = [one.edge for one in made.known.values() if one.edge is not None]
     entrances = [node for node, _ in edges if node.__class__ is Entrance]
+    others = [node.attached for node, _ in edges if node.__class__ is not Entrance and node.attached is not None]
     reason = None
     if any(one.passed for one in entrances):
         reason = "backward goes on to the graph of an argument"
-    elif any(one.hooked for one in entrances) or has_hooks(made.surroundings, made.inputs):
+    elif (
+        any(one.hooked for one in entrances) or not all(one.is_idle() for one in others)
+        or has_hooks(made.surroundings, made.inputs)
+    ):
         reason = "hooks are added to what was there before, or it is told to keep its gradient, which a replay does not"
     reason = reason or beyond_elements([one for one in made.results() if id(one) not in made.known])
     reason = reason or _open_end(made)

@@ -139,6 +139,23 @@ def test_hooks_on_weights_within(compiled, see):
 
 
 @beside(as_it_is=True)
+def test_hooks_on_others_within(compiled, see):
+    w = ramp(3).requires_grad_()
+    h = w * 1
+
+    def f(x):
+        h.register_hook(lambda g: g * 2)
+        return x * 3
+
+    f = compiled(f)
+    for number in range(3):
+        see(f(ramp(3)))
+        w.grad = None
+        h.sum().backward(retain_graph=True)
+        see(w.grad)
+
+
+@beside(as_it_is=True)
 def test_gradients_of_arguments_are_kept(compiled, see):
     def inner(h):
         h.retain_grad()
