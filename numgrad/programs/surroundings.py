@@ -328,7 +328,7 @@ class Surroundings:
                         held = slot.__get__(value)
                     except AttributeError:
                         held = ABSENT
-                    yield Found(held, value, slot, found, [self._mentioned] if held is ABSENT else None)
+                    yield Found(held, value, slot, found)
         yield from self._of_classes(value, found)
 
     def _of_classes(self, value: Any, found: Found) -> Iterator[Found]:
