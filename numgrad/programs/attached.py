@@ -60,8 +60,8 @@ def beyond_elements(results: Sequence[Tensor]) -> str | None:
             return "a new result has attributes or hooks of its own, which that of a replay would not have"
     for node in nodes_of(results):
         retained = () if node.attached is None else node.attached.tensor_hooks.retained.values()
-        if any(weak() is not None for weak in retained):
-            return "a tensor is told to keep its gradient, which a replay does not do: call retain_grad() on results"
+        if any(weak() is one for weak in retained for one in results):
+            return "a result is told to keep its gradient, which that of a replay does not: call retain_grad() later"
     return None
 
 
