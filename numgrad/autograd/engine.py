@@ -19,7 +19,7 @@ from .hooks import hook_name, lend, run_post_hooks, run_pre_hooks
 from .locations import calling_location
 from .node import AccumulateGrad, DeadEnd, Node
 from .operations import operations
-from .order import leading_to, reach
+from .order import leading_to, only_behind, reach
 from .watching import NODE, apply_told, span, walk_told
 
 
@@ -63,7 +63,7 @@ class _Pass:
     __slots__ = (
         "__weakref__", "_numbers", "accumulate", "annotated", "buffers", "callbacks", "captured", "captures",
         "create_graph", "depth", "location", "mode", "modes", "node", "order", "outer", "pending", "retain_graph",
-        "roots", "sources", "stops", "waiting", "wanted", "within",
+        "roots", "sources", "spared", "stops", "waiting", "wanted", "within",
     )
 
     def __init__(
@@ -86,6 +86,8 @@ class _Pass:
         self.wanted: Set[Node] = _NOTHING
         #: Those of them that do not run, for they lead to none of the others.
         self.stops: Set[Node] = _NOTHING
+        #: Those that no gradient comes to, as if no edge led there.
+        self.spared: Set[Node] = _NOTHING
         #: For each node that is to run the gradient on its way there, None at first; a list, if it has several outputs.
         self.buffers: dict[Node, Any] = {}
         #: Edges into each AccumulateGrad that have not delivered yet.
@@ -164,12 +166,22 @@ class _Pass:
     def numbers(self) -> set[int]:
         """The sequence numbers of the nodes that run in this pass, or at which a gradient is asked for."""
         if self._numbers is None:
-            self._numbers = {node.sequence for node in (*self.order, *self.pending)}
+            self._numbers = {node.sequence for node in (*self.order, *self.pending) if node not in self.spared}
         return self._numbers
 
     def awaits(self, node: Node) -> bool:
         """Whether this pass has a use for a gradient that is sent to a node that has not run yet."""
         return node in self.buffers or node in self.pending
+
+    def spare(self, node: Node, results: Sequence[Any]) -> None:
+        """Let the pass not come to what only edges of this node lead to along which it sends no gradient.
+
+        So it is where the node stands for a graph, from some of whose outputs no path leads there.
+        """
+        if node in self.order:  # else somebody calls it
+            left = ((one, self.buffers[one]) for one in self.order if one in self.buffers)
+            self.spared |= only_behind(node, results, self.roots, left, self.pending)
+            self._numbers = None
 
     # -- the walk --------------------------------------------------------------------------------------------
 
@@ -215,6 +227,9 @@ class _Pass:
 
     def _turn(self, node: Node, gradient: Any) -> Sequence[Any] | None:
         """The results of a node that has hooks, is watched, captured or without a gradient; None if it does not run."""
+        if gradient is None and node in self.spared:
+            self._skip(node)
+            return None
         attached = node.attached
         if attached is not None and attached.is_idle():
             attached = None
@@ -338,6 +353,8 @@ class _Pass:
             raise
 
     def _finish_with_hooks(self, node: AccumulateGrad, gradient: Any) -> None:
+        if gradient is None and node in self.spared:
+            return
         hooks, hooked = None if self.within else node.variable._hooks, False
         user_code = hooks is not None or node.attached is not None
         if user_code:

@@ -53,6 +53,34 @@ def leading_to(wanted: Set[Node], order: Sequence[Node]) -> set[Node]:
     return leading
 
 
+def only_behind(
+    node: Node, results: Sequence[Any], roots: Iterable[Edge], left: Iterable[tuple[Node, Any]],
+    leaves: Iterable[AccumulateGrad],
+) -> set[Node]:
+    """What edges of a node without a result lead to, at once or through others, and nothing else does.
+
+    ``left`` are the nodes that have not run yet, in their order, with the gradients that have arrived at them.
+    """
+    pairs = [(edge[0], result) for edge, result in zip(node.edges, results, strict=True) if edge is not None]
+    ends = [end for end, result in pairs if result is None and not _is_plain_leaf(end)]
+    if not ends:
+        return set()
+    behind = set(nodes_behind(ends))
+    led_to = {edge[0] for edge in roots if edge is not None} | {end for end, result in pairs if result is not None}
+    found = set()
+    for one, gradient in left:
+        if one in behind and one not in led_to and gradient is None:
+            found.add(one)
+        else:
+            led_to.update([edge[0] for edge in one.edges if edge is not None])
+    return found | {leaf for leaf in leaves if leaf in behind and leaf not in led_to}
+
+
+def _is_plain_leaf(node: Node) -> bool:
+    """Whether nothing happens where no gradient comes."""
+    return isinstance(node, AccumulateGrad) and node.variable._hooks is None and node.attached is None
+
+
 def edges_of(node: Node) -> list[tuple[Node, int]]:
     """The edges along which gradients flow."""
     return [edge for _, edge in numbered_edges_of(node)]

@@ -22,7 +22,7 @@ from .attached import runs_python
 from .capture import Capture, check_made, keep_constants, one_at_a_time, outside_of, recorded, written_outside
 from .gradients import apart, is_dense, laid_out
 from .guards import Guard
-from .node import CompiledBackward, Entrance, entered, nodes_of, through
+from .node import CompiledBackward, Entrance, entered, nodes_of, spared, through
 from .overlaps import alignment
 from .program import REPORTED, Program, alone
 from .recorder import Recorder
@@ -150,6 +150,9 @@ class Differentiated:
 
     def _first_backward(self, node: CompiledBackward, gradients: Sequence[Any]) -> tuple[Any, ...]:
         """Walk the graph, and record that; then both programs can be linked."""
+        return spared(node, self._walked(node, gradients))
+
+    def _walked(self, node: CompiledBackward, gradients: Sequence[Any]) -> tuple[Any, ...]:
         live, leaves = node.again(node)
         if state.mode & ANOMALY or not one_at_a_time.acquire(blocking=False):
             self.stale = self.forward is None  # this is part of a program, or another thread records
@@ -222,6 +225,7 @@ class Differentiated:
         names += [f"made[{number}]" for number in range(len(program.tensors))]
         back = Capture(recorder, grads, inputs, {}, outside, made.surroundings, names, arena=made.arena)
         keep_constants(back)
+        self._partial = any(one is None for one in grads)
         self.backward = Program(back, offsets)
         program.tensors = []  # they keep the memory of the recorded call
         self._guard.add(roots)
@@ -273,12 +277,14 @@ class Differentiated:
             else:
                 given.append(laid_out(one, *own))
         made = self.backward.run([*given, *kept], saved)
-        return self._by_graph(node, gradients) if made is REPORTED else made
+        if made is REPORTED:
+            return self._by_graph(node, gradients)
+        return spared(node, made) if self._partial else made
 
     def _by_graph(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
         """The gradients by the graph of another call of the function, which also raises what backward does."""
         live, leaves = node.again(node)
-        return through(live, leaves, gradients)
+        return spared(node, through(live, leaves, gradients))
 
     def _by_itself(self, node: CompiledBackward, gradients: Sequence[Any]) -> Any:
         """The gradients by the graph of another call of the function: they come to others of its results than they did

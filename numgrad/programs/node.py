@@ -54,7 +54,7 @@ class CompiledBackward(Node):
         gradients = gradient if self.more_outputs else [gradient]
         if state.mode & TRACED:  # the derivative of this one is wanted, too, or many at a time: by operations
             results, leaves = self.again(self)
-            return through(results, leaves, gradients, bool(state.mode & GRAD))
+            return spared(self, through(results, leaves, gradients, bool(state.mode & GRAD)))
         return self.backward(self, gradients)
 
     def release(self, freed_by: Location) -> None:
@@ -64,6 +64,14 @@ class CompiledBackward(Node):
     @property
     def freed_by(self) -> Location | None:
         return self.freed
+
+
+def spared(node: CompiledBackward, results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results of a node; backward does not go on where there is none, as it would not have within."""
+    task = state.current_pass
+    if task is not None and any(one is None for one in results):
+        task.spare(node, results)
+    return results
 
 
 class Entrance(Node):

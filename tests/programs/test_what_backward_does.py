@@ -2,6 +2,8 @@
 
 # ruff: noqa: B007 - what changes is found by functions that were made before
 
+import warnings
+
 import pytest
 from programs.beside import beside, ramp, replays
 
@@ -260,3 +262,27 @@ def test_other_results_of_calls_that_cannot_be_repeated():
     assert len(failed) == 1
     assert "from now on it runs as it is" in failed[0]
     assert seen[:5] == [one for one in seen[5:] if one[0] != 1]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_arguments_that_backward_does_not_come_to(create_graph):
+    own = doubled(lambda ctx, g: g * 2)
+    function = lambda a, b: (a * a, b * 3)  # noqa: E731
+
+    def run(f):
+        seen = []
+        for number in range(6):
+            v, w = ramp(3).requires_grad_(), ramp(3).requires_grad_()
+            a, b, c = own(v), own(w), own(w)
+            b.register_hook(lambda g: seen.append(None if g is None else g.tolist()))
+            numgrad.autograd.graph.register_multi_grad_hook((a, b), lambda gs: seen.append([g is None for g in gs]))
+            y, z = f(a, b)
+            w.register_post_accumulate_grad_hook(lambda w: seen.append(w.grad.tolist()))
+            which = (y, y + z, y + c, y + b, z)[number % 5]
+            which.sum().backward(create_graph=create_graph)
+            seen.extend([None if one.grad is None else one.grad.tolist() for one in (v, w)])
+        return seen
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Using backward.* with create_graph")
+        assert run(numgrad.compile(function)) == run(function)
