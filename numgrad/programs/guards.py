@@ -18,6 +18,7 @@ from ..nn.modules.module import Module
 from ..optim.fused import FusedOptimizer
 from .attached import has_hooks
 from .capture import Capture
+from .mentions import is_own
 from .overlaps import Arguments, ArgumentsOnGPU, all_of, seen_by
 from .places import ABSENT, Found, all_texts, same, same_items
 from .steps import root_of
@@ -157,6 +158,8 @@ class Guard:
                 self._conditions[f"{elements} and {self._name(value)}.shape == {value.shape}"] = what
             elif isinstance(value, Tensor) and not isinstance(found.holder, dict) and id(value) not in known:
                 self._add_layout(self._name(value), value, what)
+            elif not isinstance(value, type) and is_own(value.__class__):
+                self._conditions[f"{self._name(value)}.__class__ is {self._name(value.__class__)}"] = what
             if around.may_grow(found):
                 self._add_size(found)
 

@@ -43,15 +43,26 @@ _SHOWING = frozenset({"__repr__", "__str__", "__format__"})
 #: Methods that are not called when others are.
 NOT_CALLED = MAKING | _SHOWING | {"extra_repr", "reset_parameters"}
 
+#: What a class has that its objects do not read.
+NOT_READ = frozenset({
+    "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__slots__",
+    "__match_args__", "__dataclass_fields__", "__dataclass_params__", "__abstractmethods__", "_abc_impl",
+    "__orig_bases__", "__parameters__", "__firstlineno__", "__static_attributes__", "__annotate_func__",
+    "__annotations_cache__",
+})
+
 #: Methods that are called by what a function mentions, by that.
 _CALLED_BY = {
     "type": MAKING, "__class__": MAKING, "replace": MAKING,
-    **dict.fromkeys(("repr", "str", "format", "print", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"), _SHOWING),
+    **dict.fromkeys(
+        ("repr", "str", "format", "print", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"),
+        _SHOWING | {"extra_repr"},
+    ),
 }
 
 #: Where classes are whose objects hold what users put there: learning rate schedules, distributions, namespaces.
 _OPEN = (
-    "argparse", "collections", "types",
+    "argparse", "collections", "configparser", "types",
     *(f"{__name__.partition('.')[0]}.{name}" for name in ("amp", "distributions", "optim", "utils")),
 )
 
@@ -140,8 +151,9 @@ def _is_constant(steps: list[dis.Instruction]) -> bool:
     return bool(rest) and rest[0].opname.startswith("CALL")
 
 
-#: What a function mentions that makes objects.
+#: What a function mentions that makes objects, and what one does that reads attributes of any names.
 MAKES = Mentions(frozenset(), MAKING, frozenset(), frozenset(), False, False, frozenset())
+READS_ALL = Mentions(frozenset(), frozenset(), frozenset(), frozenset(), True, False, frozenset())
 
 
 def imported(name: str, level: int, package: str) -> Iterator[tuple[str, ModuleType | None]]:

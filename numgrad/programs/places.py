@@ -8,9 +8,9 @@ import random
 import threading
 import weakref
 from array import ArrayType
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import MemberDescriptorType
+from types import FunctionType, MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,16 @@ class Found:
 def _key_text(key: Any) -> str:
     """A key, a tensor without its elements."""
     return f"a tensor of shape {list(key.shape)}" if isinstance(key, Tensor) else str(key)
+
+
+def cells_of(function: FunctionType) -> Iterator[Found]:
+    """What a function finds in its closure."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            value = cell.cell_contents
+        except ValueError:  # it is empty
+            value = ABSENT
+        yield Found(value, cell, None, Found(None, key=name))
 
 
 def same(one: Any, other: Any) -> bool:

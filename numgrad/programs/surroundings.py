@@ -11,9 +11,11 @@ names; an optimizer's parts come next, of which guards know what a step reads; a
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter, methodcaller
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -22,6 +24,7 @@ from types import (
     MappingProxyType,
     MemberDescriptorType,
     MethodType,
+    MethodWrapperType,
     ModuleType,
 )
 from typing import Any
@@ -36,6 +39,8 @@ from .mentions import (
     MAKES,
     MAKING,
     NOT_CALLED,
+    NOT_READ,
+    READS_ALL,
     Mentions,
     attributes_of,
     imported,
@@ -48,17 +53,23 @@ from .mentions import (
     names_of_class,
     overrides,
 )
-from .places import ABSENT, LARGEST_ARRAY, UNNAMED, Found, same, same_items
+from .places import ABSENT, LARGEST_ARRAY, UNNAMED, Found, cells_of, same, same_items
 
 #: Objects that are looked at, at most: a function that reaches more is one that reaches everything.
 LIMIT = 20_000
 
 #: What has no tensors in it, and what is compared by value.
 _PLAIN = (
-    int, float, complex, str, bytes, type(None), type, ModuleType, BuiltinFunctionType, np.generic, CodeType,
-    type(ABSENT),
+    int, float, complex, str, bytes, type(None), type, ModuleType, np.generic, CodeType, type(ABSENT),
 )
+
+#: What belongs to a dictionary, and methods of objects that are built in.
+_VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
+_BUILT_IN = (BuiltinFunctionType, MethodWrapperType)
 _VALUES = (int, float, complex, str, bytes)
+
+#: What functions of the library's keep to call it.
+_CALLED = (FunctionType, MethodType, functools.partial, Module)
 
 #: What has items that may be others later.
 CONTAINERS = (list, set, dict, deque, MappingProxyType)
@@ -66,23 +77,18 @@ CONTAINERS = (list, set, dict, deque, MappingProxyType)
 #: Attributes of modules that are read whenever they are called.
 _ALWAYS = frozenset({*UNNAMED, "forward"})
 
-#: What a class has that its objects do not read.
-_NOT_READ = frozenset({
-    "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__slots__",
-    "__match_args__", "__dataclass_fields__", "__dataclass_params__", "__abstractmethods__", "_abc_impl",
-    "__orig_bases__", "__parameters__", "__firstlineno__", "__static_attributes__", "__annotate_func__",
-    "__annotations_cache__",
-})
-
 #: An optimizer's attributes of which guards know what a step reads.
 _OPTIONS = frozenset({"param_groups", "state", "defaults"})
 
-#: What goes through all that is registered in a module.
-_TRAVERSING = frozenset({
+#: What goes through all that is registered in a module, and what does so in order.
+_IN_ORDER = frozenset({
     "parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules", "children",
-    "named_children", "state_dict", "load_state_dict", "apply", "zero_grad", "requires_grad_", "train", "eval",
-    "get_parameter", "get_buffer", "get_submodule", "deepcopy", "stack_module_state", "update_parameters", *UNNAMED,
+    "named_children", "state_dict", "apply", "deepcopy", "stack_module_state", *UNNAMED,
 })
+_TRAVERSING = _IN_ORDER | {
+    "load_state_dict", "zero_grad", "requires_grad_", "train", "eval", "get_parameter", "get_buffer", "get_submodule",
+    "update_parameters",
+}
 
 
 class Surroundings:
@@ -186,7 +192,7 @@ class Surroundings:
         """Whether it matters in which order items are."""
         if self._by_any_name or found.key not in ("_buffers", "_parameters"):
             return True
-        return not self._mentioned.isdisjoint(_TRAVERSING)
+        return not self._mentioned.isdisjoint(_IN_ORDER)
 
     def may_miss(self, cls: type) -> bool:
         """Whether the program goes on where an object of this class lacks an attribute."""
@@ -274,6 +280,13 @@ class Surroundings:
         elif isinstance(value, MethodType):
             yield Found(value.__self__, key="self", way=found)
             yield Found(value.__func__, way=found)
+        elif isinstance(value, _BUILT_IN):
+            yield Found(value.__self__, key="self", way=found)
+        elif isinstance(value, _VIEWS):
+            yield from (Found(one, way=found) for one in gc.get_referents(value))
+        elif isinstance(value, attrgetter | methodcaller):
+            if self._is_reading:
+                self._mention(READS_ALL)
         elif isinstance(value, functools.partial | functools.partialmethod):
             yield from (Found(one, None, "of partial", found) for one in (value.func, value.args, value.keywords))
         elif isinstance(value, dict | list | tuple | set | frozenset | deque | MappingProxyType):
@@ -337,7 +350,7 @@ class Surroundings:
     def _of_class(self, cls: type, found: Found) -> Iterator[Found]:
         """The functions and values of a class of the program's own; those of its bases, too."""
         for key, one in vars(cls).items():
-            if key not in _NOT_READ and not isinstance(one, MemberDescriptorType | GetSetDescriptorType):
+            if key not in NOT_READ and not isinstance(one, MemberDescriptorType | GetSetDescriptorType):
                 is_called = (key.startswith("__") and key.endswith("__")) or overrides(cls, key)
                 yield Found(one, cls, key, found, None if is_called and key not in NOT_CALLED else [self._mentioned])
         yield from (Found(base, way=found) for base in (*cls.__mro__[1:], type(cls)) if is_own(base))
@@ -353,7 +366,8 @@ class Surroundings:
     def _of_function(self, function: FunctionType, found: Found) -> Iterator[Found]:
         code = function.__code__
         if is_installed(code.co_filename):  # it may be one around a function of the program's
-            yield Found(function.__dict__.get("__wrapped__"), way=found)
+            yield from (Found(function.__dict__.get(key), way=found) for key in ("__wrapped__", "registry"))
+            yield from (Found(one.value, way=found) for one in cells_of(function) if isinstance(one.value, _CALLED))
             return
         yield Found(code, function, "__code__", found)
         if function.__defaults__:
@@ -361,12 +375,7 @@ class Surroundings:
         if function.__kwdefaults__:
             yield Found(function.__kwdefaults__, function, "__kwdefaults__", found)
         yield from self._in_dictionary(function.__dict__, found, [self._mentioned])
-        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            try:
-                value = cell.cell_contents
-            except ValueError:  # it is empty
-                value = ABSENT
-            yield Found(value, cell, None, Found(None, key=name))
+        yield from cells_of(function)
         mentions = mentions_of(code)
         names = function.__globals__
         yield from (Found(names.get(name, ABSENT), names, name) for name in sorted(mentions.globals))

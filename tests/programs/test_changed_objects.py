@@ -1,0 +1,184 @@
+"""Objects by which a function comes to others: methods, descriptors, what reads attributes by name, what is wrapped."""
+
+import configparser
+import contextlib
+import dataclasses
+import enum
+import functools
+from operator import attrgetter, methodcaller
+
+from programs.beside import beside, ramp
+
+import numgrad
+
+FACTOR = 1.0
+
+
+class Holder:
+    pass
+
+
+@functools.singledispatch
+def dispatched(x):
+    return x
+
+
+@dispatched.register
+def _(x: numgrad.Tensor):
+    return x * FACTOR
+
+
+def in_turn(functions, see, *changes):
+    """Two calls of each after each change."""
+    for change in (lambda: None, *changes):
+        change()
+        for _ in range(2):
+            see(*[f(ramp(3)) for f in functions])
+
+
+@beside
+def test_methods_that_are_built_in(compiled, see):
+    named, listed = {"a": 1.0}, [1.0]
+    get, item, size, values = named.get, listed.__getitem__, listed.__len__, named.values()
+    functions = [
+        compiled(lambda x: x * get("a")), compiled(lambda x: x * item(0)), compiled(lambda x: x * size()),
+        compiled(lambda x: x * sum(values)),
+    ]
+    in_turn(functions, see, lambda: named.update(a=2.0), lambda: listed.__setitem__(0, 3.0), lambda: listed.append(1))
+
+
+@beside
+def test_what_reads_attributes_by_name(compiled, see):
+    held = Holder()
+    held.k, held.f = 1.0, lambda x: x * 3
+    read, call = attrgetter("k"), methodcaller("f", 2.0)
+    functions = compiled(lambda x: x * read(held)), compiled(lambda x: x * call(held))
+    in_turn(functions, see, lambda: setattr(held, "k", 2.0), lambda: setattr(held, "f", lambda x: x * 5))
+
+
+@beside
+def test_what_is_wrapped(compiled, see):
+    global FACTOR
+    held, FACTOR = Holder(), 1.0
+    held.k = 1.0
+
+    @contextlib.contextmanager
+    def manager():
+        yield held.k
+
+    def managed(x):
+        with manager() as k:
+            return x * k
+
+    def twice(function):
+        @functools.wraps(function)
+        def inner(*arguments):
+            return function(*arguments) * held.k
+
+        return inner
+
+    @twice
+    def decorated(x):
+        return x
+
+    @functools.lru_cache
+    def cached(k):
+        return k * 2
+
+    def change():
+        global FACTOR
+        FACTOR = 2.0
+
+    each, gradient = numgrad.vmap(lambda x: x * held.k), numgrad.func.grad(lambda x: (x * x * held.k).sum())
+    functions = [
+        compiled(managed), compiled(decorated), compiled(lambda x: x * cached(held.k)), compiled(each),
+        compiled(lambda x: each(x)), compiled(gradient), compiled(lambda x: dispatched(x)),
+    ]
+    in_turn(functions, see, lambda: setattr(held, "k", 4.0), change)
+
+
+@beside
+def test_descriptors_and_classes_of_classes(compiled, see):
+    class Meta(type):
+        k = 1.0
+
+        @property
+        def p(cls):
+            return cls._p
+
+    class Kind(metaclass=Meta):
+        _p = 1.0
+
+    class Descriptor:
+        v = 1.0
+
+        def __get__(self, instance, owner=None):
+            return self.v
+
+    class Described:
+        d = Descriptor()
+
+    described = Described()
+    functions = compiled(lambda x: x * Kind.k), compiled(lambda x: x * Kind.p), compiled(lambda x: x * described.d)
+    in_turn(
+        functions, see, lambda: setattr(Meta, "k", 2.0), lambda: setattr(Kind, "_p", 3.0),
+        lambda: setattr(vars(Described)["d"], "v", 5.0), lambda: setattr(Meta, "p", 7.0),
+    )
+
+
+@beside
+def test_objects_of_another_class(compiled, see):
+    class One:
+        def f(self, x):
+            return x
+
+    class Other:
+        def f(self, x):
+            return x * 2
+
+    one = One()
+    in_turn([compiled(lambda x: one.f(x)), compiled(one.f)], see, lambda: setattr(one, "__class__", Other))
+
+
+@beside
+def test_records(compiled, see):
+    @dataclasses.dataclass
+    class Plain:
+        k: float = 1.0
+
+        @functools.cached_property
+        def twice(self):
+            return self.k * 2
+
+    @dataclasses.dataclass(slots=True)
+    class Slots:
+        k: float = 1.0
+
+    @dataclasses.dataclass(frozen=True)
+    class Frozen:
+        k: float = 1.0
+
+        def anew(self):
+            return dataclasses.replace(self, k=2.0)
+
+        def __post_init__(self):
+            object.__setattr__(self, "z", held.g)
+
+    class Kind(enum.Enum):
+        A = 1.0
+        B = 2.0
+
+    held, config = Holder(), configparser.ConfigParser()
+    held.g, held.kind = 1.0, Kind.A
+    config.read_dict({"a": {"b": "2"}})
+    plain, slots, frozen = Plain(), Slots(), Frozen()
+    functions = [
+        compiled(lambda x: x * plain.k), compiled(lambda x: x * slots.k), compiled(lambda x: x * frozen.anew().z),
+        compiled(lambda x: x * sum(dataclasses.astuple(plain))), compiled(lambda x: x * held.kind.value),
+        compiled(lambda x: x * float(config["a"]["b"])), compiled(lambda x: x * config.getfloat("a", "b")),
+    ]
+    assert plain.twice == 2
+    in_turn(
+        functions, see, lambda: setattr(plain, "k", 3.0), lambda: setattr(slots, "k", 3.0),
+        lambda: setattr(held, "g", 3.0), lambda: setattr(held, "kind", Kind.B), lambda: config.set("a", "b", "3"),
+    )
