@@ -27,6 +27,7 @@ _INSTALLED = tuple({
 #: What a function mentions that reads attributes of any names.
 _ANY_NAME = frozenset({
     "vars", "__dict__", "asdict", "astuple", "attrgetter", "methodcaller", "getmembers", "dir", "__getattribute__",
+    "MATCH_CLASS",
 })
 
 #: What takes an object and the name of an attribute.
@@ -114,7 +115,7 @@ def mentions_of(code: CodeType) -> Mentions:
         frozenset(attributes).union(*[one.attributes for one in inner]),
         frozenset(_imports(steps)).union(*[one.imports for one in inner]),
         frozenset([one for one in texts if by_name and one.isidentifier()]).union(*[one.optional for one in inner]),
-        not _ANY_NAME.isdisjoint(names | attributes) or (by_name and not _all_constant(steps))
+        not _ANY_NAME.isdisjoint(called | attributes) or (by_name and not _all_constant(steps))
         or any(one.any_name for one in inner),
         bool(follow - {"WITH_EXCEPT_START"}) or "suppress" in called or any(one.catches for one in inner),
         frozenset(names & _UNSEEN | attributes & {"import_module"}).union(*[one.unseen for one in inner]),

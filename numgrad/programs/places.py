@@ -65,7 +65,10 @@ class Found:
 
     def name(self) -> str:
         """How messages call it: ``model.fc.weight``."""
-        return self._path() or type(self.value).__name__
+        root = self
+        while root.way is not None:
+            root = root.way
+        return self._path() or type(root.value).__name__
 
     def _path(self) -> str:
         before = "" if self.way is None else self.way._path()

@@ -57,6 +57,31 @@ def test_what_reads_attributes_by_name(compiled, see):
 
 
 @beside
+def test_attributes_that_patterns_read(compiled, see):
+    class Point:
+        __match_args__ = ("a",)
+
+        def __init__(self):
+            self.a, self.b = 1.0, 2.0
+
+    point = Point()
+
+    def by_name(x):
+        match point:
+            case Point(b=found):
+                return x * found
+
+    def by_place(x):
+        match point:
+            case Point(found):
+                return x * found
+
+    in_turn(
+        [compiled(by_name), compiled(by_place)], see, lambda: setattr(point, "a", 3.0), lambda: setattr(point, "b", 4.0)
+    )
+
+
+@beside
 def test_what_is_wrapped(compiled, see):
     global FACTOR
     held, FACTOR = Holder(), 1.0

@@ -134,4 +134,7 @@ def test_plain_models_ask_for_little():
     model[10].register_buffer("unused", ramp(2))
     compiled(ramp(2, 4))
     assert replays(compiled.compiled) == [1]
-    assert all(numgrad.compiler.explain(compiled)[0].programs[0].conditions)
+    conditions = numgrad.compiler.explain(compiled)[0].programs[0].conditions
+    assert {"Sequential", "0", "Sequential.training", "0.weight"} <= {*conditions}
+    assert all(conditions)
+    assert "dict" not in conditions
