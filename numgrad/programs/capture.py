@@ -168,8 +168,8 @@ def _unseen(surroundings: Surroundings) -> str | None:
     """What the function finds of which a guard could not tell whether it is what it was."""
     if not surroundings.complete:
         return "it reaches more objects than are looked at"
-    if surroundings.unseen:
-        return f"it calls {min(surroundings.unseen)}, by which it may find anything"
+    if surroundings.mentioned.unseen:
+        return f"it uses {min(surroundings.mentioned.unseen)}, by which it may find anything"
     return next(filter(None, map(changes_unseen, surroundings.reached.values())), None)
 
 

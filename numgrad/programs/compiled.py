@@ -365,7 +365,9 @@ class Compiled:
 
     def _postpone(self, signature: Signature, made: Capture) -> None:
         """The call has changed what the next one finds: that is to be recorded instead, if it does so once."""
-        signature.postponed += 1
+        if signature.programs and time.monotonic() - signature.recorded >= PAUSE:  # others are replayed meanwhile
+            signature.postponed = 0
+        signature.postponed, signature.recorded = signature.postponed + 1, time.monotonic()
         if signature.postponed >= POSTPONED:
             what = f" ({', '.join(made.changed[:3])})" if made.changed else ""
             self._note(

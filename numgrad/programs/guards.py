@@ -30,6 +30,9 @@ _OPTIMIZERS = FusedOptimizer.__module__.rpartition(".")[0] + "."
 #: What messages call conditions of gradients: which a tensor has, and whether it has one.
 _GRADIENT, _HAS_GRADIENT = "a gradient", "a gradient that comes or goes"
 
+#: What asking for something raises that is not there any more.
+_MISSING = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
 
 class Guard:
     """Whether all is as it was when a program was recorded, as far as the program depends on it.
@@ -92,7 +95,7 @@ class Guard:
             return False
         try:
             return self._asks()
-        except (AttributeError, IndexError, KeyError, ValueError):  # something is not there any more
+        except _MISSING:  # something is not there any more
             return False
 
     def _has_no_hooks(self) -> bool:
@@ -124,7 +127,7 @@ class Guard:
             try:
                 if not eval(condition, self._names):
                     found.append(what)
-            except (AttributeError, IndexError, KeyError, ValueError):
+            except _MISSING:
                 found.append(what)
         return list(dict.fromkeys(found))
 
@@ -171,13 +174,13 @@ class Guard:
         name, what = self._name(items), found.name()
         if items is not found.value:
             condition = f"len({name}) == {len(items)}"
-            if self._surroundings.may_miss(type(found.value)) and not isinstance(found.value, Module | type):
+            if self._surroundings.mentioned.may_miss(type(found.value)) and not isinstance(found.value, Module | type):
                 condition = f"[*{name}] == {self._name([*items])}"
         elif not items:
             condition = f"not {name}"
         elif not isinstance(items, dict) or not all_texts(items):
             condition = f"same_items({name}, {self._name([*items])})"
-        elif self._surroundings.in_order(found):
+        elif found.key not in ("_buffers", "_parameters") or self._surroundings.mentioned.goes_through(in_order=True):
             condition = f"[*{name}] == {self._name([*items])}"
         else:
             condition = f"len({name}) == {len(items)}"
@@ -243,7 +246,7 @@ class Guard:
     def _add_optimizer(self, found: Found) -> None:
         cls = type(found.value)
         anew = issubclass(cls, FusedOptimizer) and cls.__module__.startswith(_OPTIMIZERS)
-        anew &= not self._surroundings.mentions("param_groups")  # a program that may read options itself
+        anew &= "param_groups" not in self._surroundings.mentioned  # a program that may read options itself
         for group in found.value.param_groups:
             name, parameters = self._name(group), self._name(group["params"])
             self._conditions[f"{name}['params'] is {parameters} and len({parameters}) == {len(group['params'])}"] = (

@@ -13,6 +13,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
@@ -51,6 +52,16 @@ NOT_READ = frozenset({
     "__orig_bases__", "__parameters__", "__firstlineno__", "__static_attributes__", "__annotate_func__",
     "__annotations_cache__",
 })
+
+#: What goes through all that is registered in a module, and what does so in order.
+_IN_ORDER = frozenset({
+    "parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules", "children",
+    "named_children", "state_dict", "apply", "deepcopy", "stack_module_state", "_buffers", "_modules", "_parameters",
+})
+_TRAVERSING = _IN_ORDER | {
+    "load_state_dict", "zero_grad", "requires_grad_", "train", "eval", "get_parameter", "get_buffer", "get_submodule",
+    "update_parameters",
+}
 
 #: Methods that are called by what a function mentions, by that.
 _CALLED_BY = {
@@ -97,6 +108,51 @@ class Mentions:
     unseen: frozenset[str]
 
 
+class Mentioned:
+    """All that functions mention, of which more and more are looked at.
+
+    Attributes:
+        names: of attributes, and texts.
+        globals, any_name, unseen: as with :class:`Mentions`.
+    """
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.globals: set[str] = set()
+        self.unseen: set[str] = set()
+        self.any_name = self._catches = False
+        self._optional: set[str] = set()
+
+    def add(self, found: Mentions) -> set[str]:
+        """Note what one more function mentions; the attributes that none has mentioned so far are returned."""
+        new = set(found.attributes - self.names)
+        self.names |= new
+        self.globals |= found.globals
+        self.unseen |= found.unseen
+        self.any_name |= found.any_name
+        self._catches |= found.catches
+        self._optional |= found.optional
+        return new
+
+    @property
+    def optional(self) -> set[str]:
+        """The attributes that may not be there."""
+        return self.names if self._catches else self._optional
+
+    def __contains__(self, name: str) -> bool:
+        """Whether this is an attribute, a global or a text that is mentioned."""
+        return name in self.names or name in self.globals
+
+    def may_miss(self, cls: type) -> bool:
+        """Whether the program goes on where an object of this class lacks an attribute."""
+        names = self.optional
+        return self.any_name or (bool(names) and not names.issubset(names_in(cls)))
+
+    def goes_through(self, in_order: bool = False) -> bool:
+        """Whether the program goes through all that is registered in a module, and if that is asked, in order."""
+        return self.any_name or not self.names.isdisjoint(_IN_ORDER if in_order else _TRAVERSING)
+
+
 @functools.cache
 def mentions_of(code: CodeType) -> Mentions:
     """What a function's code mentions."""
@@ -107,7 +163,8 @@ def mentions_of(code: CodeType) -> Mentions:
     called = names | attributes | {one.opname for one in steps}
     attributes |= texts
     attributes |= {name for key, methods in _CALLED_BY.items() if key in called for name in methods}
-    follow = {one.opname for one, before in zip(steps[1:], steps, strict=False) if before.opname == "PUSH_EXC_INFO"}
+    follow = {other.opname for one, other in pairwise(steps) if one.opname == "PUSH_EXC_INFO"}
+    unseen = names & _UNSEEN | attributes & {"import_module"} | _all_modules(steps)
     by_name = bool(_BY_NAME & names)
     inner = [mentions_of(one) for one in code.co_consts if isinstance(one, CodeType)]
     return Mentions(
@@ -118,7 +175,7 @@ def mentions_of(code: CodeType) -> Mentions:
         not _ANY_NAME.isdisjoint(called | attributes) or (by_name and not _all_constant(steps))
         or any(one.any_name for one in inner),
         bool(follow - {"WITH_EXCEPT_START"}) or "suppress" in called or any(one.catches for one in inner),
-        frozenset(names & _UNSEEN | attributes & {"import_module"}).union(*[one.unseen for one in inner]),
+        frozenset(unseen).union(*[one.unseen for one in inner]),
     )
 
 
@@ -127,6 +184,12 @@ def _imports(steps: list[dis.Instruction]) -> Iterator[tuple[str, int]]:
     for number, one in enumerate(steps):
         if one.opname == "IMPORT_NAME":
             yield one.argval, steps[number - 2].argval
+
+
+def _all_modules(steps: list[dis.Instruction]) -> set[str]:
+    """``sys.modules``, if code looks there."""
+    found = any(one.argval == "sys" and other.argval == "modules" for one, other in pairwise(steps))
+    return {"sys.modules"} if found else set()
 
 
 def _all_constant(steps: list[dis.Instruction]) -> bool:

@@ -315,7 +315,7 @@ class Family:
         with self.lock:
             if self.first is None:
                 self.first = Record.of(made, numbers)
-                looks = made.surroundings.mentions("type")  # at the class, which is not a number's for a watched one
+                looks = "type" in made.surroundings.mentioned  # at the class, which is not a number's for a watched one
                 self.refused = not alone or made.recorder.device >= 0 or looks
                 return None
             if self.refused or not alone:

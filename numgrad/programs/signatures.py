@@ -47,7 +47,7 @@ class Signature:
         failed: what guards had against being replayed, when a program was recorded anew.
         postponed: how many calls have made what the next ones find.
         unchecked: how many replays are still to be compared with the function itself.
-        recorded: when the latest program was recorded.
+        recorded: when the latest program was recorded, or a call that made what the next ones find.
     """
 
     call: str

@@ -10,6 +10,7 @@ names; an optimizer's parts come next, of which guards know what a step reads; a
 
 from __future__ import annotations
 
+import builtins
 import functools
 import gc
 import sys
@@ -41,6 +42,7 @@ from .mentions import (
     NOT_CALLED,
     NOT_READ,
     READS_ALL,
+    Mentioned,
     Mentions,
     attributes_of,
     imported,
@@ -49,7 +51,6 @@ from .mentions import (
     is_own,
     is_own_module,
     mentions_of,
-    names_in,
     names_of_class,
     overrides,
 )
@@ -65,6 +66,7 @@ _PLAIN = (
 
 #: What belongs to a dictionary, and methods of objects that are built in.
 _VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
+_BUILT_IN_NAMES = frozenset(vars(builtins))
 _BUILT_IN = (BuiltinFunctionType, MethodWrapperType)
 _VALUES = (int, float, complex, str, bytes)
 
@@ -80,16 +82,6 @@ _ALWAYS = frozenset({*UNNAMED, "forward"})
 #: An optimizer's attributes of which guards know what a step reads.
 _OPTIONS = frozenset({"param_groups", "state", "defaults"})
 
-#: What goes through all that is registered in a module, and what does so in order.
-_IN_ORDER = frozenset({
-    "parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules", "children",
-    "named_children", "state_dict", "apply", "deepcopy", "stack_module_state", *UNNAMED,
-})
-_TRAVERSING = _IN_ORDER | {
-    "load_state_dict", "zero_grad", "requires_grad_", "train", "eval", "get_parameter", "get_buffer", "get_submodule",
-    "update_parameters",
-}
-
 
 class Surroundings:
     """What a function reaches, by itself and by arguments that are no tensors.
@@ -101,7 +93,7 @@ class Surroundings:
         values: what is held, by holder and key, and what containers and arrays consist of.
         read: the places that the program reads.
         reached: by identity, what the program comes by through these.
-        unseen: what its functions mention that finds globals by any name.
+        mentioned: what the functions mention that it comes by.
         complete: whether all was looked at.
     """
 
@@ -112,12 +104,8 @@ class Surroundings:
         self.generators: dict[int, Found] = {}
         self.values: dict[tuple[int, Any], tuple[Any, Found]] = {}
         self.read: list[Found] = []
-        self.unseen: set[str] = set()
         self._ways: dict[int, list[Found]] = {}
-        self._mentioned: set[str] = set()
-        self._globals: set[str] = set()
-        self._optional: set[str] = set()
-        self._by_any_name = self._catches = False
+        self.mentioned = Mentioned()
         self._can_be_made: set[type] = set()  # classes that are found by themselves
         self._waiting: dict[Any, list[Found]] = {}
         self._is_reading, self._known_ways = True, frozenset[int]()
@@ -150,10 +138,6 @@ class Surroundings:
                     if found.way is not None:
                         left.append(found.way.value)
 
-    def mentions(self, name: str) -> bool:
-        """Whether a function of the program's own that it comes by mentions this attribute, global or text."""
-        return name in self._mentioned or name in self._globals
-
     def changed(self, later: Surroundings) -> list[str]:
         """What is another in what was found later, by name."""
         names = []
@@ -174,7 +158,7 @@ class Surroundings:
         if isinstance(value, Module | type):  # an attribute of an object stands before one of its class
             return True
         if isinstance(value, Tensor | FunctionType):
-            return self.may_miss(type(value))
+            return self.mentioned.may_miss(type(value))
         return is_open(value) and isinstance(attributes_of(value), dict)
 
     def is_unused(self, found: Found) -> bool:
@@ -186,18 +170,7 @@ class Surroundings:
         cls: Any = type(found.way.value)
         if is_own(cls) or any(found.key in names for names in names_of_class(cls)):
             return False
-        return self._mentioned.isdisjoint(_TRAVERSING) and not self.may_miss(cls)
-
-    def in_order(self, found: Found) -> bool:
-        """Whether it matters in which order items are."""
-        if self._by_any_name or found.key not in ("_buffers", "_parameters"):
-            return True
-        return not self._mentioned.isdisjoint(_IN_ORDER)
-
-    def may_miss(self, cls: type) -> bool:
-        """Whether the program goes on where an object of this class lacks an attribute."""
-        names = self._mentioned if self._catches else self._optional
-        return self._by_any_name or (bool(names) and not names.issubset(names_in(cls)))
+        return not self.mentioned.goes_through() and not self.mentioned.may_miss(cls)
 
     # -- looking --------------------------------------------------------------------------------------------
 
@@ -224,7 +197,8 @@ class Surroundings:
             return
         if isinstance(value, Tensor):
             self.tensors[id(value)] = found
-            self._find(self._in_dictionary(value.__dict__, found, [self._mentioned]))
+            self._find(self._in_dictionary(value.__dict__, found, [self.mentioned.names]))
+            self._find(self._of_classes(value, found))
         elif isinstance(value, Generator):
             self.generators[id(value)] = found
         elif isinstance(value, np.ndarray):
@@ -242,7 +216,7 @@ class Surroundings:
 
     def _waits(self, found: Found) -> bool:
         """Whether nothing that was looked at reads this place; then it waits until something does."""
-        read = found.is_read or (self._by_any_name and bool(found.among))
+        read = found.is_read or (self.mentioned.any_name and bool(found.among))
         if read or (found.key in MAKING and found.holder in self._can_be_made):
             return False
         if found.among != ():
@@ -253,19 +227,13 @@ class Surroundings:
 
     def _mention(self, found: Mentions) -> None:
         """Look at what has waited for what code mentions."""
-        new = found.attributes - self._mentioned
-        self._mentioned |= new
-        self._globals |= found.globals
-        self._optional |= found.optional
-        self._by_any_name |= found.any_name
-        self._catches |= found.catches
-        self.unseen |= found.unseen
-        for name in [*self._waiting] if self._by_any_name else new & self._waiting.keys():
+        new = self.mentioned.add(found)
+        for name in [*self._waiting] if self.mentioned.any_name else new & self._waiting.keys():
             self._find(self._waiting.pop(name, ()))
 
     def _missing(self) -> list[Found]:
         """Where attributes of own modules are not there that are read if they are."""
-        names = self._mentioned if self._catches else self._optional
+        names = self.mentioned.optional
         found = [ways[0] for ways in self._ways.values() if isinstance(ways[0].value, ModuleType)]
         return [
             Found(ABSENT, vars(one.value), name, one) for one in found for name in names - vars(one.value).keys()
@@ -305,31 +273,42 @@ class Surroundings:
                 self._mention(MAKES)
             yield Found(value.__func__, way=found)
         elif isinstance(value, ModuleType):
-            yield from self._in_dictionary(vars(value), found, [self._mentioned])
+            yield from self._in_dictionary(vars(value), found, [self.mentioned.names])
         elif isinstance(wrapped := attributes_of(value).get("__wrapped__"), FunctionType | MethodType | Module):
             yield Found(wrapped, way=found)
+            if self._is_reading:
+                yield from self._given_to(value, found)
         elif isinstance(value, Optimizer):
             cls = type(value)
             for key, one in attributes_of(value).items():
                 if is_own(cls) and key not in _OPTIONS:
-                    yield Found(one, value.__dict__, key, found, [self._mentioned])
+                    yield Found(one, value.__dict__, key, found, [self.mentioned.names])
                 elif not key.startswith("_"):
                     yield Found(one, value.__dict__, key, found, ())
             yield from self._of_classes(value, found)
         elif isinstance(value, Module) or is_open(value):
             yield from self._of_object(value, found)
 
+    def _given_to(self, value: Any, found: Found) -> Iterator[Found]:
+        """The attributes that a program has given to what wraps a function."""
+        init = getattr(type(value).__init__, "__code__", None)
+        own = frozenset() if init is None else mentions_of(init).attributes
+        for one in self._in_dictionary(attributes_of(value), found, [self.mentioned.names]):
+            if one.key not in own and not one.key.startswith("_"):
+                yield one
+
     def _of_container(self, value: Any, found: Found) -> Iterator[Found]:
         if isinstance(value, dict | MappingProxyType):
             yield from self._in_dictionary(value, found)
             return
-        self.values[id(value), ...] = [*value] if self._is_reading else len(value), found
+        if not isinstance(value, tuple | frozenset):
+            self.values[id(value), ...] = [*value] if self._is_reading else len(value), found
         for number, one in enumerate(value):
             yield Found(one, value if isinstance(value, list) else None, number, found)
 
     def _of_object(self, value: Any, found: Found) -> Iterator[Found]:
         kind: Any = type(value)
-        among = [self._mentioned, *names_of_class(kind)]
+        among = [self.mentioned.names, *names_of_class(kind)]
         if isinstance(value, Module):
             among.append(_ALWAYS)
         if isinstance(items := attributes_of(value), dict):
@@ -352,7 +331,8 @@ class Surroundings:
         for key, one in vars(cls).items():
             if key not in NOT_READ and not isinstance(one, MemberDescriptorType | GetSetDescriptorType):
                 is_called = (key.startswith("__") and key.endswith("__")) or overrides(cls, key)
-                yield Found(one, cls, key, found, None if is_called and key not in NOT_CALLED else [self._mentioned])
+                waits = key in NOT_CALLED or not is_called
+                yield Found(one, cls, key, found, [self.mentioned.names] if waits else None)
         yield from (Found(base, way=found) for base in (*cls.__mro__[1:], type(cls)) if is_own(base))
 
     def _in_dictionary(self, items: Any, way: Found, among: Any = None) -> Iterator[Found]:
@@ -374,11 +354,13 @@ class Surroundings:
             yield Found(function.__defaults__, function, "__defaults__", found)
         if function.__kwdefaults__:
             yield Found(function.__kwdefaults__, function, "__kwdefaults__", found)
-        yield from self._in_dictionary(function.__dict__, found, [self._mentioned])
+        yield from self._in_dictionary(function.__dict__, found, [self.mentioned.names])
         yield from cells_of(function)
         mentions = mentions_of(code)
         names = function.__globals__
         yield from (Found(names.get(name, ABSENT), names, name) for name in sorted(mentions.globals))
+        given = mentions.globals - names.keys() & vars(builtins).keys() - _BUILT_IN_NAMES
+        yield from (Found(vars(builtins)[name], vars(builtins), name) for name in sorted(given))
         for name, level in sorted(mentions.imports):
             for full, module in imported(name, level, names.get("__package__") or ""):
                 yield Found(ABSENT if module is None else module, sys.modules, full)

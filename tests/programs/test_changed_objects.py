@@ -1,10 +1,12 @@
 """Objects by which a function comes to others: methods, descriptors, what reads attributes by name, what is wrapped."""
 
+import builtins
 import configparser
 import contextlib
 import dataclasses
 import enum
 import functools
+import sys
 from operator import attrgetter, methodcaller
 
 from programs.beside import beside, ramp
@@ -151,6 +153,46 @@ def test_descriptors_and_classes_of_classes(compiled, see):
     )
 
 
+@beside(as_it_is=True)
+def test_counters_of_compiled_functions(compiled, see):
+    @compiled
+    def step(x):
+        step.n += 1
+        return x * step.n
+
+    step.n = 0
+    for _ in range(7):
+        see(step(ramp(3)), step.n)
+
+
+@beside
+def test_attributes_of_compiled_functions(compiled, see):
+    @compiled
+    def step(x):
+        return x * step.n
+
+    step.n = 1.0
+    outer = compiled(lambda x: step(x) * step.n)
+    in_turn([step, outer], see, lambda: setattr(step, "n", 3.0))
+
+
+@beside(as_it_is=True)
+def test_modules_by_name(compiled, see):
+    global FACTOR
+    f = compiled(lambda x: x * sys.modules[__name__].FACTOR)
+    for FACTOR in (1.0, 1.0, 2.0, 2.0):  # noqa: B007
+        see(f(ramp(3)))
+
+
+@beside
+def test_names_that_are_built_in(compiled, see):
+    builtins.own_factor = 1.0
+    try:
+        in_turn([compiled(lambda x: x * own_factor)], see, lambda: setattr(builtins, "own_factor", 2.0))  # noqa: F821
+    finally:
+        del builtins.own_factor
+
+
 @beside
 def test_objects_of_another_class(compiled, see):
     class One:
@@ -161,8 +203,19 @@ def test_objects_of_another_class(compiled, see):
         def f(self, x):
             return x * 2
 
-    one = One()
-    in_turn([compiled(lambda x: one.f(x)), compiled(one.f)], see, lambda: setattr(one, "__class__", Other))
+    class Slots:
+        __slots__ = ("k",)
+
+    class OtherSlots:
+        __slots__ = ("k",)
+
+    one, slots = One(), Slots()
+    slots.k = 1.0
+    functions = compiled(lambda x: one.f(x)), compiled(one.f), compiled(lambda x: x * slots.k)
+    in_turn(
+        functions, see, lambda: setattr(one, "__class__", Other), lambda: setattr(slots, "__class__", OtherSlots),
+        lambda: setattr(slots, "k", 5.0),
+    )
 
 
 @beside

@@ -79,6 +79,36 @@ def test_trainers_do_as_without_compiling():
         numgrad.compiler.set_stance("default")
 
 
+class Modes:
+    """The model is in training in one method, and not in the other."""
+
+    def __init__(self):
+        self.model = nn.Sequential(nn.Linear(3, 2), nn.Dropout(0.5))
+        self.shape = None
+
+    @numgrad.compile
+    def step(self, x):
+        self.model.train()
+        self.shape = tuple(x.shape)
+        return self.model(x).sum()
+
+    @numgrad.compile
+    def evaluate(self, x):
+        self.model.eval()
+        return self.model(x).sum()
+
+
+def test_methods_that_change_modes_are_replayed(monkeypatch):
+    monkeypatch.setattr("numgrad.programs.compiled.PAUSE", 0.0)
+    one = Modes()
+    for _ in range(6):
+        for method in (one.step, one.evaluate):
+            for _ in range(3):
+                method(ramp(2, 3))
+    assert replays(one.step) == replays(one.evaluate) == [1]
+    assert all(each.eager is None for method in (one.step, one.evaluate) for each in method.signatures.values())
+
+
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
