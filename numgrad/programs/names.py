@@ -79,7 +79,7 @@ def block_names(made: Capture) -> dict[Block, Named]:
     tensors = {id(tensor): name for tensor, name in zip(made.inputs, made.given, strict=True)}
     for module in found.modules.values():
         for key, tensor in [*module.value._parameters.items(), *module.value._buffers.items()]:
-            tensors.setdefault(id(tensor), f"{module.name()}.{key}".strip("."))
+            tensors.setdefault(id(tensor), f"{module.path()}.{key}".strip("."))
     for optimizer in found.optimizers.values():
         for parameter, state in optimizer.value.state.items():
             for key, value in state.items():

@@ -68,10 +68,11 @@ class Found:
         root = self
         while root.way is not None:
             root = root.way
-        return self._path() or type(root.value).__name__
+        return self.path() or type(root.value).__name__
 
-    def _path(self) -> str:
-        before = "" if self.way is None else self.way._path()
+    def path(self) -> str:
+        """The attributes and keys that lead to it; of what the function itself is made of, none."""
+        before = "" if self.way is None else self.way.path()
         key = self.key.__name__ if isinstance(self.key, MemberDescriptorType) else self.key
         if not isinstance(key, str):
             return before if key is None else f"{before}[{_key_text(key)}]"
