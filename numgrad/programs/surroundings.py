@@ -217,7 +217,7 @@ class Surroundings:
     def _waits(self, found: Found) -> bool:
         """Whether nothing that was looked at reads this place; then it waits until something does."""
         read = found.is_read or (self.mentioned.any_name and bool(found.among))
-        if read or (found.key in MAKING and found.holder in self._can_be_made):
+        if read or (found.key in MAKING and isinstance(found.holder, type) and found.holder in self._can_be_made):
             return False
         if found.among != ():
             self._waiting.setdefault(found.key, []).append(found)

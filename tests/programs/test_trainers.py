@@ -241,3 +241,60 @@ def test_methods_that_the_library_calls(compiled, see):
             optimizer.param_groups[0]["lr"] = 0.5
         f(ramp(3))
         see(weight)
+
+
+@beside
+def test_schedules_of_the_program(compiled, see):
+    class Halved(optim.lr_scheduler.LRScheduler):
+        def __init__(self, optimizer):
+            self.factor, self.seen = 0.5, []
+            super().__init__(optimizer)
+
+        def get_lr(self):
+            self.seen.append(len(self.seen))
+            return [group["lr"] * self.factor for group in self.optimizer.param_groups]
+
+    weight = nn.Parameter(numgrad.ones(3))
+    optimizer = optim.SGD([weight], lr=0.1)
+    schedule = Halved(optimizer)
+
+    def step(x):
+        optimizer.zero_grad()
+        (weight * x).sum().backward()
+        optimizer.step()
+
+    f = compiled(step)
+    for _ in range(12):
+        f(ramp(3))
+        see(weight, optimizer.param_groups[0]["lr"])
+        schedule.step()
+
+
+@beside
+def test_callbacks_that_count_outside(compiled, see):
+    class Callback:
+        def __init__(self):
+            self.k, self.seen = 1.0, 0
+
+        def on(self, x):
+            return x * self.k
+
+        def end(self):
+            self.seen += 1
+
+    callbacks = [Callback(), Callback()]
+
+    def each(x):
+        for one in callbacks:
+            x = one.on(x)
+        return x
+
+    f = compiled(each)
+    for number in range(14):
+        see(f(ramp(3)))
+        for one in callbacks:
+            one.end()
+        if number == 7:
+            callbacks[1].k = 5.0
+    if hasattr(f, "signatures"):
+        assert replays(f) == [2]
