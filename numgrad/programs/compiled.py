@@ -307,16 +307,13 @@ class Compiled:
         originals: dict[int, Tensor] = {}
 
         def inner(value: Any) -> Any:
-            if watched and is_number(value):
-                return given(value)
             if not isinstance(value, Tensor):
-                return value
-            made = own.get(id(value))  # it may be given twice
-            if made is None:
+                return given(value) if watched and is_number(value) else value
+            if id(value) not in own:  # it may be given twice
                 made = own[id(value)] = entered(value)
                 if made is not value:
                     originals[id(made)] = value
-            return made
+            return own[id(value)]
 
         own: dict[int, Tensor] = {}
         copies = Copies()
