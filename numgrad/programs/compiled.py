@@ -18,7 +18,7 @@ from ..core.types import default_dtype_changed
 from ..devices import recording
 from .capture import Capture, capture, one_at_a_time
 from .checking import checked_run, is_linked
-from .differentiation import Consumed, Differentiated
+from .differentiation import Differentiated
 from .guards import Guard
 from .linked import Arena
 from .names import described
@@ -345,10 +345,8 @@ class Compiled:
         numbers = family.note(made, not live or consumed is not None, numbers_in(arguments)) if family else None
         made.result, arguments = plainly(made.result), plainly(arguments)
         result = made.result
-        if not live:
-            program: Any = Program(made, reuse=self.reuse)
-        elif consumed is not None:
-            program = Consumed(made, live, consumed, self.reuse)
+        if not live or consumed is not None:
+            program: Any = Program(made, attached=live, reuse=self.reuse, freed=consumed)
         else:
             refuse = functools.partial(self._note, signature)
             program = Differentiated(self.function, arguments, made, live, guard, signature.programs, refuse)

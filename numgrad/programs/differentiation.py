@@ -346,20 +346,6 @@ class Differentiated:
         return [results[number] for number in self._which], [*map(edge_of, leaves)]
 
 
-class Consumed:
-    """A program whose results had gradients that it has used up itself: backward came to them within it."""
-
-    stale = False
-
-    def __init__(self, made: Capture, live: Sequence[Tensor], freed_by: Location, reuse: bool):
-        self._freed_by = freed_by
-        self.forward = Program(made, (), self._attach, live, reuse)
-        self.run = self.forward.run
-
-    def _attach(self, results: Sequence[Tensor], *others: Any) -> None:
-        CompiledBackward(results, (), freed=self._freed_by)
-
-
 def _came_to_nothing(program: Callable[[], Differentiated | None], _: Any) -> None:
     """The results of the recorded call are gone.  If no backward came to them, the next call is to be recorded."""
     own = program()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.locations import Location
 from ..autograd.views import ProgramView
 from ..core.layout import span
 from ..core.tensor import Tensor, tensor_of
@@ -21,6 +22,7 @@ from .capture import Capture
 from .device_program import DeviceProgram, memory_on
 from .linked import BRIEF, LinkedProgram
 from .names import block_names
+from .node import CompiledBackward
 from .plan import Plan
 from .steps import OUTSIDE, Block, HostCall, place_of
 from .trees import DICTIONARIES
@@ -47,6 +49,7 @@ class Program:
         attach: gives results their node: ``attach(results, inputs, saved, rows)``; None where they have none.
         attached: the results that it gives one.
         reuse: whether results lie in the same memory each time.
+        freed: the call of backward within the program that has used up the graph of these results; None if none has.
 
     Attributes:
         run: ``run(inputs)`` is the result of the call, or REPORTED.
@@ -59,7 +62,7 @@ class Program:
 
     def __init__(
         self, made: Capture, saved: Sequence[Block] | dict[Block, int] = (), attach: Callable[..., Any] | None = None,
-        attached: Sequence[Tensor] = (), reuse: bool = False,
+        attached: Sequence[Tensor] = (), reuse: bool = False, freed: Location | None = None,
     ):
         self._reuse = reuse
         self.made = made
@@ -83,8 +86,14 @@ class Program:
         )
         views = self._view_statements()
         live = ", ".join([self._made[id(one)] for one in attached])
-        nodes = [f"attach(({live},), inputs, saved, ({', '.join([*self._made.values(), ''])}))"] if attached else []
-        self._names.update(attach=attach, lock=self.executable.lock, arena=arena)
+        nodes = []
+        if freed is not None:
+            nodes.append(f"CompiledBackward(({live},), (), None, None, None, freed)")
+        elif attached:
+            nodes.append(f"attach(({live},), inputs, saved, ({', '.join([*self._made.values(), ''])}))")
+        self._names.update(
+            attach=attach, freed=freed, CompiledBackward=CompiledBackward, lock=self.executable.lock, arena=arena
+        )
         moving = [f"{self._owner(one)}._grad" for one in made.holders]
         self.text = "\n".join(["def run(inputs, saved=None):", *["    " + line for line in [
             *([f"inputs = [*inputs, {', '.join(moving)}]"] if moving else []),
