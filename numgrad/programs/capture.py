@@ -189,11 +189,11 @@ def recorded(recorder: Recorder, function: Callable[[], Any]) -> Any:
 def outside_of(
     tensors: Iterable[Tensor], inputs: Iterable[Tensor], memories: Iterable[Any]
 ) -> list[tuple[Any, int]]:
-    """The memory of tensors, and more; that of inputs is seen from their first elements on."""
+    """The memory of tensors, and more; that of inputs is seen from their first elements on, if they have any."""
     found: dict[int, tuple[Any, int]] = {}
     for tensor in inputs:
         if is_known(tensor._storage):
-            begin = tensor._offset * tensor._layout.type.dtype.itemsize
+            begin = tensor._offset * tensor._layout.type.dtype.itemsize if tensor._layout.size else 0
             found.setdefault(id(root_of(tensor._storage)), (tensor._storage, begin))
     for memory in (*[one._storage for one in tensors if is_known(one._storage)], *memories):
         found.setdefault(id(root_of(memory)), (root_of(memory), 0))

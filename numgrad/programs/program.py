@@ -239,9 +239,11 @@ class Program:
         if position is None:
             return self._name("s", storage), str(tensor._offset)
         one = self.made.inputs[position]
-        delta = place_of(storage) + tensor._offset * item - block.address
         own = f"inputs[{position}]"
         own_item = one._storage.dtype.itemsize
+        delta = place_of(storage) + tensor._offset * item - block.address
+        if not one._layout.size:  # which is seen from where its memory begins
+            delta -= one._offset * own_item
         if one._storage.dtype == storage.dtype:
             return f"{own}._storage", f"{own}._offset + {delta // item}"
         self._names["bytes_"] = _BYTES  # the storage need not be a whole number of the other elements
@@ -332,7 +334,9 @@ class Program:
         for row in dict.fromkeys(rows.values()):
             if row.startswith("begin"):
                 one = f"inputs[{row.removeprefix('begin')}]"
-                begins += [f"{row} = {one}._storage", f"if {one}._offset:", f"    {row} = {row}[{one}._offset:]"]
+                begins.append(f"{row} = {one}._storage")
+                if self.made.inputs[int(row.removeprefix("begin"))]._layout.size:
+                    begins += [f"if {one}._offset:", f"    {row} = {row}[{one}._offset:]"]
         return [*begins, *(lines if executable.brief else ["with lock:", *["    " + line for line in lines]])]
 
     def _versions(self) -> list[str]:

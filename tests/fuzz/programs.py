@@ -38,7 +38,7 @@ class Leaf:
 
     def tensor(self, module: ModuleType) -> Any:
         """A new leaf of PyTorch or numgrad, in memory of its own."""
-        made = _viewed(self.view)(module.from_numpy(self.values.copy()))
+        made = _viewed(self.view)(module.from_numpy(np.array(self.values)))
         return made.requires_grad_() if self.requires_grad else made
 
 

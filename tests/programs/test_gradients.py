@@ -331,3 +331,25 @@ def test_arg_grad_layout(compiled, see):
         x.grad = numgrad.ones(3, 3).t() if i else numgrad.ones(3, 3)
         f(x)
         see(x.grad)
+
+
+@beside
+def test_a_result_without_elements_on_memory_that_backward_needs(compiled, see):
+    def parts(x):
+        copied = x.contiguous()
+        return copied[2:2], copied.max()
+
+    call = compiled(parts)
+    for _ in range(5):
+        x = numgrad.randn(2, 2, 4)[..., ::2].requires_grad_()
+        empty, largest = call(x)
+        (empty.sum() + largest * 2).backward()
+        see(empty, largest, x.grad, empty.storage_offset())
+
+
+@beside
+def test_arguments_without_elements(compiled, see):
+    call = compiled(lambda x: (x[:0], x.sum(), x.t()))
+    base = numgrad.arange(6.0)
+    for start in range(5):
+        see(*call(base[start:start].reshape(0, 1)))
