@@ -41,6 +41,7 @@ def syntax_tree(function: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def where(function: Callable[..., Any]) -> str:
+    """Which function it is, and where it is defined: for messages."""
     code = function.__code__
     return f"{function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
 

@@ -297,7 +297,7 @@ def _check_graph(made: Capture) -> None:
 def _open_end(made: Capture) -> str | None:
     """Why the graph of results is not one that a replay can give them; None if it is, or is used up."""
     live = made.live()
-    if freed_by(live) is not None and all(freed_by([one]) is not None for one in live):
+    if live and all(freed_by([one]) is not None for one in live):
         return None
     for node in nodes_of(made.results()):
         if node.name() == "CheckpointFunctionBackward":

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.tensor import Tensor
-from ..devices.recording import Effect, Watched
+from ..devices.recording import Watched
 from ..ops.table.promotion import LARGEST_FLOAT32
 from .capture import Capture
 from .recorder import Recorder
@@ -161,7 +161,9 @@ def generalized(first: Record, second: Capture, now: Sequence[Any]) -> Numbers |
     one, other, before = first.recorder, second.recorder, first.numbers
     if len(one.steps) != len(other.steps) or len(one.blocks) != len(other.blocks) or first.shape != _shape(second):
         return None
-    if len(one.effects) != len(other.effects) or not all(map(_repeats, other.effects, one.effects)):
+    if len(one.effects) != len(other.effects):
+        return None
+    if not all(later.repeats(earlier) for later, earlier in zip(other.effects, one.effects, strict=True)):
         return None
     filled = {id(root_of(array)) for effect in (*one.effects, *other.effects) for array in effect.fills()}
     filled |= {id(root_of(row)) for step in (*one.steps, *other.steps) for row in _rows_of_addresses(step)}
@@ -189,10 +191,6 @@ def _shape(made: Capture) -> Any:
     """What a call returned and changed, without elements."""
     results = mapped(made.result, lambda value: (value._layout, value._offset) if isinstance(value, Tensor) else value)
     return results, [id(tensor) for tensor, _ in made.grads], [change for _, change in made.versions]
-
-
-def _repeats(effect: Effect, other: Effect) -> bool:
-    return effect.repeats(other)
 
 
 def _rows_of_addresses(step: Step) -> list[np.ndarray]:

@@ -10,7 +10,11 @@ import numpy as np
 
 import numgrad
 
-__all__ = ["beside", "calls", "ramp", "replays"]
+__all__ = ["Holder", "beside", "calls", "in_turn", "ramp", "replays"]
+
+
+class Holder:
+    """An object of a test's own, with whatever attributes."""
 
 
 def ramp(*shape):
@@ -78,3 +82,11 @@ def replays(compiled):
 def calls(compiled, *arguments):
     """The results of three calls: one that is recorded, and replays."""
     return [compiled(*arguments) for _ in range(3)]
+
+
+def in_turn(functions, see, *changes, shape=(3,)):
+    """Two calls of each function after each change."""
+    for change in (lambda: None, *changes):
+        change()
+        for _ in range(2):
+            see(*[f(ramp(*shape)) for f in functions])

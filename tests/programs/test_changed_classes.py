@@ -5,7 +5,8 @@ import functools
 import sys
 import types
 
-from programs.beside import beside, ramp
+from programs.beside import Holder, beside
+from programs.beside import in_turn as in_turn_on
 
 from numgrad import nn
 
@@ -15,16 +16,7 @@ cfg.sub.Y = 1.0
 sys.modules |= {"own_settings": cfg, "own_settings.sub": cfg.sub}
 
 
-class Holder:
-    pass
-
-
-def in_turn(functions, see, *changes):
-    """Two calls of each after each change."""
-    for change in (lambda: None, *changes):
-        change()
-        for _ in range(2):
-            see(*[f(ramp(2, 3)) for f in functions])
+in_turn = functools.partial(in_turn_on, shape=(2, 3))
 
 
 @beside

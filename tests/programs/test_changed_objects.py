@@ -9,15 +9,11 @@ import functools
 import sys
 from operator import attrgetter, methodcaller
 
-from programs.beside import beside, ramp
+from programs.beside import Holder, beside, in_turn, ramp
 
 import numgrad
 
 FACTOR = 1.0
-
-
-class Holder:
-    pass
 
 
 @functools.singledispatch
@@ -28,14 +24,6 @@ def dispatched(x):
 @dispatched.register
 def _(x: numgrad.Tensor):
     return x * FACTOR
-
-
-def in_turn(functions, see, *changes):
-    """Two calls of each after each change."""
-    for change in (lambda: None, *changes):
-        change()
-        for _ in range(2):
-            see(*[f(ramp(3)) for f in functions])
 
 
 @beside

@@ -10,24 +10,12 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from programs.beside import beside, ramp
+from programs.beside import Holder, beside, in_turn, ramp
 
 import numgrad
 
 LATER_GLOBAL = None
 del LATER_GLOBAL
-
-
-class Holder:
-    pass
-
-
-def in_turn(functions, see, *changes):
-    """Two calls of each after each change."""
-    for change in (lambda: None, *changes):
-        change()
-        for _ in range(2):
-            see(*[f(ramp(3)) for f in functions])
 
 
 @beside
