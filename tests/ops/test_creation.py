@@ -164,6 +164,21 @@ def test_arange_in_a_given_dtype():
     assert numgrad.arange(0, 1, 0.1).tolist() == [float(np.float32(i * 0.1)) for i in range(10)]
 
 
+@pytest.mark.parametrize("dtype", [numgrad.uint8, numgrad.int8, numgrad.int16, numgrad.int32])
+@pytest.mark.parametrize(
+    ("arguments", "values"),
+    [
+        ((0, 3.1), [0, 1, 2, 3]),
+        ((1.0, 5.000001, 2.0), [1, 3, 5]),
+        ((0.5, 4, 1.5), [0, 1, 2]),
+        ((3.9, 0, -1), [3, 2, 1, 0]),
+        ((0, 1.2, 0.5), [0, 0, 0]),
+    ],
+)
+def test_arange_of_integers_counts_before_it_truncates(arguments, values, dtype):
+    assert numgrad.arange(*arguments, dtype=dtype).tolist() == values
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

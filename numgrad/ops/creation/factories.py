@@ -317,6 +317,9 @@ def arange(
 ) -> Tensor:
     """Numbers from ``start`` up to and without ``end``, ``step`` apart; int64 if all three are ints.
 
+    An integer dtype truncates ``start`` and ``step``. The length is ``ceil((end - start) / step)`` of the numbers as
+    given, for int64 of the truncated ones.
+
     Raises:
         RuntimeError: a bound is infinite or NaN, or the step is 0 or leads away from ``end``.
     """
@@ -343,13 +346,15 @@ def _range(start: Any, end: Any, step: Any, dtype: Any, device: Any) -> tuple[La
     type = chosen_type(dtype, device, int64 if whole else None)
     if type.dtype is bool_ or type.dtype.is_complex:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type.dtype.legacy}'")
-    if not type.dtype.is_floating_point:
+    if type.dtype is int64:  # as PyTorch: of the other integer dtypes the count is that of the numbers as given
         start, end, step, whole = int(start), int(end), int(step), True
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}")
     count = -((start - end) // step) if whole else max(0, math.ceil((end - start) / step))
+    if not type.dtype.is_floating_point:
+        start, step = int(start), int(step)
     return layout_of(type, (count,)), start, step
 
 
