@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .grad_mode import INFERENCE, state
+from .grad_mode import INFERENCE, may_use_inference_tensors, state
 
 
 def is_tensor(value: Any) -> bool:
@@ -39,7 +39,7 @@ class InferenceCounter(list[int]):
     __slots__ = ()
 
     def __getitem__(self, index: Any) -> Any:
-        if not state.mode & INFERENCE:
+        if not may_use_inference_tensors():
             raise RuntimeError(
                 "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
                 "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "
@@ -64,7 +64,7 @@ def check_updatable(tensor: Any) -> None:
     Raises:
         RuntimeError: it is an inference tensor, and this is not inference mode.
     """
-    if is_inference(tensor) and not state.mode & INFERENCE:
+    if is_inference(tensor) and not may_use_inference_tensors():
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
             "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
@@ -77,5 +77,5 @@ def check_may_require_grad(tensor: Any) -> None:
     Raises:
         RuntimeError: it is an inference tensor, and this is not inference mode.
     """
-    if is_inference(tensor) and not state.mode & INFERENCE:
+    if is_inference(tensor) and not may_use_inference_tensors():
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")

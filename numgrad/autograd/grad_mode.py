@@ -37,6 +37,7 @@ TRANSFORMED = LEVELS | WATCHED
 TRACED = GRAD | LEVELS
 
 _RECORDING = GRAD | GRAD_WANTED
+_MODES = _RECORDING | INFERENCE
 _OTHERS = ~_RECORDING
 
 #: An element for each inference mode entered in any thread: only if there are some, new tensors look at their thread's.
@@ -56,6 +57,7 @@ class _State(threading.local):
     current_pass: Any = None  # the innermost of the backward passes that this thread is inside of
     multithreading = True
     inference_entered = 0  # how many of the inference modes in ``inference_blocks`` are this thread's
+    inference_paused = False  # whether a block of ``recording`` within inference mode is running
     warn_of_layouts = True  # of gradients that lie in memory in other ways than their leaves
     #: The pairs of hooks that pack and unpack what is saved, the innermost last, and the error for entering one.
     saved_hooks: tuple[Any, ...] = ()
@@ -98,16 +100,40 @@ def with_recording(mode: int, on: bool) -> int:
     return mode | (GRAD_WANTED if mode & INFERENCE else GRAD)
 
 
+def may_use_inference_tensors() -> bool:
+    """Return True in inference mode, and where ``recording`` pauses it."""
+    return state.mode & INFERENCE != 0 or state.inference_paused
+
+
+class recording:  # noqa: N801 - a context manager
+    """``with recording():`` operations are recorded, for derivatives that are taken of them.
+
+    Inference mode pauses.  Inference tensors may be saved and changed all the same: the caller is in that mode.
+    """
+
+    def __enter__(self) -> None:
+        mode = state.mode
+        self._before = mode, state.inference_paused
+        state.inference_paused = may_use_inference_tensors()
+        state.mode = mode & ~(INFERENCE | GRAD_WANTED) | GRAD
+
+    def __exit__(self, *exception: Any) -> None:
+        mode, state.inference_paused = self._before
+        state.mode = state.mode & ~_MODES | mode & _MODES
+
+
 @contextmanager
 def recording_apart() -> Iterator[bool]:
-    """Record within the block, for derivatives that are taken there; says whether recording was on before.
+    """Record within the block, for derivatives that are taken there; yields whether recording was on before.
 
     Where it was off, only the caller sees the graph: anomaly mode and hooks for saved tensors are off.
     """
     mode = state.mode
-    state.mode = mode if mode & GRAD else (mode | GRAD) & ~(ANOMALY | SAVED_HOOKS)
+    if not mode & GRAD:
+        state.mode = mode & ~(ANOMALY | SAVED_HOOKS)
     try:
-        yield bool(mode & GRAD)
+        with recording():
+            yield bool(mode & GRAD)
     finally:
         state.mode = mode
 
@@ -244,7 +270,7 @@ class ModeDecorator:
 class _GradModeDecorator(ModeDecorator):
     """A mode of recording that may decorate."""
 
-    _bits = _RECORDING | INFERENCE
+    _bits = _MODES
 
 
 class _BareDecorator(_GradModeDecorator):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from weakref import WeakSet
 
 from .checks import is_tensor
-from .grad_mode import DUAL, INFERENCE, LEVELS, in_mode, state
+from .grad_mode import DUAL, LEVELS, in_mode, state
 
 
 class Level:
@@ -87,7 +87,7 @@ class Tangents(Level):
         self.given.clear()
 
     def concerns(self, tensor: Any) -> bool:
-        return not state.mode & INFERENCE and tangent_of(tensor, self) is not None
+        return tangent_of(tensor, self) is not None
 
 
 class outside:  # noqa: N801 - a context manager

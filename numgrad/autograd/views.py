@@ -17,7 +17,7 @@ from ..core.layout import Layout, overlaps_itself
 from .accumulation import overwrite
 from .checks import check_updatable
 from .errors import freed_error, operation_name
-from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS, SAVED_HOOKS, enable_grad, state
+from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS, SAVED_HOOKS, recording, state
 from .hooks import replace_edge
 from .locations import Location, note_change
 from .node import Edge, Node, edge_of
@@ -94,7 +94,7 @@ class View:
         base = tensor._root
         if not base._requires_grad or not overlaps_itself(tensor._layout.shape, tensor._layout.strides):
             return AsStridedBackward0(tensor, self), 0
-        with enable_grad():  # elements that are several of the view's sum their gradients
+        with recording():  # elements that are several of the view's sum their gradients
             return self.view_of(base, base._layout)._edge
 
     def view_of(self, tensor: Any, base: Layout) -> Any:

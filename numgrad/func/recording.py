@@ -17,13 +17,7 @@ from weakref import ref
 
 from ..autograd.checks import is_tensor
 from ..autograd.functional.gradients import gradients_of_recorded
-from ..autograd.grad_mode import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    state,
-)
+from ..autograd.grad_mode import is_grad_enabled, recording, state
 from ..autograd.hooks import TensorHooks
 from ..autograd.levels import set_tangent, tangents_of
 from ..autograd.node import AccumulateGrad, Edge, Node, edge_of, next_sequence
@@ -71,7 +65,7 @@ class Recording:
         self.given: list[Tensor] = []
 
     def __enter__(self) -> Recording:
-        self._mode = inference_mode(False) if is_inference_mode_enabled() else enable_grad()
+        self._mode = recording()
         self._mode.__enter__()
         return self
 

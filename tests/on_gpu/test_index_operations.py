@@ -70,12 +70,34 @@ READING = {
 }
 
 
+#: Operations in which the last of several writes to one element counts.
+REPEATED = {
+    "index_copy": lambda x, t: x.index_copy(1, t(WHERE), x[:, 1:] * 2),
+    "index_put": lambda x, t: x.index_put((t(ROWS), t(WHERE)), x[0, 1:, :] * 3),
+    "scatter": lambda x, t: x.scatter(0, t(INDEX), x[:2, 1:2] * 2),
+    "put": lambda x, t: x.put(t([[5], [-1], [5]]), x[0, 0, :3]),
+}
+
+
 @pytest.mark.parametrize("name", READING)
 def test_operations_and_gradients(cuda, name):
+    check_beside_cpu(READING[name])
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_gradients_of_writes_at_repeated_indices(cuda, name):
+    torch.use_deterministic_algorithms(True)
+    try:
+        check_beside_cpu(REPEATED[name])
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def check_beside_cpu(compute):
     results = []
     for device in ("cpu", "cuda"):
         x = on(device, X)
-        out = READING[name](x, lambda index, device=device: torch.tensor(index, device=device))
+        out = compute(x, lambda index, device=device: torch.tensor(index, device=device))
         assert out.device == x.device
         weights = torch.arange(out.numel(), dtype=out.dtype, device=device).reshape(out.shape) % 5
         (grad,) = torch.autograd.grad((out * weights).sum(), x)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import forward_ad
-from ..grad_mode import enable_grad
+from ..grad_mode import recording
 from ..operations import operations
 from .gradients import (
     CONSTANT_JACOBIAN,
@@ -75,7 +75,7 @@ def jacobian(
     if strategy == "forward-mode":
         _check_forward(create_graph, strict, vectorize)
         return _forward(func, inputs)
-    with enable_grad():
+    with recording():
         inputs, several_in = as_tensors(inputs, "inputs", "jacobian")
         inputs = prepared(inputs, create_graph)
         outputs, several_out = outputs_of(func, inputs, strict, "jacobian")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..grad_mode import enable_grad
+from ..grad_mode import recording
 from .gradients import (
     CONSTANT_GRADIENT,
     CONSTANT_HESSIAN,
@@ -55,7 +55,7 @@ def vjp(
         >>> numgrad.autograd.functional.vjp(lambda x: x**2, x, numgrad.tensor([1.0, 10.0]))
         (tensor([1., 4.]), tensor([ 2., 40.]))
     """
-    with enable_grad():
+    with recording():
         inputs, several_in = as_tensors(inputs, "inputs", "vjp")
         inputs = prepared(inputs, create_graph)
         outputs, several_out = outputs_of(func, inputs, strict, "vjp")
@@ -88,7 +88,7 @@ def jvp(
         RuntimeError: ``v`` is missing or of other shapes than the inputs; an output has a dtype without derivatives;
             in strict mode, as said.
     """
-    with enable_grad():
+    with recording():
         inputs, _, vectors = _inputs_and_vectors(inputs, v, create_graph, "jvp")
         outputs, several_out = outputs_of(func, inputs, strict, "jvp")
         weights, first = _for_unknowns(outputs, inputs, outputs, CONSTANT_GRADIENT if strict else None)
@@ -119,7 +119,7 @@ def vhp(
         RuntimeError: ``v`` is missing or of other shapes than the inputs; ``func`` does not return a single tensor of
             one element; in strict mode, as said.
     """
-    with enable_grad():
+    with recording():
         inputs, several_in, vectors = _inputs_and_vectors(inputs, v, create_graph, "vhp")
         outputs, first = _value_and_gradient(func, inputs, strict, "vhp")
     found = products(first, inputs, vectors, inputs, HESSIAN if strict else None, create_graph)
@@ -140,7 +140,7 @@ def hvp(
         >>> numgrad.autograd.functional.hvp(lambda x: (x**3).sum(), x, numgrad.tensor([1.0, 10.0]))
         (tensor(9.), tensor([  6., 120.]))
     """
-    with enable_grad():
+    with recording():
         inputs, several_in, vectors = _inputs_and_vectors(inputs, v, create_graph, "hvp")
         outputs, first = _value_and_gradient(func, inputs, strict, "hvp")
         weights, second = _for_unknowns(first, inputs, inputs, CONSTANT_HESSIAN if strict else None)

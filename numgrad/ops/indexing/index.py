@@ -5,18 +5,19 @@ Under ``vmap`` the batch becomes one more dimension that the indices count along
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ... import devices
 from ...core.layout import Ints, Layout, all_dims, broadcasts, contiguous_strides, layout_of, numel
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import int64
-from ..batching.batches import is_shared, physical, physical_of, size_of
+from ..batching.batches import is_shared, physical, physical_of, size_of, zeros_beside
 from ..batching.physical import aligned, expanded
 from ..creation.factories import arange
 from ..memory.copying import contiguous_op, convert, repeated_zero, row_of, row_reader, zeros_of
 from ..pointwise.arithmetic import add
-from ..pointwise.comparison import choose, lt
+from ..pointwise.comparison import choose, eq, lt
 from ..shapes.broadcasting import expand_op
 from ..shapes.dimensions import permute_op, unsqueeze_op
 from ..shapes.views import reshape
@@ -141,8 +142,34 @@ def _(grad, flat_index, dims, accumulate, distinct):
 
 
 @index_put_op.gradient("values")
-def _(grad, flat_index, dims, distinct):
-    return index_op(grad, flat_index, dims, distinct)  # the engine sums over what was repeated
+def _(grad, flat_index, input_shape, dims, accumulate, distinct):
+    """``grad[index]``, 0 for values that later ones overwrote."""
+    picked = index_op(grad, flat_index, dims, distinct)  # the engine sums over what was repeated
+    if accumulate or distinct or flat_index._layout.size < 2:
+        return picked
+    behind = len(picked._layout.shape) - index_begin(dims) - len(flat_index._layout.shape)
+    last = writes_last(flat_index, _count(input_shape, dims))
+    return choose(reshape(last, (*flat_index._layout.shape, *(1,) * behind)), picked, 0)
+
+
+def writes_last(flat_index: Tensor, size: int) -> Tensor:
+    """Where an index into ``size`` elements is the last one of its value: what is written there stays."""
+
+    def written(numbers: Tensor) -> Tensor:
+        target = zeros_beside((flat_index,), (size,), numbers._layout.type)
+        return index_op(index_put_op.in_place(target, flat_index, numbers, (0,), False, False), flat_index, (0,), False)
+
+    return stays(flat_index, written)
+
+
+def stays(index: Tensor, written: Callable[[Tensor], Tensor]) -> Tensor:
+    """Where what is written at an index is not overwritten by what is written later.
+
+    ``written`` writes numbers, which have the index's shape, at the index, and returns what is there afterwards.
+    """
+    layout = index._layout
+    numbers = reshape(arange(layout.size, device=index.device), layout.shape)
+    return eq(written(numbers), numbers)
 
 
 # -- under ``vmap`` -----------------------------------------------------------------------------------------------
@@ -280,5 +307,9 @@ def _(grad, index, accumulate):
 
 
 @put_op.gradient("source")
-def _(grad, index, input_shape):
-    return take_op(grad, index)
+def _(grad, index, input_shape, source_shape, accumulate):
+    """``take(grad, index)``, 0 for elements that later ones overwrote."""
+    taken = take_op(grad, index)
+    if not accumulate and index._layout.size > 1:
+        taken = choose(writes_last(index, numel(input_shape)), taken, 0)
+    return reshape(taken, source_shape)

@@ -14,10 +14,11 @@ from ...autograd.grad_mode import no_grad
 from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor
 from ...core.types import bool_, dtype
+from ..batching.batches import zeros_beside
 from ..memory.copying import convert, filled_of
 from ..memory.overwriting import as_number
 from ..pointwise.arithmetic import conj, div, mul
-from ..pointwise.comparison import eq, where
+from ..pointwise.comparison import choose, eq, where
 from ..pointwise.integers import floor_quotient
 from ..shapes.broadcasting import expand
 from ..shapes.parts import slice_op
@@ -27,6 +28,7 @@ from ..table.lookup import lookup
 from ..table.op import public
 from ..table.operands import check_apart, not_implemented
 from .gathering import beyond, check_index_dtype, gather_op, scatter_zeros, scatterer
+from .index import stays
 from .launchers import number_in, updating
 from .selecting import check_part, not_added
 
@@ -65,6 +67,19 @@ def scatter_add_op(input: Layout, index: Layout, src: Layout, dim: int) -> Any:
 
 
 @scatter_op.gradient("src")
+def _(grad, index, input_shape, dim):
+    """``gather(grad, index, dim)``, 0 for elements that later ones overwrote."""
+    picked = gather_op(grad, index, dim)
+    if index._layout.size < 2:
+        return picked
+
+    def written(numbers: Tensor) -> Tensor:
+        target = zeros_beside((index,), input_shape, numbers._layout.type)
+        return gather_op(scatter_op.in_place(target, index, numbers, dim), index, dim)
+
+    return choose(stays(index, written), picked, 0)
+
+
 @scatter_add_op.gradient("src")
 def _(grad, index, dim):
     return gather_op(grad, index, dim)

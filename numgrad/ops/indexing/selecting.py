@@ -22,7 +22,7 @@ from ..table.lookup import lookup, operation
 from ..table.op import public, public_functions
 from ..table.operands import check_apart
 from .gathering import beyond, check_index_dtype
-from .index import check_indices, index_op, index_put_op
+from .index import check_indices, index_op, index_put_op, writes_last
 from .launchers import check_held, number_as, number_in, picker, putter, updating
 
 # -- the entries: ``dim`` is not negative, the index is a checked vector, or 0-d for a 0-d tensor ----------------------
@@ -133,8 +133,13 @@ def _(input, index, source, dim):
 
 
 @index_copy_op.gradient("source")
-def _(grad, dim, index):
-    return index_select_op(grad, index, dim)
+def _(grad, dim, index, input_shape):
+    """``index_select(grad, index, dim)``, 0 for parts that later ones overwrote."""
+    picked = index_select_op(grad, index, dim)
+    if index._layout.size < 2:
+        return picked
+    last = writes_last(index, input_shape[dim])
+    return choose(reshape(last, (index._layout.size, *(1,) * (len(input_shape) - dim - 1))), picked, 0)
 
 
 @updating("IndexFillBackward0", inputs=["input", "index"], nondifferentiable=["index"], numbers=["value"], kept=True)

@@ -13,9 +13,11 @@ from ...core.types import int64
 from ..creation.factories import arange
 from ..creation.random_numbers import rand
 from ..indexing.gathering import gather_op
+from ..indexing.index import stays
 from ..memory.copying import convert, row_reader
 from ..memory.images import following, formatted_like
 from ..pointwise.arithmetic import add, mul, sub
+from ..pointwise.comparison import choose
 from ..pointwise.rounding import trunc
 from ..reductions.axes import Prepared
 from ..reductions.extremes import max_dim
@@ -44,14 +46,19 @@ __all__ = [
 )
 @following("input", volumes=False)
 def max_unpool_op(input: Layout, indices: Layout, shape: Ints, rank: int) -> Prepared:
-    """Zeros of ``shape``, with the elements where the indices say; of several for one place, one."""
+    """Zeros of ``shape``, with the elements where the indices say; of several for one place the last one counts."""
     return placed(input, indices, shape, rank, "set")
 
 
 @max_unpool_op.gradient("input")
-def _(grad, indices, input_layout, rank):
-    """``gather(grad, indices)``."""
-    return formatted_like(taken(grad, indices, rank), input_layout)
+def _(grad, indices, input_layout, shape, rank):
+    """``gather(grad, indices)``, 0 for elements that later ones overwrote."""
+
+    def written(numbers: Tensor) -> Tensor:
+        return taken(max_unpool_op(numbers, indices, shape, rank), indices, rank)
+
+    last = stays(indices, written)
+    return formatted_like(choose(last, taken(grad, indices, rank), 0), input_layout)
 
 
 max_unpool3d_op = max_unpool_op.recorded_by("MaxUnpool3DBackward0")
