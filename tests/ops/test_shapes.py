@@ -147,6 +147,50 @@ def test_elements_in_one_place_share_their_gradient():
     assert gradient.tolist() == [0.5] * 4
 
 
+BEYOND = {
+    "a slice": lambda x: x[2:4].as_strided((6,), (1,), 0),
+    "every second": lambda x: x[::2].as_strided((2, 2), (2, 1)),
+    "a part of a part": lambda x: x[1:][1::2].as_strided((3,), (2,), 1),
+    "another row": lambda x: x.view(2, 3)[0].as_strided((2, 2), (1, 2), 1),
+    "a transposed part": lambda x: x.view(3, 2).t()[1].as_strided((3,), (1,)),
+}
+
+
+@pytest.mark.parametrize("view", BEYOND.values(), ids=BEYOND)
+def test_as_strided_of_elements_that_its_tensor_does_not_have(view):
+    check_gradients(lambda x: view(x * 1) ** 2, numgrad.arange(6, dtype=numgrad.float64).requires_grad_())
+    x = numgrad.arange(6.0)
+    weights = numgrad.arange(1.0, 1 + view(x).numel()).reshape(view(x).shape)
+    gradient = numgrad.func.grad(lambda x: (view(x) * weights).sum())(x)
+    assert numgrad.func.jvp(view, (x,), (x,))[1].tolist() == view(x).tolist()
+    assert (gradient * x).sum() == (view(x) * weights).sum()
+    y = numgrad.zeros(6, requires_grad=True) * 1
+    view(y).copy_(weights)
+    assert y.count_nonzero() == weights.numel()
+
+
+def test_as_strided_that_cannot_be_recorded():
+    x = numgrad.arange(6.0, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"as_strided_\(\[6\], \[1\]\) shows elements that .* of shape \[2\] does not"):
+        (x * 1)[2:4].as_strided_((6,), (1,), 0)
+    with pytest.raises(RuntimeError, match="cannot be recorded"):
+        numgrad.func.jvp(lambda x: x[2:4].as_strided((6,), (1,), 0), (x,), (x,))
+
+
+def test_as_strided_under_vmap():
+    x = numgrad.arange(12.0).reshape(3, 4)
+    rows = numgrad.vmap(lambda row: row.as_strided((2, 2), (1, 2)))(x)
+    assert rows.tolist() == [row.clone().as_strided((2, 2), (1, 2)).tolist() for row in x]
+    assert numgrad.vmap(lambda row: row.as_strided((2,), (1,), 2))(x).tolist() == x[:, 2:].tolist()
+    for view, dim, words in [
+        (lambda column: column.as_strided((2,), (1,)), 1, r"shape \[3\] with strides \[4\] shows memory that is not"),
+        (lambda row: row[1:].as_strided((4,), (1,)), 0, "shows memory that is not the example's"),
+        (lambda row: row[1:].as_strided((2,), (1,), 0), 0, "storage_offset of a view of an example"),
+    ]:
+        with pytest.raises(RuntimeError, match=words):
+            numgrad.vmap(view, in_dims=dim)(x)
+
+
 def test_a_negative_zero_is_padded_with():
     assert numgrad.signbit(pad(numgrad.ones(1), (1, 0), value=-0.0)).tolist() == [True, False]
 

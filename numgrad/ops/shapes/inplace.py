@@ -21,7 +21,7 @@ from ..table.planned import Planned
 from ..table.transforms import ShapeCall
 from .dimensions import squeeze, squeeze_all, squeeze_dim, squeeze_dims, t_op, transpose_op, unsqueeze_op
 from .views import sizes_of
-from .windows import as_strided, as_strided_op, strided_arguments
+from .windows import as_strided, as_strided_op, is_shown, strided_arguments
 
 #: The views whose shape a tensor may take on, as they are then recorded.
 _RECORDED = {
@@ -94,7 +94,13 @@ def unsqueeze_(input: Tensor, dim: int) -> Tensor:
 def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Show another part of the tensor's storage, in place; see :func:`numgrad.as_strided`."""
     place_read(input._storage, "as_strided_()")
-    return _in_place(as_strided_op, input, *strided_arguments(input, size, stride, storage_offset))
+    arguments = strided_arguments(input, size, stride, storage_offset)
+    if input.requires_grad and input._view is not None and not is_shown(*arguments):
+        raise RuntimeError(
+            f"as_strided_({list(size)}, {list(stride)}) shows elements that the tensor of shape {list(input.shape)} "
+            "does not have, and cannot be recorded: use as_strided()"
+        )
+    return _in_place(as_strided_op, input, *arguments)
 
 
 @public(function=False)

@@ -6,19 +6,25 @@ input may share memory themselves: then each of the n elements at one location i
 So as a linear map it is: add the input into zeroed memory by the input's geometry, divide by how many elements lie in
 each location, read by the output's geometry.  Its transpose is the same with the two geometries exchanged, the division
 staying: one operation, ``restrided``, is the gradient of ``as_strided`` and of itself.
+
+Of a view ``as_strided`` may show elements that this does not have.  It is then recorded as a view of their base.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from ...autograd.grad_mode import GRAD, LEVELS, state
 from ...core.layout import Layout, layout_of, numel, overlaps_itself, span
 from ...core.tensor import Tensor, tensor_of
 from ...devices.recording import place_read
-from ..batching.batches import physical, size_of
+from ..batching.batches import is_batched, is_mapped, physical, size_of
 from ..memory.copying import filling, row_reader
 from ..pointwise.arithmetic import add, div
 from ..table.arguments import Dim
@@ -81,6 +87,12 @@ def as_strided_op(
 
 @as_strided_op.batched
 def _(input, size, stride, start, geometry):
+    if not is_shown(size, stride, start, geometry):
+        raise RuntimeError(
+            f"vmap: as_strided({list(size)}, {list(stride)}) of an example of shape {list(geometry[0])} with strides "
+            f"{list(geometry[1])} shows memory that is not the example's. Use other views, such as unfold() or "
+            "indexing, instead."
+        )
     whole = physical(input)
     step = whole._layout.strides[0]
     return as_strided(whole, (size_of(input), *size), (step, *stride), whole._offset + start)
@@ -128,9 +140,38 @@ def _end(geometry: Geometry) -> int:
     return offset + span(shape, strides)
 
 
+@functools.lru_cache(maxsize=256)
+def is_shown(size: tuple[int, ...], stride: tuple[int, ...], start: int, whole: Geometry) -> bool:
+    """Whether the elements of a view are all among those of the tensor that it is made of."""
+    part, reach = (size, stride, start), _end(whole)
+    if not numel(size):
+        return True
+    if start < 0 or _end(part) > reach:
+        return False
+    if numel(whole[0]) == reach and not overlaps_itself(*whole[:2]):
+        return True
+    return not (_map(part, reach) & ~_map(whole, reach)).any()
+
+
+def _map(geometry: Geometry, size: int) -> np.ndarray:
+    """Where in ``size`` elements of memory a geometry leads to."""
+    shape, strides, offset = geometry
+    found = np.zeros(size, np.bool_)
+    found[offset] = True
+    for extent, step in zip(shape, strides, strict=True):
+        done = 1  # of the indices of this dimension
+        while step and done < extent:
+            more = min(done, extent - done)
+            found[more * step :] |= found[: -more * step].copy()
+            done += more
+    return found
+
+
 @lookup
 def as_strided(input: Layout, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """A view of the input's storage in any sizes and strides, which count elements; it may overlap itself.
+
+    If it shows elements that the input, a view, does not have, it is recorded as a view of that one's base.
 
     Raises:
         RuntimeError: there are not as many strides as sizes, a number is negative, or the storage is too small.
@@ -142,11 +183,38 @@ def as_strided(input: Layout, size: Any, stride: Any, storage_offset: int | None
     def call(input: Tensor) -> Tensor:
         if not inside:
             place_read(input._storage, "as_strided()")
+        mode = state.mode
+        if mode & LEVELS or (mode & GRAD and input.requires_grad):
+            return _of_base(input, *strided_arguments(input, *arguments[:2], storage_offset))
         if end > input._storage.size or input._offset or arguments[2] < 0:
             return as_strided_op(input, *strided_arguments(input, *arguments[:2], storage_offset))
         return at_front(input)
 
     return call, ()
+
+
+def _of_base(
+    input: Tensor, size: tuple[int, ...], stride: tuple[int, ...], start: int, geometry: Geometry
+) -> Tensor:
+    """The view, recorded as one of the input, or of its base if it shows elements that the input does not have.
+
+    Raises:
+        RuntimeError: it does, and the input is not connected with the base by views alone.
+    """
+    view = input._view
+    if state.mode & GRAD and view is not None and not input.is_leaf and not is_mapped(input):
+        base, whole = input._root, input._root._layout
+        before = input._offset - base._offset  # where the input begins in its base
+        more = not is_shown(whole.shape, whole.strides, -before, geometry)  # the base has other elements besides
+        if more and not is_shown(size, stride, start, geometry):
+            if view.hides_tangent():
+                raise RuntimeError(
+                    f"as_strided({list(size)}, {list(stride)}) shows elements that the tensor of shape "
+                    f"{list(geometry[0])} does not have, and cannot be recorded: call it on the tensor that this is a "
+                    "view of"
+                )
+            return as_strided_op(base, size, stride, start + before, (whole.shape, whole.strides, 0))
+    return as_strided_op(input, size, stride, start, geometry)
 
 
 def _checked_steps(size: Any, stride: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -168,6 +236,11 @@ def strided_arguments(
     """What ``as_strided_op`` takes for what users give; raises as :func:`as_strided`."""
     sizes, steps = _checked_steps(size, stride)
     offset = input._offset if storage_offset is None else operator.index(storage_offset)
+    if storage_offset is not None and is_batched(input) and input._view is not None:
+        raise RuntimeError(
+            "vmap: as_strided() with a storage_offset of a view of an example: where that lies is not known. Call it "
+            "on the example itself."
+        )
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     needed = _end((sizes, steps, offset))
