@@ -9,6 +9,7 @@ from .core.device import numbered, set_default_device, to_device
 from .core.tensor import Tensor
 from .core.types import dtype, float32, float64, get_default_dtype, set_default_dtype
 from .devices import cpu
+from .devices.recording import state_read
 
 __all__ = [
     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "init_num_threads",
@@ -41,6 +42,7 @@ def set_num_threads(num: int) -> None:
 
 def get_num_threads() -> int:
     """How many threads operations on the CPU use at most."""
+    state_read("the number of threads")
     return cpu.thread_count()
 
 

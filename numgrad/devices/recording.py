@@ -84,6 +84,9 @@ class Recorder(Protocol):
     def place_read(self, memory: Any, what: str) -> None:
         """Python is about to look at where in its memory a tensor lies, or at how much there is of that."""
 
+    def state_read(self, what: str) -> None:
+        """Python is about to read state that no guard compares; ``what`` names it in messages."""
+
     def repeat(self, effect: Effect) -> None:
         """``effect.advance()`` has been called."""
 
@@ -114,6 +117,12 @@ def place_read(memory: Any, what: str) -> None:
     """Tell that Python is about to look at where in this memory a tensor lies, or at how much there is of it."""
     if recorder is not None:
         recorder.place_read(memory, what)
+
+
+def state_read(what: str) -> None:
+    """Tell the recorder that Python is about to read state that no guard compares."""
+    if recorder is not None:
+        recorder.state_read(what)
 
 
 def untold(function: Callable[[], Any]) -> Any:

@@ -23,10 +23,10 @@ from ..core.types import device, dtype
 from ..devices import launches
 from ..nn.parameter import is_lazy
 from .attached import beyond_elements, has_attributes, has_hooks
+from .known import changes_unseen
 from .linked import Arena
 from .names import argument_names
 from .node import Entrance, freed_by, nodes_of, saved_tensors
-from .places import changes_unseen
 from .recorder import Recorder
 from .steps import CONSTANT, OUTSIDE, Block, is_known, root_of
 from .surroundings import Surroundings

@@ -161,7 +161,7 @@ class Guard:
                 self._conditions[f"{elements} and {self._name(value)}.shape == {value.shape}"] = what
             elif isinstance(value, Tensor) and not isinstance(found.holder, dict) and id(value) not in known:
                 self._add_layout(self._name(value), value, what)
-            elif not isinstance(value, type) and is_own(value.__class__):
+            elif isinstance(value, Module) or (not isinstance(value, type) and is_own(value.__class__)):
                 self._conditions[f"{self._name(value)}.__class__ is {self._name(value.__class__)}"] = what
             if around.may_grow(found):
                 self._add_size(found)

@@ -5,31 +5,41 @@ A program depends only on what its functions read.  What they may read is told f
 
 from __future__ import annotations
 
+import dataclasses
 import dis
 import functools
 import importlib.util
+import inspect
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
+from operator import attrgetter, methodcaller
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from ..nn.modules.module import Module
 
-#: Where code lies that is not a program's own: this package, Python's library, and what is installed.
+#: Directories of code that is not a program's own: this package, and Python's library.
 _INSTALLED = tuple({
     os.path.dirname(os.path.dirname(__file__)) + os.sep,
     *[sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")],
 })
+
+#: Names of directories for installed packages, of which a process may have several: a user's, a system's.
+_PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 
 #: What a function mentions that reads attributes of any names.
 _ANY_NAME = frozenset({
     "vars", "__dict__", "asdict", "astuple", "attrgetter", "methodcaller", "getmembers", "dir", "__getattribute__",
     "MATCH_CLASS",
 })
+
+#: Functions and classes of Python's library among these.
+_READERS = (attrgetter, methodcaller, dataclasses.asdict, dataclasses.astuple, inspect.getmembers)
 
 #: What takes an object and the name of an attribute.
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
@@ -94,6 +104,7 @@ class Mentions:
         attributes: names of attributes, and texts, which may be such.
         imports: modules, each with how many packages up it is looked for.
         optional: the attributes that may not be there.
+        paths: names of globals, each with the attributes that are read from it at once: ``np.random.rand``.
         any_name: whether it reads attributes whose names are made while it runs.
         catches: whether it catches errors: all that it mentions may not be there.
         unseen: what finds globals by any name; empty if it does not.
@@ -101,6 +112,7 @@ class Mentions:
 
     globals: frozenset[str]
     attributes: frozenset[str]
+    paths: frozenset[tuple[str, ...]]
     imports: frozenset[tuple[str, int]]
     optional: frozenset[str]
     any_name: bool
@@ -166,17 +178,39 @@ def mentions_of(code: CodeType) -> Mentions:
     follow = {other.opname for one, other in pairwise(steps) if one.opname == "PUSH_EXC_INFO"}
     unseen = names & _UNSEEN | attributes & {"import_module"} | _all_modules(steps)
     by_name = bool(_BY_NAME & names)
+    formats = _formatted(steps)
+    attributes |= formats or set()
     inner = [mentions_of(one) for one in code.co_consts if isinstance(one, CodeType)]
     return Mentions(
         frozenset(names).union(*[one.globals for one in inner]),
         frozenset(attributes).union(*[one.attributes for one in inner]),
+        frozenset(_paths(steps)).union(*[one.paths for one in inner]),
         frozenset(_imports(steps)).union(*[one.imports for one in inner]),
         frozenset([one for one in texts if by_name and one.isidentifier()]).union(*[one.optional for one in inner]),
-        not _ANY_NAME.isdisjoint(called | attributes) or (by_name and not _all_constant(steps))
+        not _ANY_NAME.isdisjoint(called | attributes) or (by_name and not _all_constant(steps)) or formats is None
         or any(one.any_name for one in inner),
         bool(follow - {"WITH_EXCEPT_START"}) or "suppress" in called or any(one.catches for one in inner),
         frozenset(unseen).union(*[one.unseen for one in inner]),
     )
+
+
+def _paths(steps: list[dis.Instruction]) -> Iterator[tuple[str, ...]]:
+    """Yield each global that code reads, with the attributes that follow it."""
+    for number, one in enumerate(steps):
+        if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            follow = takewhile(lambda step: step.opname in ("LOAD_ATTR", "LOAD_METHOD"), steps[number + 1:])
+            yield one.argval, *[step.argval for step in follow]
+
+
+def _formatted(steps: list[dis.Instruction]) -> set[str] | None:
+    """Return the attributes that texts in code read by their ``format``; None if it formats a text made elsewhere."""
+    found: set[str] = set()
+    for one, other in pairwise(steps):
+        if other.opname in ("LOAD_ATTR", "LOAD_METHOD") and other.argval in ("format", "format_map"):
+            if one.opname != "LOAD_CONST" or not isinstance(one.argval, str):
+                return None
+            found.update(re.findall(r"\.(\w+)", one.argval))
+    return found
 
 
 def _imports(steps: list[dis.Instruction]) -> Iterator[tuple[str, int]]:
@@ -216,8 +250,18 @@ def _is_constant(steps: list[dis.Instruction]) -> bool:
 
 
 #: What a function mentions that makes objects, and what one does that reads attributes of any names.
-MAKES = Mentions(frozenset(), MAKING, frozenset(), frozenset(), False, False, frozenset())
-READS_ALL = Mentions(frozenset(), frozenset(), frozenset(), frozenset(), True, False, frozenset())
+_NONE: frozenset[Any] = frozenset()
+MAKES = Mentions(_NONE, MAKING, _NONE, _NONE, _NONE, False, False, _NONE)
+READS_ALL = Mentions(_NONE, _NONE, _NONE, _NONE, _NONE, True, False, _NONE)
+
+#: Functions and classes that find objects by any name, wherever a program keeps them.
+FINDS_ALL: dict[int, Mentions] = {
+    **{id(one): READS_ALL for one in (getattr, hasattr, setattr, delattr, vars, dir, *_READERS)},
+    **{
+        id(one): Mentions(_NONE, _NONE, _NONE, _NONE, _NONE, False, False, frozenset({one.__name__}))
+        for one in (globals, eval, exec, __import__, importlib.import_module)
+    },
+}
 
 
 def imported(name: str, level: int, package: str) -> Iterator[tuple[str, ModuleType | None]]:
@@ -232,8 +276,8 @@ def imported(name: str, level: int, package: str) -> Iterator[tuple[str, ModuleT
 
 @functools.cache
 def is_installed(file: str) -> bool:
-    """Whether a file is no part of the program itself."""
-    return file.startswith(_INSTALLED)
+    """Return whether a file belongs to a library, not to the program itself."""
+    return file.startswith(_INSTALLED) or any(name in file for name in _PACKAGES)
 
 
 @functools.cache

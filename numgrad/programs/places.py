@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import contextvars
 import operator
-import random
-import threading
-import weakref
-from array import ArrayType
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import FunctionType, MemberDescriptorType
 from typing import Any
-
-import numpy as np
 
 from ..core.tensor import Tensor
 
@@ -23,13 +16,6 @@ UNNAMED = ("_buffers", "_modules", "_parameters")
 
 #: Bytes of arrays that are compared before each call with what they were.
 LARGEST_ARRAY = 1 << 16
-
-#: What changes in ways that no guard asks for.
-_UNSEEN = (
-    ArrayType, bytearray, memoryview, contextvars.ContextVar, threading.local, weakref.ref, *weakref.ProxyTypes,
-    weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet, random.Random, np.random.Generator,
-    np.random.RandomState,
-)
 
 
 class _Absent:
@@ -115,17 +101,3 @@ def same_items(items: Any, held: Any) -> bool:
 def all_texts(keys: Iterable[Any]) -> bool:
     """Whether all of these are texts."""
     return all(key.__class__ is str for key in keys)
-
-
-def changes_unseen(found: Found) -> str | None:
-    """Why a guard could not tell whether an object is what it was; None if it can."""
-    value, what = found.value, found.name()
-    if isinstance(value, np.ndarray) and value.nbytes > LARGEST_ARRAY:
-        return f"{what} is a NumPy array of {value.nbytes} bytes, which may change: make it a tensor"
-    if isinstance(value, np.ndarray) and value.dtype.hasobject:
-        return f"{what} is a NumPy array of objects, which may change"
-    if hasattr(type(value), "__next__"):
-        return f"{what} is an iterator, which changes when it is read"
-    if isinstance(value, _UNSEEN):
-        return f"{what} is an object of the class {type(value).__name__}, which may change unseen"
-    return None

@@ -292,6 +292,11 @@ class Recorder(Watcher):
         if not self.deaf and (block is None or block.origin == OUTSIDE):
             self.break_off(f"{what} depends on where in its memory a tensor lies that was there before")
 
+    def state_read(self, what: str) -> None:
+        """Python is about to read state that no guard compares."""
+        if not self.deaf:
+            self.break_off(f"it reads {what}, which may change between calls: read it outside")
+
     def repeat(self, effect: Effect) -> None:
         """Python does something for each run."""
         if not self.deaf:

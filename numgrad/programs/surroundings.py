@@ -13,6 +13,8 @@ from __future__ import annotations
 import builtins
 import functools
 import gc
+import logging
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,6 +39,7 @@ from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from .mentions import (
+    FINDS_ALL,
     MAKES,
     MAKING,
     NOT_CALLED,
@@ -110,9 +113,10 @@ class Surroundings:
         self._waiting: dict[Any, list[Found]] = {}
         self._is_reading, self._known_ways = True, frozenset[int]()
         self._beside: list[Found] = []
+        self._libraries: dict[int, Found] = {}  # modules of which anything may be read that code mentions
         self._left = [Found(one) for one in (function, *arguments)]
         self._look_at_all()
-        self._left = self._missing()
+        self._left = [*self._missing(), *self._methods()]
         self._look_at_all()
         self._is_reading = False
         self.reached = {key: ways[0] for key, ways in self._ways.items()}
@@ -156,7 +160,7 @@ class Surroundings:
         if isinstance(value, CONTAINERS):
             return not self.is_unused(found)
         if isinstance(value, Module | type):  # an attribute of an object stands before one of its class
-            return True
+            return not isinstance(value, type) or is_own(value)
         if isinstance(value, Tensor | FunctionType):
             return self.mentioned.may_miss(type(value))
         return is_open(value) and isinstance(attributes_of(value), dict)
@@ -184,7 +188,15 @@ class Surroundings:
             self.values[id(found.holder), found.key] = value, found
             if self._is_reading:
                 self.read.append(found)
+        if id(value) in FINDS_ALL and self._is_reading:
+            self._mention(FINDS_ALL[id(value)])
+        if isinstance(value, ModuleType) and not is_own_module(value):
+            if self._is_reading and not _is_read_by_paths(found):
+                self._look_at_library(found)
+            return
         if isinstance(value, _PLAIN) and not _is_looked_into(value):
+            if isinstance(value, type):
+                self._ways.setdefault(id(value), []).append(found)
             return
         if id(value) in self._known_ways:
             return
@@ -228,6 +240,8 @@ class Surroundings:
     def _mention(self, found: Mentions) -> None:
         """Look at what has waited for what code mentions."""
         new = self.mentioned.add(found)
+        for library in [*self._libraries.values()] if new else ():
+            self._look_at_library(library, new)
         for name in [*self._waiting] if self.mentioned.any_name else new & self._waiting.keys():
             self._find(self._waiting.pop(name, ()))
 
@@ -238,6 +252,35 @@ class Surroundings:
         return [
             Found(ABSENT, vars(one.value), name, one) for one in found for name in names - vars(one.value).keys()
         ]
+
+    def _methods(self) -> list[Found]:
+        """Find the methods of tensors that code mentions: a program may replace them."""
+        methods = vars(Tensor)
+        return [
+            Found(methods[name], Tensor, name) for name in self.mentioned.names & methods.keys()
+            if isinstance(methods[name], FunctionType) and not name.startswith("__")
+        ]
+
+    def _look_at_library(self, found: Found, names: Iterable[str] | None = None) -> None:
+        """Look at what a library's module has under names that code mentions; the module may be read anywhere."""
+        self._libraries.setdefault(id(found.value), found)
+        items = vars(found.value)
+        for name in (self.mentioned.names if names is None else names) & items.keys():
+            part = Found(items[name], items, name, found)
+            self._left.append(part)
+            if _is_library(part.value) and id(part.value) not in self._libraries:
+                self._look_at_library(part)
+
+    def _on_path(self, path: Sequence[str], names: dict[str, Any]) -> Iterator[Found]:
+        """Find what a global and attributes lead to through modules of libraries."""
+        found = Found(names.get(path[0], ABSENT), names, path[0])
+        for name in path[1:]:
+            if not _is_library(found.value) or name not in vars(found.value):
+                return
+            found = Found(vars(found.value)[name], vars(found.value), name, found)
+            yield found
+        if _is_library(found.value):  # it is kept, or given to a function
+            self._look_at_library(found)
 
     # -- what objects consist of ----------------------------------------------------------------------------
 
@@ -268,6 +311,13 @@ class Surroundings:
             yield from (Found(one, way=found) for one in (value.fget, value.fset, value.fdel))
         elif isinstance(value, functools.cached_property):
             yield Found(value.func, way=found)
+        elif isinstance(value, functools.singledispatchmethod):
+            yield from (Found(one, way=found) for one in (value.func, value.dispatcher))
+        elif isinstance(value, type(os.environ)):
+            yield Found(attributes_of(value)["_data"], way=found)
+        elif isinstance(value, logging.Logger):
+            held = attributes_of(value)
+            yield from (Found(held[key], held, key, found) for key in ("level", "disabled", "propagate"))
         elif isinstance(value, staticmethod | classmethod):
             if isinstance(value, classmethod) and self._is_reading:  # it may make objects
                 self._mention(MAKES)
@@ -325,6 +375,10 @@ class Surroundings:
 
     def _of_classes(self, value: Any, found: Found) -> Iterator[Found]:
         yield from (Found(cls, way=found) for cls in (*type(value).__mro__, type(type(value))) if is_own(cls))
+        if isinstance(value, Module) and "forward" not in value.__dict__:
+            cls = next(cls for cls in type(value).__mro__ if "forward" in vars(cls))
+            if not is_own(cls):
+                yield Found(vars(cls)["forward"], cls, "forward", Found(cls, way=found))
 
     def _of_class(self, cls: type, found: Found) -> Iterator[Found]:
         """The functions and values of a class of the program's own; those of its bases, too."""
@@ -347,6 +401,10 @@ class Surroundings:
         code = function.__code__
         if is_installed(code.co_filename):  # it may be one around a function of the program's
             yield from (Found(function.__dict__.get(key), way=found) for key in ("__wrapped__", "registry"))
+            names = function.__globals__
+            for name in sorted(mentions_of(code).globals & names.keys()):
+                if isinstance(names[name], bool | int | float | str | None):
+                    yield Found(names[name], names, name, found)
             yield from (Found(one.value, way=found) for one in cells_of(function) if isinstance(one.value, _CALLED))
             return
         yield Found(code, function, "__code__", found)
@@ -359,6 +417,8 @@ class Surroundings:
         mentions = mentions_of(code)
         names = function.__globals__
         yield from (Found(names.get(name, ABSENT), names, name) for name in sorted(mentions.globals))
+        for path in sorted(mentions.paths):
+            yield from self._on_path(path, names)
         given = mentions.globals - names.keys() & vars(builtins).keys() - _BUILT_IN_NAMES
         yield from (Found(vars(builtins)[name], vars(builtins), name) for name in sorted(given))
         for name, level in sorted(mentions.imports):
@@ -370,6 +430,17 @@ class Surroundings:
 def _is_looked_into(value: Any) -> bool:
     """Whether a class or a module is the program's own."""
     return is_own(value) if isinstance(value, type) else isinstance(value, ModuleType) and is_own_module(value)
+
+
+def _is_library(value: Any) -> bool:
+    return isinstance(value, ModuleType) and not is_own_module(value)
+
+
+def _is_read_by_paths(found: Found) -> bool:
+    """Return whether this is a global of a function, or what such a path leads to, or a built-in function's module."""
+    if found.way is None:
+        return isinstance(found.holder, dict) and found.holder is not sys.modules
+    return found.key == "self" or _is_library(found.way.value)
 
 
 def _is_class_of(found: Found) -> bool:

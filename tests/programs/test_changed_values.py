@@ -140,7 +140,7 @@ context = contextvars.ContextVar("context", default=1.0)
 def test_what_no_guard_asks_for_runs_as_it_is(value, read):
     held = Reads(value)
     f = numgrad.compile(lambda x: x * read(held.value))
-    with pytest.warns(UserWarning, match=r"held\.value is an? "):
+    with pytest.warns(UserWarning, match=r"held\.value (is an?|draws) "):
         f(ramp(3))
     f = numgrad.compile(lambda x: x * 2)
     f(ramp(3))
