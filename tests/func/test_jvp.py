@@ -122,6 +122,19 @@ def test_where_a_standard_deviation_is_0_so_is_its_tangent():
         assert jvp(lambda x: numgrad.std_mean(x, correction=0), (x,), (x,))[1][0].item() == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+@pytest.mark.parametrize("f", [
+    numgrad.mean, numgrad.median, numgrad.std, lambda x: x.var(0), lambda x: numgrad.cat(numgrad.var_mean(x[None], 1)),
+    lambda x: numgrad.stack(numgrad.std_mean(x)),
+])
+def test_what_is_computed_of_nothing_has_the_tangent_0_as_it_has_the_gradient_0(f):
+    x = ones(2)
+    value, tangent = jvp(lambda x: f(x[:0]), (x,), (x,))
+    assert value.isnan().all()
+    assert tangent.tolist() == numgrad.zeros_like(value).tolist()
+    assert grad(lambda x: f(x[:0]).sum())(x).tolist() == [0, 0]
+
+
 def test_no_grad_inside_does_not_concern_forward_mode(x):
     def f(a):
         with numgrad.no_grad():

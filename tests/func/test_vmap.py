@@ -87,6 +87,19 @@ def test_a_batch_of_no_examples():
     assert vmap(lambda row: row.sort()[0].argmax())(zeros(0, 3)).shape == (0,)
 
 
+@pytest.mark.parametrize("index", [0, slice(1), tensor([0]), tensor([True, False])])
+def test_what_to_do_instead_of_assigning_to_what_all_examples_share(index):
+    def assigned(value, new):
+        target = new(value)
+        target[index] = value
+        return target
+
+    x = tensor([1.0, 2.0])
+    with pytest.raises(RuntimeError, match=r"such as index_put\(\) .* other.new_zeros\(\[\d*\]\)\.$"):
+        vmap(lambda value: assigned(value, lambda value: zeros(2)))(x)
+    assert vmap(lambda value: assigned(value, lambda value: value.new_zeros([2])))(x).tolist() == [[1, 0], [2, 0]]
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
@@ -97,6 +110,7 @@ def test_a_batch_of_no_examples():
         (lambda x: vmap(abs, (0, 0))(x), ValueError, "has structure (*, *) but inputs has structure (*,)"),
         (lambda x: vmap(abs, ("a",))(x), ValueError, "in_dim must be either an integer dimension or None"),
         (lambda x: vmap(abs)(3), ValueError, "We cannot vmap over non-Tensor arguments"),
+        (lambda x: vmap(abs)([1.0, 2.0]), ValueError, "make a tensor of the list, by torch.tensor()"),
         (lambda x: vmap(abs, (None,))(x), ValueError, "Expected at least one Tensor to vmap over"),
         (lambda x: vmap(abs, 2)(x), ValueError, "expected in_dim to satisfy -2 <= in_dim < 2"),
         (lambda x: vmap(abs)(x[0, 0]), ValueError, "dimensionality 0"),

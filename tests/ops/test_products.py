@@ -234,6 +234,21 @@ def test_errors(number):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("factors", [{"alpha": 1.5}, {"beta": 2.7}, {"alpha": 2.9, "beta": 0.5}], ids=str)
+@pytest.mark.parametrize(("name", "shapes"), [
+    ("addmm", [(2, 2), (2, 3), (3, 2)]), ("addmv", [(2,), (2, 3), (3,)]),
+    ("addbmm", [(2, 2), (2, 2, 3), (2, 3, 2)]), ("baddbmm", [(2, 2, 2), (2, 2, 3), (2, 3, 2)]),
+])
+def test_integers_cut_factors_off_under_vmap_too(name, shapes, factors):
+    function = lambda *given: getattr(numgrad, name)(*given, **factors)  # noqa: E731
+    given = [numgrad.arange(numgrad.zeros(shape).numel()).reshape(shape) + 1 for shape in shapes]
+    expected = function(*given)
+    for position, one in enumerate(given):
+        batches = [*given[:position], numgrad.stack([one, one]), *given[position + 1 :]]
+        found = numgrad.vmap(function, tuple([0 if n == position else None for n in range(3)]))(*batches)
+        assert (found.dtype, found.tolist()) == (numgrad.int64, [expected.tolist()] * 2)
+
+
 @pytest.mark.parametrize("name", ["addbmm", "addmm", "addmv", "addr", "baddbmm", "cumsum", "cumprod"])
 def test_in_place(name):
     a, v, b = numgrad.arange(4.0).reshape(2, 2), numgrad.tensor([2.0, 3.0]), numgrad.arange(8.0).reshape(2, 2, 2)

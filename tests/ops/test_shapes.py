@@ -171,7 +171,7 @@ def test_as_strided_of_elements_that_its_tensor_does_not_have(view):
 
 def test_as_strided_that_cannot_be_recorded():
     x = numgrad.arange(6.0, requires_grad=True)
-    with pytest.raises(RuntimeError, match=r"as_strided_\(\[6\], \[1\]\) shows elements that .* of shape \[2\] does not"):
+    with pytest.raises(RuntimeError, match=r"as_strided_\(\[6\], .* that the tensor of shape \[2\] does not"):
         (x * 1)[2:4].as_strided_((6,), (1,), 0)
     with pytest.raises(RuntimeError, match="cannot be recorded"):
         numgrad.func.jvp(lambda x: x[2:4].as_strided((6,), (1,), 0), (x,), (x,))

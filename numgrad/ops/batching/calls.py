@@ -89,8 +89,9 @@ def _to_overwrite(level: Batched, target: Tensor, others: Sequence[Any], name: s
         raise RuntimeError(
             f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
             "has more elements than `self`. This happened due to `other` being vmapped over but `self` not being "
-            f"vmapped over in a vmap. Please try to use out-of-place operators instead of {name}. If said operator is "
-            "being called inside the PyTorch framework, please file a bug report instead."
+            f"vmapped over in a vmap. Please try to use out-of-place operators instead of {name}, such as index_put() "
+            "for an assignment to x[index], or write to a tensor of which there is one for each example, such as "
+            f"other.new_zeros({list(target.shape)})."
         )
     if not level.concerns(target) and state.mode & GRAD and any(other.requires_grad for other in concerned):
         level.adopt(target)

@@ -144,6 +144,8 @@ def _(input, mat1, mat2, beta, alpha):
 
 def _combined(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     """``beta * input + alpha * product``, by other operations."""
+    if product._layout.type.dtype.kind in "iu":
+        beta, alpha = int(beta), int(alpha)  # as the kernels have them
     product = times(product, alpha)
     return add(times(input, beta), product) if beta != 0 else product
 

@@ -134,6 +134,8 @@ def general(call: GeneralCall, level: Level) -> Any:
             return out
         if op.view:
             results: Sequence[Any] = _as_tuple(op(tangents[0], *args[1:]))
+        elif not any(tangent._layout.size for tangent in _flat(tangents)):  # also where a mean divides by their number
+            results = [_zero(o._layout) for o in outs[: op.graded]]
         elif op.linear:
             results = _as_tuple(_by_linearity(op, args, tangents))
         else:
@@ -142,6 +144,11 @@ def general(call: GeneralCall, level: Level) -> Any:
             if tangent is not None:
                 set_tangent(output, level, tangent if op.view else laid_out_as(output, tangent))
     return out
+
+
+def _zero(layout: Any) -> Tensor | None:
+    """The tangent of an output that depends on no element, None if it has no derivative."""
+    return filled_of(layout.shape, 0, layout.type) if layout.type.dtype.differentiable else None
 
 
 def _as_tuple(results: Any) -> tuple[Any, ...]:
@@ -163,8 +170,14 @@ def _by_linearity(op: Any, args: Sequence[Any], tangents: list[Any]) -> Any:
 
 def _transposed_general(op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output]) -> list[Any]:
     """The tangents of the outputs of an operation that is not pointwise."""
-    flat = [t for tangent in tangents for t in (tangent if isinstance(tangent, list) else (tangent,))]
-    return _transposed(lambda given: _gradients(op, args, tangents, outputs, given), outputs[: op.graded], flat)
+    return _transposed(
+        lambda given: _gradients(op, args, tangents, outputs, given), outputs[: op.graded], _flat(tangents)
+    )
+
+
+def _flat(tangents: list[Any]) -> list[Tensor]:
+    """The tangents that there are, without their order in the arguments."""
+    return [t for own in tangents if own is not None for t in (_flat(own) if isinstance(own, list) else (own,))]
 
 
 def _transposed(
