@@ -18,7 +18,7 @@ from ..nn.modules.module import Module
 from ..optim.fused import FusedOptimizer
 from .attached import has_hooks
 from .capture import Capture
-from .mentions import is_own
+from .mentions import is_installed, is_own
 from .overlaps import Arguments, ArgumentsOnGPU, all_of, seen_by
 from .places import ABSENT, Found, all_texts, same, same_items
 from .steps import root_of
@@ -38,12 +38,14 @@ class Guard:
     """Whether all is as it was when a program was recorded, as far as the program depends on it.
 
     Attributes:
-        conditions: what it asks, by what messages call it, but for functions' code and for names that nothing has.
+        conditions: what it compares, as messages name it, except functions' code, parts of libraries, and names that
+            nothing has.
     """
 
     def __init__(self, made: Capture):
         self._names: dict[str, Any] = {"same": same, "same_items": same_items, "is_empty": _is_empty}
         self._conditions: dict[str, str] = {}
+        self._of_libraries: set[str] = set()
         self._hooks = hooks_added()
         self._surroundings = made.surroundings
         changed = {id(tensor) for tensor, _ in made.grads}
@@ -81,7 +83,7 @@ class Guard:
         hidden = ("__code__", "__defaults__")
         listed = {
             what: None for condition, what in self._conditions.items()
-            if not what.endswith(hidden) and " not in v" not in condition
+            if not what.endswith(hidden) and " not in v" not in condition and what not in self._of_libraries
         }
         return [*listed]
 
@@ -188,6 +190,8 @@ class Guard:
 
     def _add_content(self, found: Found) -> None:
         value, what, held = found.value, found.name(), self._held(found)
+        if found.way is not None and isinstance(value, FunctionType) and is_installed(value.__code__.co_filename):
+            self._of_libraries.add(what)
         if value is ABSENT:
             self._conditions[self._is_absent(found)] = what
         elif value is None or isinstance(value, bool):

@@ -257,7 +257,7 @@ class Surroundings:
         """Find the methods of tensors that code mentions: a program may replace them."""
         methods = vars(Tensor)
         return [
-            Found(methods[name], Tensor, name) for name in self.mentioned.names & methods.keys()
+            Found(methods[name], Tensor, name, Found(Tensor, key="Tensor")) for name in self.mentioned.names & methods.keys()
             if isinstance(methods[name], FunctionType) and not name.startswith("__")
         ]
 
