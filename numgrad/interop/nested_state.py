@@ -6,7 +6,7 @@ Note [Memory in a file]
 Tensors that overlap in memory are stored once.  If one of them covers what the others show, it is stored under its
 name and the others refer to its elements; otherwise the memory between the first and the last element that any of them
 shows is stored as one row, under a name that ends in ".storage".  A tensor that overlaps no other is stored as its
-elements alone, in row-major order, and gets its strides back when it is read.
+elements alone, in row-major order, and gets its strides back when it is read, unless these leave large gaps.
 """
 
 from __future__ import annotations
@@ -25,9 +25,13 @@ from ..core.layout import contiguous_strides, is_contiguous, numel, span
 from ..core.tensor import Tensor, strided
 from ..core.types import Size, TensorType, device, dtype, tensor_type
 from ..nn.parameter import Parameter
+from .limits import MAX_DIMENSIONS, Limits
 
 #: The version of what the header says.
 _VERSION = 1
+
+#: Strides are restored where the memory that they span is at most so many times that of the elements.
+_GAPS = 4
 
 #: The classes of the mappings that can be stored, by name.
 _MAPPINGS: dict[str, Callable[[dict[Any, Any]], Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
@@ -39,8 +43,15 @@ _SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {"list": list, "tuple": tupl
 _VALUES: dict[str, Callable[..., Any]] = {
     "float": float, "complex": lambda real, imag: complex(float(real), float(imag)), "bytes": bytes.fromhex,
     "dtype": dtype.named.__getitem__, "device": device,
-    "number": lambda name, text: np.frombuffer(bytes.fromhex(text), name)[0],
+    "number": lambda name, text: np.frombuffer(bytes.fromhex(text), _number_type(name), 1)[0],
 }
+
+
+def _number_type(name: Any) -> np.dtype:
+    found = np.dtype(name) if type(name) is str else None
+    if found is None or found.kind not in "biufc":
+        raise TypeError(f"{name!r} is the type of a number")
+    return found
 
 
 def read_header(
@@ -79,7 +90,7 @@ def read_header(
         raise ValueError(f"its header makes no sense ({error!r})") from error
     devices = {name: numbered(device_for(name)) for name in named}
     try:
-        return _Reader(rows, records, devices).decoded(state)
+        return _Reader(rows, records, devices, Limits(len(header) + sum(map(len, rows.values())))).decoded(state)
     except (AttributeError, IndexError, KeyError, RuntimeError, TypeError) as error:
         raise ValueError(f"its header makes no sense ({error!r})") from error
 
@@ -110,11 +121,16 @@ class _Reader:
     """Makes values again of what the writer made of them."""
 
     def __init__(
-        self, rows: Mapping[str, np.ndarray], records: list[dict[str, Any]], devices: Mapping[str, device]
+        self,
+        rows: Mapping[str, np.ndarray],
+        records: list[dict[str, Any]],
+        devices: Mapping[str, device],
+        limits: Limits,
     ):
         self._rows = rows
         self._records = records
         self._devices = devices
+        self._limits = limits
         self._tensors: dict[int, Tensor] = {}
         self._placed_rows: dict[Any, Any] = {}  # by name and type: tensors that shared memory share it again
 
@@ -126,7 +142,9 @@ class _Reader:
         if tag in _SEQUENCES:
             return _SEQUENCES[tag]([self.decoded(item) for item in _listed(parts[0])])
         if tag in _MAPPINGS:
-            result = _MAPPINGS[tag](dict(self._pairs(parts[0])))
+            pairs = self._pairs(parts[0])
+            keys = self._limits.keys(pairs, [key for key, _ in pairs])
+            result = _MAPPINGS[tag]({key: item for key, (_, item) in zip(keys, pairs, strict=True)})
             for attributes in parts[1:]:
                 vars(result).update(self._pairs(attributes))
             return result
@@ -163,13 +181,17 @@ class _Reader:
         strides = tuple(Size(record.get("stride", contiguous_strides(shape))))
         own = "offset" not in record
         offset = 0 if own else record["offset"]
-        sound = len(shape) == len(strides) and min(*shape, *strides, offset, 0) >= 0
-        if not sound or (numel(shape) if own else offset + span(shape, strides)) > row.size:
+        sound = len(shape) == len(strides) <= MAX_DIMENSIONS and min(*shape, *strides, offset, 0) >= 0
+        if not sound or numel(shape) >= 2**63 or (numel(shape) if own else offset + span(shape, strides)) > row.size:
             raise ValueError(f"a tensor of shape {shape} and strides {strides} reaches beyond what is stored")
         if not own or is_contiguous(shape, strides):
             return strided(row, shape, strides, offset, type)
-        placed = strided(type.backend.empty((span(shape, strides),), type), shape, strides, 0, type)
-        return placed.copy_(strided(row, shape, contiguous_strides(shape), 0, type))
+        dense = strided(row, shape, contiguous_strides(shape), 0, type)
+        extent = span(shape, strides)
+        if extent > _GAPS * numel(shape):
+            return dense
+        self._limits.spend(extent)
+        return strided(type.backend.empty((extent,), type), shape, strides, 0, type).copy_(dense)
 
     def _row(self, name: str, type: TensorType) -> Any:
         """The elements stored under a name, where tensors of this type lie."""

@@ -16,8 +16,9 @@ from ..core.layout import numel, span
 from ..core.tensor import Tensor, strided
 from ..core.types import Size, device, dtype
 from ..nn.parameter import Parameter
+from .limits import MAX_DIMENSIONS
 
-__all__ = ["FUNCTIONS", "TYPES", "Storage", "StorageType", "absent_dtype", "of_type"]
+__all__ = ["FUNCTIONS", "TYPES", "Storage", "StorageType", "absent_dtype", "give_attributes", "of_type"]
 
 #: PyTorch's dtypes that numgrad has not, by their names and by those of their storages.
 _ABSENT = {
@@ -33,10 +34,19 @@ class StorageType(NamedTuple):
     dtype: dtype
 
 
-class Storage(NamedTuple):
-    """Memory that tensors are made on, as a tensor of one dimension."""
+class Storage:
+    """Memory that tensors are made on, as a tensor of one dimension, and its conjugate and negative where needed."""
 
-    row: Tensor
+    def __init__(self, row: Tensor):
+        self._rows = {(False, False): row}
+
+    def row(self, is_conj: bool = False, is_neg: bool = False) -> Tensor:
+        """Return the memory of the tensors that are marked so, made once for all of them."""
+        if (is_conj, is_neg) not in self._rows:
+            row = self._rows[False, False]
+            row = row.conj() if is_conj else row
+            self._rows[is_conj, is_neg] = -row if is_neg else row
+        return self._rows[is_conj, is_neg]
 
 
 def absent_dtype(name: str) -> str | None:
@@ -62,20 +72,18 @@ def _on_storage(
         TypeError: the arguments are no such things.
         ValueError: shape and strides reach out of the storage.
     """
-    counts = (offset, *shape, *strides)
-    if not isinstance(storage, Storage) or len(shape) != len(strides) or not all(map(_is_count, counts)):
-        raise TypeError(f"a tensor of shape {shape}, strides {strides} and offset {offset} on {type(storage).__name__}")
-    row = storage.row
+    dim = len(shape)
+    sound = isinstance(storage, Storage) and dim == len(strides) and dim <= MAX_DIMENSIONS
+    if not sound or not all(map(_is_count, (offset, *shape, *strides))):
+        raise TypeError("something else stands for the storage, shape, strides or offset of a tensor")
+    marks = metadata or {}
+    row = storage.row(bool(marks.get("conj")), bool(marks.get("neg")))
     if offset + span(shape, strides) > row.numel() or numel(shape) >= 2**63:
         raise ValueError(
             f"a tensor of shape {tuple(shape)}, strides {tuple(strides)} and offset {offset} reaches out of its "
             f"storage of {row.numel()} elements"
         )
     tensor = strided(row._storage, tuple(shape), tuple(strides), row.storage_offset() + offset, row._layout.type)
-    if metadata and metadata.get("conj"):
-        tensor = tensor.conj()
-    if metadata and metadata.get("neg"):
-        tensor = -tensor
     if requires_grad is True:
         tensor.requires_grad = True
     return tensor
@@ -84,7 +92,7 @@ def _on_storage(
 def _parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> Parameter:
     """A parameter on the memory of a tensor, with attributes."""
     made = Parameter(data, requires_grad is True)
-    vars(made).update(state or {})
+    give_attributes(made, state or {})
     return made
 
 
@@ -93,14 +101,27 @@ def of_type(tensor: Any, cls: Any, attributes: Any) -> Tensor:
     if cls is Parameter and type(tensor) is Tensor:
         tensor = Parameter(tensor, tensor.requires_grad)
     if cls not in (Tensor, Parameter) or type(tensor) is not cls:
-        raise TypeError(f"a {type(tensor).__name__} becomes a {cls!r}")
-    vars(tensor).update(attributes)
+        raise TypeError(f"a {type(tensor).__name__} becomes something else")
+    give_attributes(tensor, attributes)
     return tensor
+
+
+def give_attributes(value: Any, attributes: Any) -> None:
+    """Give an object attributes, by name."""
+    if type(attributes) is not dict or not all(type(name) is str for name in attributes):
+        raise TypeError(f"a {type(attributes).__name__} stands for attributes")
+    vars(value).update(attributes)
+
+
+def _counter(counts: Any) -> Counter[Any]:
+    if type(counts) is not dict:
+        raise TypeError(f"a {type(counts).__name__} stands for counts")
+    return Counter(counts)
 
 
 def _bytes(text: Any = "", encoding: Any = "latin1") -> bytes:
     if type(text) is not str or encoding not in ("latin1", "latin-1"):
-        raise TypeError(f"bytes of {type(text).__name__} in encoding {encoding!r}")
+        raise TypeError(f"bytes of {type(text).__name__}, or in an encoding other than latin1")
     return text.encode("latin1")
 
 
@@ -112,7 +133,8 @@ def _byte_array(data: Any = b"") -> bytearray:
 
 def _layout(name: Any) -> Any:
     if name != "torch.strided":
-        raise pickle.UnpicklingError(f"Weights only load failed. It holds layout {name}, numgrad has torch.strided")
+        other = name if type(name) is str else type(name).__name__
+        raise pickle.UnpicklingError(f"Weights only load failed. It holds layout {other}, numgrad has torch.strided")
     return types.strided
 
 
@@ -121,7 +143,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor_v2": _on_storage, "torch._utils._rebuild_parameter": _parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter, "torch._tensor._rebuild_from_type_v2": of_type,
     "torch.Size": Size, "torch.device": device, "torch.serialization._get_layout": _layout,
-    "collections.OrderedDict": lambda: OrderedDict(), "collections.Counter": lambda counts: Counter(dict(counts)),
+    "collections.OrderedDict": lambda: OrderedDict(), "collections.Counter": _counter,
     "builtins.set": lambda members: set(members), "builtins.frozenset": lambda members: frozenset(members),
     "builtins.complex": lambda real, imag: complex(float(real), float(imag)),
     "builtins.bytes": _bytes, "builtins.bytearray": _byte_array, "_codecs.encode": _bytes,

@@ -9,14 +9,15 @@ from __future__ import annotations
 import pickle
 import pickletools
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.tensor import Tensor
 from ..core.types import dtype
-from .rebuilding import FUNCTIONS, TYPES, Storage, StorageType, absent_dtype, of_type
+from .limits import Limits
+from .rebuilding import FUNCTIONS, TYPES, Storage, StorageType, absent_dtype, give_attributes, of_type
 from .safe_globals import get_safe_globals, safe_global
 
 __all__ = ["unpickled"]
@@ -38,12 +39,8 @@ def unpickled(data: bytes, storage_of: Callable[[str, dtype, str, int], Tensor])
         pickle.UnpicklingError: it names something that is not built.
         RuntimeError: it holds tensors of a dtype that numgrad has not.
     """
-    try:
-        instructions = [(code.name, argument) for code, argument, _ in pickletools.genops(data)]
-    except _NONSENSE as error:
-        raise ValueError(f"its pickle ends early, or is none ({error})") from error
-    machine = _Machine()
-    for name, argument in instructions:
+    machine = _Machine(Limits(len(data)))
+    for name, argument in _instructions(data):
         try:
             wanted = machine.step(name, argument)
         except _NONSENSE as error:
@@ -51,6 +48,15 @@ def unpickled(data: bytes, storage_of: Callable[[str, dtype, str, int], Tensor])
         if wanted is not None:
             machine.provide(wanted, storage_of(*wanted))
     return machine.result
+
+
+def _instructions(data: bytes) -> Iterator[tuple[str, Any]]:
+    """The name and argument of each instruction."""
+    try:
+        for code, argument, _ in pickletools.genops(data):
+            yield code.name, argument
+    except _NONSENSE as error:
+        raise ValueError(f"its pickle ends early, or is none ({error})") from error
 
 
 def _refused(what: str) -> pickle.UnpicklingError:
@@ -79,12 +85,14 @@ class _Unfinished:
             return
         _, shape, kind, is_fortran, data = state
         if not isinstance(kind, np.dtype):
-            raise TypeError(f"{kind!r} stands for a dtype of NumPy's")
+            raise TypeError(f"a {type(kind).__name__} stands for a dtype of NumPy's")
         array = np.frombuffer(data, kind).reshape(shape, order="F" if is_fortran else "C")
         self.value = array.astype(kind.newbyteorder("="))  # as NumPy does
 
 
 def _numpy_dtype(name: str, align: bool, copy: bool) -> _Unfinished:
+    if type(name) is not str:
+        raise TypeError(f"a {type(name).__name__} stands for the name of a dtype")
     found = np.dtype(name)
     if found.kind not in "biufc":
         raise _refused(f"NumPy's dtype {found}")
@@ -93,7 +101,7 @@ def _numpy_dtype(name: str, align: bool, copy: bool) -> _Unfinished:
 
 def _numpy_scalar(kind: np.dtype, data: bytes) -> Any:
     if not isinstance(kind, np.dtype):
-        raise TypeError(f"{kind!r} stands for a dtype of NumPy's")
+        raise TypeError(f"a {type(kind).__name__} stands for a dtype of NumPy's")
     return np.frombuffer(data, kind, 1)[0]
 
 
@@ -140,15 +148,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Storage):
         raise _refused("A storage without a tensor")
     if isinstance(value, _Function | StorageType):
-        raise TypeError(f"{value!r} stands where a value is expected")
+        raise TypeError(f"a {type(value).__name__} stands where a value is expected")
     return _finished(value)
 
 
 class _Machine:
     """Carries out instructions on a stack of values, as pickle's own machine does."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits) -> None:
         self.result: Any = None
+        self._limits = limits
         self._stack: list[Any] = []
         self._marks: list[list[Any]] = []  # what was on the stack at each mark
         self._memo: dict[int, Any] = {}
@@ -156,25 +165,26 @@ class _Machine:
 
     def step(self, name: str, argument: Any) -> Wanted | None:
         """Carry out one instruction; returns the storage that it needs."""
+        action = _ACTIONS.get(name)
+        if action is not None:
+            return action(self, argument)
         if name in _LITERALS:
             self._stack.append(argument)
         elif name in _MADE:
             self._stack.append(_MADE[name]())
-        elif name == "BINPERSID":
-            return self._storage(self._stack.pop())
-        elif name in _ACTIONS:
-            _ACTIONS[name](self, argument)
         else:
             raise _refused(f"Unsupported instruction {name}")
         return None
 
     # -- storages and calls ---------------------------------------------------------------------------------
 
-    def _storage(self, identity: Any) -> Wanted | None:
+    def storage(self, _: Any) -> Wanted | None:
+        """Push the storage that the value on the stack identifies, or return what it is if it is needed."""
+        identity = self._stack.pop()
         kind, element, key, location, count = identity
-        if kind != "storage" or not isinstance(element, StorageType) or type(count) is not int or count < 0:
-            raise TypeError(f"{identity!r} stands for a storage")
-        wanted = str(key), element.dtype, str(location), count
+        if (*map(type, identity),) != (str, StorageType, str, str, int) or kind != "storage" or count < 0:
+            raise TypeError("something else stands for a storage")
+        wanted = key, element.dtype, location, count
         if key not in self._storages:
             return wanted
         before, storage = self._storages[key]
@@ -197,37 +207,49 @@ class _Machine:
     def named_on_stack(self, _: Any) -> None:
         """The same, of the two strings on the stack."""
         name, module = self._stack.pop(), self._stack.pop()
+        if type(name) is not str or type(module) is not str:
+            raise TypeError("something else stands for a name")
         self.named(f"{module} {name}")
 
     def call(self, _: Any) -> None:
         """Call a function with a tuple of arguments."""
         arguments, function = self._stack.pop(), self._stack.pop()
-        self._stack.append(self._called(function, arguments))
+        self._stack.append(self._limits.whole(self._called(function, arguments)))
 
     def _called(self, function: Any, arguments: Any) -> Any:
         if isinstance(function, _Function):
             if function.call is of_type:
                 inner, cls, inner_arguments, attributes = arguments
                 return of_type(self._called(inner, inner_arguments), cls, attributes)
+            self._account_for(arguments)
+            if function.name in _HASHING:
+                arguments = [self._limits.keys(argument, argument) for argument in arguments]
             return function.call(*arguments)
         if not _is_safe(function):
-            raise TypeError(f"{function!r} is called")
+            raise TypeError(f"a {type(function).__name__} is called")
+        self._account_for(arguments)
         return function(*map(_plain, arguments))
+
+    def _account_for(self, values: Any) -> None:
+        """Account for values that are copied, as each call and each state may do."""
+        self._limits.spend(len(values) + sum(len(value) for value in values if type(value) in _SIZED))
 
     def new_object(self, _: Any) -> None:
         """Make an object of a class without calling ``__init__``."""
         arguments, cls = self._stack.pop(), self._stack.pop()
         if not _is_safe(cls):
-            raise TypeError(f"an object of {cls!r} is made")
+            raise TypeError(f"an object of a {type(cls).__name__} is made")
+        self._account_for(arguments)
         self._stack.append(cls.__new__(cls, *map(_plain, arguments)))
 
     def build(self, _: Any) -> None:
         """Give the value on the stack a state."""
         state, value = self._stack.pop(), self._stack[-1]
+        self._account_for((state, *state) if type(state) is tuple else (state,))
         if isinstance(value, _Unfinished):
             value.build(state)
         elif type(value) is OrderedDict:
-            vars(value).update(state)
+            give_attributes(value, state)
         elif not _is_safe(type(value)):
             raise TypeError(f"a {type(value).__name__} is given a state")
         elif hasattr(value, "__setstate__"):
@@ -235,7 +257,7 @@ class _Machine:
         else:
             fields, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
             if fields:
-                vars(value).update(fields)
+                give_attributes(value, fields)
             for name, entry in (slots or {}).items():
                 setattr(value, name, entry)
 
@@ -253,13 +275,16 @@ class _Machine:
     def tuple(self, _: Any) -> None:
         """Make a tuple of what there is since the mark."""
         values = self._since_mark()
-        self._stack.append(tuple(map(_finished, values)))
+        self._stack.append(self._limits.whole(tuple(map(_finished, values))))
 
     def short_tuple(self, count: int) -> None:
         """Make a tuple of the last values."""
-        if len(self._stack) < count:
-            raise IndexError(f"a tuple of {count} values is made of {len(self._stack)}")
-        self._stack[-count:] = [tuple(map(_finished, self._stack[-count:]))]
+        stack = self._stack
+        if len(stack) < count:
+            raise IndexError(f"a tuple of {count} values is made of {len(stack)}")
+        values = tuple(map(_finished, stack[-count:]))
+        del stack[-count:]
+        stack.append(self._limits.whole(values))
 
     def append(self, values: list[Any]) -> None:
         """Append to the list, or add to the set, that is on the stack."""
@@ -267,7 +292,7 @@ class _Machine:
         if type(target) is list:
             target.extend(map(_plain, values))
         elif type(target) is set:
-            target.update(map(_plain, values))
+            target.update(self._limits.keys(target, map(_plain, values)))
         else:
             raise TypeError(f"something is appended to a {type(target).__name__}")
 
@@ -276,13 +301,19 @@ class _Machine:
         target = self._stack[-1]
         if type(target) not in (dict, OrderedDict, Counter):
             raise TypeError(f"an entry of a {type(target).__name__} is set")
-        for key, value in zip(values[::2], values[1::2], strict=True):
-            target[_plain(key)] = _plain(value)
+        keys = self._limits.keys(target, map(_plain, values[::2]))
+        for key, value in zip(keys, values[1::2], strict=True):
+            target[key] = _plain(value)
 
     def pop(self, count: int) -> list[Any]:
         """The last values, taken from the stack."""
         values = [self._stack.pop() for _ in range(count)]
         return values[::-1]
+
+    def frozenset(self, _: Any) -> None:
+        """Make a frozenset of what there is since the mark."""
+        values = self._since_mark()
+        self._stack.append(self._limits.whole(frozenset(self._limits.keys(values, map(_plain, values)))))
 
     def drop(self, _: Any) -> None:
         """Take the value from the stack."""
@@ -305,6 +336,12 @@ def _is_safe(function: Any) -> bool:
     return any(function is one for one in get_safe_globals())
 
 
+#: Values that are copied where a function is called with them.
+_SIZED = frozenset({str, bytes, bytearray, list, tuple, dict, OrderedDict, Counter, set, frozenset})
+
+#: Functions that put the elements of their arguments into a set.
+_HASHING = frozenset({"builtins.set", "builtins.frozenset"})
+
 #: Instructions whose argument is the value.
 _LITERALS = frozenset({
     "BINBYTES", "BINBYTES8", "BINFLOAT", "BININT", "BININT1", "BININT2", "BINSTRING", "BINUNICODE", "BINUNICODE8",
@@ -318,17 +355,18 @@ _MADE: dict[str, Callable[[], Any]] = {
 }  # fmt: skip
 
 #: What the others do.
-_ACTIONS: dict[str, Callable[[_Machine, Any], None]] = {
+_ACTIONS: dict[str, Callable[[_Machine, Any], Wanted | None]] = {
     "PROTO": lambda machine, _: None, "FRAME": lambda machine, _: None, "STOP": _Machine.stop,
-    "GLOBAL": _Machine.named, "STACK_GLOBAL": _Machine.named_on_stack,
+    "GLOBAL": _Machine.named, "STACK_GLOBAL": _Machine.named_on_stack, "BINPERSID": _Machine.storage,
     "REDUCE": _Machine.call, "NEWOBJ": _Machine.new_object, "BUILD": _Machine.build,
     "MARK": _Machine.mark, "TUPLE": _Machine.tuple,
-    "TUPLE1": lambda machine, _: machine.short_tuple(1), "TUPLE2": lambda machine, _: machine.short_tuple(2),
+    "TUPLE1": lambda machine, _: machine.short_tuple(1),
+    "TUPLE2": lambda machine, _: machine.short_tuple(2),
     "TUPLE3": lambda machine, _: machine.short_tuple(3),
     "APPEND": lambda machine, _: machine.append(machine.pop(1)),
     "APPENDS": lambda machine, _: machine.append(machine._since_mark()),
     "ADDITEMS": lambda machine, _: machine.append(machine._since_mark()),
-    "FROZENSET": lambda machine, _: machine._stack.append(frozenset(map(_plain, machine._since_mark()))),
+    "FROZENSET": _Machine.frozenset,
     "SETITEM": lambda machine, _: machine.set(machine.pop(2)),
     "SETITEMS": lambda machine, _: machine.set(machine._since_mark()),
     "POP": _Machine.drop,

@@ -124,6 +124,24 @@ def test_a_header_that_reaches_out_of_its_tensors():
             read_header(header(content(shape, stride, offset)), rows, test=False)
 
 
+def test_a_header_that_describes_much():
+    """Keys of one hash, and strides that leave gaps: an error, or what fits."""
+
+    def read(state, *records):
+        content = {"state": state, "tensors": records, "checksums": {"w": 0}}
+        return read_header(header(content), {"w": np.zeros(16, np.uint8)}, test=False)
+
+    keys = [[number * (2**61 - 1), 1] for number in range(20_000)]
+    with pytest.raises(ValueError, match="what it describes is too large for its size"):
+        read(["dict", keys])
+    with pytest.raises(ValueError, match="is the type of a number"):
+        read(["number", [["x", "<i4"]], "00000000"])
+    gaps = {"dtype": "int64", "shape": [2], "stride": [2**40], "data": "w"}
+    assert read(["tensor", 0], gaps).stride() == (1,)
+    with pytest.raises(ValueError, match="reaches beyond what is stored"):
+        read(["tensor", 0], {**gaps, "shape": [2**40, 2**40], "stride": [0, 0], "offset": 0})
+
+
 #: A JSON value of each kind, with what means something else.
 KINDS = [None, True, -1, 1.5, "x", [[]], {"a": 1}]
 

@@ -6,6 +6,7 @@ import io
 import os
 import pickle
 import tarfile
+import time
 import zipfile
 from collections import OrderedDict
 
@@ -220,6 +221,133 @@ def test_pickles_that_make_no_sense(program):
     with pytest.raises((RuntimeError, pickle.UnpicklingError), match=r"is damaged|Weights only load failed"):
         load(archive(b"\x80\x02" + program[1]))
     assert (numgrad.Tensor.item, numgrad.float32.itemsize) == (item, size)
+
+
+def rebuilt(
+    *, key=b"X\x01\x00\x00\x000", location=b"X\x03\x00\x00\x00cpu", count=b"K\x06",
+    offset=b"K\x00", shape=b"K\x06\x85", strides=b"K\x01\x85", marks=b"}",
+):  # fmt: skip
+    """A pickle of a tensor, the parts of which are given as instructions."""
+    storage = b"(X\x07\x00\x00\x00storage" + names("torch", "FloatStorage") + key + location + count + b"tQ"
+    return called("torch._utils", "_rebuild_tensor_v2", storage + offset + shape + strides + b"\x89N" + marks)
+
+
+def called(module, name, arguments):
+    return names(module, name) + b"(" + arguments + b"tR."
+
+
+#: A tuple in a tuple in a tuple ...; and a tuple of a tuple twice, and so on.
+NESTED, DOUBLED = b")" + 500_000 * b"\x85", b")" + 60 * b"q\x63h\x63\x86"
+
+
+#: By place, the pickle in which a value stands there.
+PLACES = {
+    "a key": lambda value: b"}" + value + b"K\x01s.",
+    "a part of a key": lambda value: b"}" + value + b"K\x01\x86K\x01s.",
+    "an element": lambda value: b"\x8f(" + value + b"\x90.",
+    "an element of a frozenset": lambda value: b"(" + value + b"\x91.",
+    "an element of a frozenset in a key": lambda value: b"}((" + value + b"\x91tK\x01s.",
+    "an element of a list in a set": lambda value: called("builtins", "set", b"]" + value + b"a"),
+    "what is counted": lambda value: called("collections", "Counter", b"]" + value + b"K\x01\x86a"),
+    "a name of an attribute": lambda value: (
+        called("collections", "OrderedDict", b"")[:-1] + b"]" + value + b"K\x01\x86ab."
+    ),
+    "a size": lambda value: called("torch", "Size", value),
+    "a device": lambda value: called("torch", "device", value),
+    "a layout": lambda value: called("torch.serialization", "_get_layout", value),
+    "a dtype": lambda value: called("numpy", "dtype", value + b"\x89\x88"),
+    "an encoding": lambda value: called("_codecs", "encode", b"X\x01\x00\x00\x00a" + value),
+    "a name": lambda value: value + b"X\x01\x00\x00\x00a\x93.",
+    "a function": lambda value: value + b")R.",
+    "a class": lambda value: value + b")\x81.",
+    "a storage": lambda value: value + b"Q.",
+    "the name of a storage": lambda value: rebuilt(key=value),
+    "the place of a storage": lambda value: rebuilt(location=value),
+    "the length of a storage": lambda value: rebuilt(count=value),
+    "an offset": lambda value: rebuilt(offset=value),
+    "a shape": lambda value: rebuilt(shape=b"(K\x01" + value + b"t"),
+    "strides": lambda value: rebuilt(strides=value),
+    "marks": lambda value: rebuilt(marks=value),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [NESTED, DOUBLED], ids=["nested", "doubled"])
+@pytest.mark.parametrize("place", PLACES)
+def test_values_that_would_take_forever(place, value):
+    start = time.perf_counter()
+    with pytest.raises((RuntimeError, pickle.UnpicklingError), match=r"is damaged|Weights only load failed") as caught:
+        load(archive(b"\x80\x04" + PLACES[place](value), np.zeros(6, np.float32)))
+    assert time.perf_counter() - start < 5
+    assert len(str(caught.value)) < 1000
+
+
+def collided(push):
+    """A set of many elements, all of one hash."""
+    return b"\x8f(" + b"".join(map(push, range(20_000))) + b"\x90."
+
+
+def repeated(pushed, number, module, name):
+    """The results of many calls of a function with the same argument."""
+    call = b"h\x01h\x00R"
+    return names(module, name) + b"q\x01" + pushed + b"\x85q\x00" + b"(" + number * call + b"t."
+
+
+@pytest.mark.parametrize("program", {
+    "numbers of one hash": collided(lambda number: pickle.dumps(number * (2**61 - 1), 2)[2:-1]),
+    "tuples of one hash": collided(lambda number: pickle.dumps((number * (2**61 - 1),), 2)[2:-3] + b"\x85"),
+    "complex numbers of one hash": collided(
+        lambda number: called("builtins", "complex", pickle.dumps((1000003.0 * number, -1.0 * number), 2)[2:-4])[:-1]
+    ),
+    "one key a hundred thousand times": b"}(" + b"(" + 999 * b"N" + b"tq\x00N" + 100_000 * b"h\x00N" + b"u.",
+    "copies of bytes": repeated(b"X\xa0\x86\x01\x00" + 100_000 * b"a", 10_000, "_codecs", "encode"),
+    "copies of a list": repeated(b"](" + 100_000 * b"K\x01" + b"e", 10_000, "builtins", "frozenset"),
+}.items(), ids=lambda program: program[0])  # fmt: skip
+def test_small_files_that_describe_much(program):
+    start = time.perf_counter()
+    with pytest.raises(RuntimeError, match="what it describes is too large for its size"):
+        load(archive(b"\x80\x04" + program[1]))
+    assert time.perf_counter() - start < 5
+
+
+def test_marks_of_tensors_that_show_much():
+    """What is negated or conjugated is the memory, once, however much a tensor shows of it."""
+    marks = b"}X\x03\x00\x00\x00neg\x88s"
+    pickled = rebuilt(shape=b"J\x00\x00\x00\x40K\x02\x86", strides=b"K\x00K\x01\x86", marks=marks)
+    shown = load(archive(b"\x80\x02" + pickled, np.arange(6, dtype=np.float32)))
+    assert shown.shape == (2**30, 2)
+    assert shown[7].tolist() == [0, -1]
+
+
+#: By kind, instructions that put the value on the stack into another.
+WRAPPINGS = {
+    "tuple": b"\x85", "twice": b"q\x63h\x63\x86", "list": b"q\x630]h\x63a", "set": b"q\x630\x8f(h\x63\x90",
+    "frozenset": b"q\x630(h\x63\x91", "frozenset of both": b"q\x630(h\x63h\x63\x85\x91", "value": b"q\x630}K\x01h\x63s",
+    "key": b"q\x630}h\x63K\x01s",
+    "ordered": b"q\x630" + called("collections", "OrderedDict", b"")[:-1] + b"h\x63K\x01s",
+    "size": b"q\x630" + called("torch", "Size", b"h\x63")[:-1],
+    "counted": b"q\x630" + called("collections", "Counter", b"}h\x63K\x01s")[:-1],
+    "members": b"q\x630" + called("builtins", "frozenset", b"]h\x63a")[:-1],
+    "attribute": b"q\x630" + called("collections", "OrderedDict", b"")[:-1] + b"}X\x01\x00\x00\x00ah\x63sb",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pickles_of_random_structures(seed):
+    """Whatever is nested, doubled and hashed, and wherever it stands, there is an error that says so, or a value."""
+    random, row, read = np.random.default_rng(seed), np.arange(6, dtype=np.float32), 0
+    for _ in range(500):
+        value = random.choice([b")", b"N", b"]", b"K\x01", b"X\x03\x00\x00\x00cpu"])
+        for kind in random.choice([*WRAPPINGS], size=random.integers(6)):
+            value += WRAPPINGS[kind] * random.choice([1, 1, 40, 2000])
+        programs = [lambda value: value + b".", *PLACES.values()]
+        start = time.perf_counter()
+        try:
+            load(archive(b"\x80\x04" + programs[random.integers(len(programs))](value), row))
+            read += 1
+        except (RuntimeError, pickle.UnpicklingError):
+            pass
+        assert time.perf_counter() - start < 5
+    assert read > 20
 
 
 @pytest.mark.filterwarnings("ignore")  # of escapes in texts
