@@ -12,6 +12,7 @@ from ..autograd.checks import check_may_require_grad, is_inference
 from ..autograd.hooks import Hooks, RemovableHandle, TensorHooks, add_hook
 from ..autograd.node import MAYBE, give_gradient_type, gradient_type
 from ..autograd.variable import reshaped_gradient
+from ..devices import recording
 from .description import Description
 from .types import dtype, tensor_type
 
@@ -142,27 +143,31 @@ class Differentiable(Description):
         autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def is_inference(self) -> bool:
-        """Whether this is an inference tensor: made in inference mode, and no view of a normal tensor."""
+        """Return whether this is an inference tensor: made in inference mode, and no view of a normal tensor."""
+        recording.place_read(self._storage, "is_inference()")
         return is_inference(self)
 
     @property
     def _version(self) -> int:
-        """How many in-place operations have changed the elements.
+        """The number of in-place operations that have changed the elements.
 
         Raises:
             RuntimeError: this is an inference tensor.
         """
+        recording.place_read(self._storage, "_version")
         if is_inference(self):
             raise RuntimeError("Inference tensors do not track version counter.")
         return self._counter[0]
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor that this one is a view of; for inference tensors None, as they have no need to know."""
-        return self._root if self._is_view() else None
+        """The tensor that this one is a view of; None for inference tensors."""
+        recording.place_read(self._storage, "_base")
+        return self._root if self._view is not None and not is_inference(self) else None
 
     def _is_view(self) -> bool:
-        """Whether this tensor is a view of another; for inference tensors False."""
+        """Return whether this tensor is a view of another; for inference tensors False."""
+        recording.place_read(self._storage, "_is_view()")
         return self._view is not None and not is_inference(self)
 
     def retain_grad(self) -> None:

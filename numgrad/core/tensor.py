@@ -56,7 +56,7 @@ class Tensor(Conversions):
 
     def detach_(self) -> Tensor:
         """Cut this tensor from the graph that made it."""
-        if self._is_view():
+        if self._view is not None and not is_inference(self):
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         if self._requires_grad:
             self._origin = DETACHED

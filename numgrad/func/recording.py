@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import ref
 
-from ..autograd.checks import is_tensor
+from ..autograd.checks import is_inference, is_tensor
 from ..autograd.functional.gradients import gradients_of_recorded
 from ..autograd.grad_mode import is_grad_enabled, recording, state
 from ..autograd.hooks import TensorHooks
@@ -83,7 +83,7 @@ class Recording:
         """
         if not is_tensor(tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
-        own = (tensor.clone() if tensor.is_inference() else cut(tensor)).requires_grad_()
+        own = (tensor.clone() if is_inference(tensor) else cut(tensor)).requires_grad_()
         for level, tangent in tangents_of(tensor):  # unlike ``detach``, a transform leaves levels around it their part
             set_tangent(own, level, tangent)
         node = InputNode(own, edge_of(tensor) if self.by_caller and tensor.requires_grad else None)

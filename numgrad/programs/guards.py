@@ -288,6 +288,7 @@ class Guard:
                 name = self._name(tensor)
                 self._conditions[f"{name}._grad is {self._name(grad)}"] = _GRADIENT
                 self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = _GRADIENT
+                self._conditions[f"{name}._grad._offset == {grad._offset}"] = _GRADIENT
             elif id(tensor) not in changed:
                 self._conditions[f"{self._name(tensor)}._grad is not None"] = _HAS_GRADIENT
 

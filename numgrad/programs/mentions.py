@@ -44,8 +44,8 @@ _READERS = (attrgetter, methodcaller, dataclasses.asdict, dataclasses.astuple, i
 #: What takes an object and the name of an attribute.
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 
-#: What finds globals and modules by any name.
-_UNSEEN = frozenset({"globals", "eval", "exec", "__import__", "import_module"})
+#: What finds globals and modules by any name, or objects by their identity.
+_UNSEEN = frozenset({"globals", "eval", "exec", "__import__", "import_module", "id"})
 
 #: Methods that are called when an object is made.
 MAKING = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
@@ -259,7 +259,7 @@ FINDS_ALL: dict[int, Mentions] = {
     **{id(one): READS_ALL for one in (getattr, hasattr, setattr, delattr, vars, dir, *_READERS)},
     **{
         id(one): Mentions(_NONE, _NONE, _NONE, _NONE, _NONE, False, False, frozenset({one.__name__}))
-        for one in (globals, eval, exec, __import__, importlib.import_module)
+        for one in (globals, eval, exec, __import__, importlib.import_module, id)
     },
 }
 

@@ -63,6 +63,7 @@ class Arguments:
         if arrays or written:
             bounds = sorted([(place_of(array), place_of(array) + array.nbytes) for array in arrays])
             self._names["apart"] = _Apart(bounds, [*{*range(len(made.inputs))} - {*same}], bool(written), self._address)
+        self._names["found"] = {key: found.value for key, found in made.surroundings.tensors.items()}
         #: What the program is given, as it is written in conditions: arguments, and then gradients.
         self._given = [f"inputs[{number}]" for number in range(len(made.inputs) - len(made.holders))]
         self._given += [f"{self._owner(made, one)}._grad" for one in made.holders]
@@ -79,6 +80,11 @@ class Arguments:
     def _conditions(self, made: Capture, same: Sequence[int], seen: set[int]) -> Iterator[str]:
         arguments, held = len(made.inputs) - len(made.holders), {id(one) for one in made.holders}
         for number, (given, one) in enumerate(zip(self._given, made.inputs, strict=True)):
+            if id(one) in self._names["found"] and number < arguments:  # its function may compare identities
+                self._names[f"tensor{number}"] = one
+                yield f"{given} is tensor{number}"
+            elif self._names["found"] and number < arguments:
+                yield f"id({given}) not in found"
             if number in same:
                 self._names[f"storage{number}"] = one._storage
                 yield f"{given}._storage is storage{number} and {given}._offset == {one._offset}"
@@ -94,6 +100,7 @@ class Arguments:
             if grad is not None and id(root_of(grad._storage)) in seen:  # the program has to do with it
                 self._names |= {f"grad{number}": grad, f"grad_storage{number}": grad._storage}
                 yield f"{given}._grad is grad{number} and grad{number}._storage is grad_storage{number}"
+                yield f"grad{number}._offset == {grad._offset}"
         every = f"({', '.join([*self._given, ''])})"
         if made.holders:
             yield f"roots_of({every}) == {_roots_of(made.inputs)}"

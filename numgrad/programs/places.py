@@ -57,12 +57,17 @@ class Found:
         return self.path() or type(root.value).__name__
 
     def path(self) -> str:
-        """The attributes and keys that lead to it; of what the function itself is made of, none."""
-        before = "" if self.way is None else self.way.path()
-        key = self.key.__name__ if isinstance(self.key, MemberDescriptorType) else self.key
-        if not isinstance(key, str):
-            return before if key is None else f"{before}[{_key_text(key)}]"
-        return before if key in UNNAMED else f"{before}.{key}".strip(".")
+        """Return the attributes and keys that lead to it; of what the function itself is made of, none."""
+        parts: list[str] = []
+        place: Found | None = self
+        while place is not None:  # a list may be linked through thousands of objects
+            key = place.key.__name__ if isinstance(place.key, MemberDescriptorType) else place.key
+            if isinstance(key, str):
+                parts += () if key in UNNAMED else (f".{key}",)
+            elif key is not None:
+                parts.append(f"[{_key_text(key)}]")
+            place = place.way
+        return "".join(reversed(parts)).strip(".")
 
 
 def _key_text(key: Any) -> str:

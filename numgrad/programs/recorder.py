@@ -287,10 +287,10 @@ class Recorder(Watcher):
             self.break_off(f"{what} needs values, which a recorded program has only when it runs")
 
     def place_read(self, memory: Any, what: str) -> None:
-        """Python is about to look at where in its memory a tensor lies: in each call arguments lie elsewhere."""
+        """Python is about to read of a tensor what its layout does not determine: where in its memory it lies, say."""
         block = self.block_of(memory)
         if not self.deaf and (block is None or block.origin == OUTSIDE):
-            self.break_off(f"{what} depends on where in its memory a tensor lies that was there before")
+            self.break_off(f"{what} depends on more than the layout of a tensor that was there before")
 
     def state_read(self, what: str) -> None:
         """Python is about to read state that no guard compares."""

@@ -255,9 +255,9 @@ class Surroundings:
 
     def _methods(self) -> list[Found]:
         """Find the methods of tensors that code mentions: a program may replace them."""
-        methods = vars(Tensor)
+        methods, way = vars(Tensor), Found(Tensor, key="Tensor")
         return [
-            Found(methods[name], Tensor, name, Found(Tensor, key="Tensor")) for name in self.mentioned.names & methods.keys()
+            Found(methods[name], Tensor, name, way) for name in self.mentioned.names & methods.keys()
             if isinstance(methods[name], FunctionType) and not name.startswith("__")
         ]
 

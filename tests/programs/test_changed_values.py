@@ -146,6 +146,22 @@ def test_what_no_guard_asks_for_runs_as_it_is(value, read):
     f(ramp(3))
 
 
+def test_a_list_linked_through_thousands_of_objects():
+    head = None
+    for _ in range(2000):
+        node = Reads(1.0)
+        node.next, head = head, node
+
+    def last(x):
+        node = head
+        while node.next is not None:
+            node = node.next
+        return x * node.value
+
+    compiled = numgrad.compile(last, fullgraph=True)
+    assert [compiled(numgrad.ones(1)).item() for _ in range(3)] == [1.0] * 3
+
+
 # -- what a call changes ----------------------------------------------------------------------------------------
 
 

@@ -232,3 +232,26 @@ def test_what_failed_is_said():
         shrink()
     assert "recorded anew, because of a gradient" in str(numgrad.compiler.explain(shrink))
     assert "weight.grad" in str(numgrad.inspect(shrink))
+
+
+def _by_data(grad, part):
+    grad.data = part
+
+
+@pytest.mark.parametrize("move", [_by_data, lambda grad, part: grad.set_(part)])
+@pytest.mark.parametrize("made", [
+    lambda weight: (weight * 1).sum().backward, lambda weight: optim.SGD([weight], lr=1.0).step,
+    lambda weight: weight.grad.mul_(2).sum,
+])
+def test_gradients_that_move_within_their_memory(made, move):
+    found = []
+    for compiled in (lambda function: function, numgrad.compile):
+        weight, flat = nn.Parameter(numgrad.ones(2)), numgrad.tensor([1.0, 1.0, 5.0, 5.0])
+        weight.grad = flat[:2]
+        call = compiled(lambda made=made, weight=weight: made(weight)())
+        for number in range(6):
+            if number == 3:
+                move(weight.grad, flat[2:])
+            call()
+        found.append((weight.tolist(), flat.tolist()))
+    assert found[0] == found[1]

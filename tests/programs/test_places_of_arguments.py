@@ -77,7 +77,9 @@ def test_changes_of_one_of_two_tensors_on_the_same_memory(compiled, see):
 PLACES = [
     lambda x: x.as_strided((2,), (1,), 2) + 0, lambda x: x.as_strided((3,), (1,)) + 0,
     lambda x: x.detach().as_strided_((2,), (1,), 1) + 0, lambda x: x * x.storage_offset(),
-    lambda x: x * x.untyped_storage().nbytes(), lambda x: x.detach().resize_(3) + 0,
+    lambda x: x * x.untyped_storage().nbytes(), lambda x: x.detach().resize_(3) + 0, lambda x: x._base * 2,
+    lambda x: (x._base.mul_(0.5), x.sum())[1], lambda x: x * x._version, lambda x: x * x.is_inference(),
+    lambda x: x * x._is_view(),
 ]
 
 
@@ -87,9 +89,38 @@ def test_where_an_argument_lies_is_nothing_to_be_kept(function):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for start in range(4):
-            assert numgrad.equal(compiled(base[start : start + 2]), function(base[start : start + 2]))
+            one, other = base.clone(), base.clone()
+            assert numgrad.equal(compiled(one[start : start + 2]), function(other[start : start + 2]))
+            assert numgrad.equal(one, other)
+            one, other = one[:4].clone(), other[:4].clone()  # a replay would reach beyond these
+            assert numgrad.equal(compiled(one[:2]), function(other[:2]))
     (signature,) = compiled.signatures.values()
-    assert "depends on where in its memory" in signature.eager[0]
+    assert "depends on more than the layout" in signature.eager[0]
+
+
+@beside
+def test_an_argument_is_a_tensor_that_the_function_finds(compiled, see):
+    pad, pair, model = numgrad.zeros(1), (numgrad.zeros(1), 1), nn.Linear(1, 1)
+    named = {numgrad.zeros(1): 2.0}
+    functions = [
+        compiled(lambda x: x * 0 if x is pad else x + 1), compiled(lambda x: x * 0 if x is pair[0] else x + 1),
+        compiled(lambda x: x + 1 + any(x is one for one in model.parameters())),
+        compiled(lambda x: x + named.get(x, 1.0)),
+    ]
+    for x in (numgrad.zeros(1), numgrad.zeros(1), pad, pair[0], model.bias.detach(), *named, numgrad.zeros(1)):
+        for _ in range(2):
+            see(*[f(x) for f in functions])
+    with numgrad.no_grad():
+        model.bias.requires_grad_(False)
+        see(*[f(model.bias) for f in functions for _ in range(2)])
+
+
+@beside(as_it_is=True)
+def test_a_value_by_the_identity_of_an_argument(compiled, see):
+    one, other = numgrad.ones(1), numgrad.ones(1)
+    values = {id(one): 1.0, id(other): 2.0}
+    f = compiled(lambda x: x * values[id(x)])
+    see(*[f(x) for x in (one, one, other, other)])
 
 
 @pytest.mark.parametrize("function", [
