@@ -16,7 +16,13 @@ def options(description: str, steps: int, arguments: Sequence[str] | None) -> ar
     parser.add_argument("--steps", type=int, default=steps, help="steps of training")
     parser.add_argument("--seed", type=int, default=0, help="seed of all that is random")
     parser.add_argument("--plot", metavar="FILE", help="draw the losses (.png, .svg, .pdf; needs matplotlib)")
-    return parser.parse_args(arguments)
+    given = parser.parse_args(arguments)
+    if given.plot is not None:
+        try:
+            open(given.plot, "ab").close()  # what cannot be written is to be known before the training
+        except OSError as error:
+            parser.error(f"argument --plot: {error}")
+    return given
 
 
 class Losses(list[float]):

@@ -88,12 +88,17 @@ def test_a_convnet_reads_more_of_them(run, tmp_path):
     assert scored.stdout.startswith(f"{accuracy(told)}% of 359 held-out digits read correctly")
 
 
-@pytest.mark.parametrize("option", ["--save", "--plot"])
-def test_a_directory_that_does_not_exist_is_noticed_before_the_training(run, tmp_path, option):
-    result = run("train", "digits", option, str(tmp_path / "none" / "file.svg"))
+@pytest.mark.parametrize(("option", "name", "message"), [
+    ("--save", "none/file.pt", "the directory of .* does not exist"), ("--save", "", ".* is a directory"),
+    ("--plot", "none/file.svg", "the directory of .* does not exist"), ("--plot", "", ".* is a directory"),
+    ("--plot", "file.txt", ".*file.txt: matplotlib draws files of the types .*svg"),
+    ("--save", "/proc/model.pt", ".*"), ("--plot", "/proc/runs.svg", ".*"),
+])  # fmt: skip
+def test_a_file_that_cannot_be_written_is_noticed_before_the_training(run, tmp_path, option, name, message):
+    result = run("train", "digits", option, str(tmp_path / name))
     assert result.returncode == 1
     (line,) = result.stderr.splitlines()
-    assert line.startswith("python -m numgrad train: error: the directory of")
+    assert re.match(f"python -m numgrad train: error: {message}", line)
 
 
 def test_runs_are_drawn(run, tmp_path):

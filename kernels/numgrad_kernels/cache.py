@@ -11,6 +11,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import shlex
 import stat
 import sys
 import tempfile
@@ -27,8 +28,9 @@ except ImportError:  # Windows: two processes may compile the same kernel
 #: Bytes of the largest file that is read: the largest kernels have a hundredth of this.
 LARGEST = 1 << 26
 
-#: Seconds for which a process waits for another one that compiles the same kernel.
-PATIENCE = 60.0
+#: Seconds for which a process waits for another one that compiles the same kernel: most take a tenth of that, and the
+#: other one may have been suspended.
+PATIENCE = 1.0
 
 #: Nothing blocks (a FIFO nobody writes to) and no link is followed; systems without these flags have no such files.
 _READ = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"))
@@ -120,10 +122,30 @@ def save(name: str, content: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         os.replace(temporary, path)
-    except OSError:
+    except OSError as error:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+        if isinstance(error, PermissionError):
+            _report_the_super_users(path.parent)
+
+
+def _report_the_super_users(directory: Path) -> None:
+    """Warn once if the directory, or the first there is of those around it, is the super-user's, below the user's home.
+
+    A program that is run with ``sudo`` makes it so.  Elsewhere such directories are meant to be read only.
+    """
+    there = next(path for path in (directory, *directory.parents) if os.path.exists(path))
+    user, home = _user(), Path(os.path.expanduser("~"))
+    if there in _reported or user in (None, 0) or home not in there.parents or there.stat().st_uid != 0:
+        return
+    _reported.add(there)
+    warnings.warn(
+        f"kernels cannot be kept in {directory}, and are compiled in each process instead: {there} belongs to the "
+        "super-user, as after running a program with sudo. "
+        f"This mends it: sudo chown -R {user} {shlex.quote(str(there))}",
+        RuntimeWarning, stacklevel=2,
+    )
 
 
 @contextlib.contextmanager

@@ -5,6 +5,8 @@ It is written as one writes it for PyTorch.
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,16 +51,19 @@ def train_digits(
 
     Raises:
         RuntimeError: there are not so many digits, or so few that none is held out; or ``device`` cannot be used.
+        OSError: a file cannot be written.
     """
     data = _data(digits)
     if plot is not None:
         try:
-            import matplotlib  # noqa: F401 - if it is not installed, that is to be known before the training
+            from matplotlib.figure import Figure  # if it is not installed, that is to be known before the training
         except ImportError as error:
             raise ImportError(f"--plot needs matplotlib: install the extra 'plot' ({error})") from None
+        formats = Figure().canvas.get_supported_filetypes()
+        if Path(plot).suffix.lstrip(".").lower() not in (*formats, ""):
+            raise RuntimeError(f"{plot}: matplotlib draws files of the types {', '.join(formats)}")
     for file in filter(None, (save, plot)):  # and so is this
-        if not Path(file).absolute().parent.is_dir():
-            raise FileNotFoundError(f"the directory of {file} does not exist")
+        _check_writable(Path(file))
 
     started = time.perf_counter()
     histories = []
@@ -99,6 +104,19 @@ def score_digits(*, file: str, device: str) -> float:
     accuracy = _accuracy(model, held_out, device)
     print(f"{accuracy:.1%} of {len(held_out)} held-out digits read correctly by {Path(file).name}")
     return accuracy
+
+
+def _check_writable(file: Path) -> None:
+    """Raise OSError if the file cannot be written."""
+    if not file.absolute().parent.is_dir():
+        raise FileNotFoundError(f"the directory of {file} does not exist")
+    if file.is_dir():
+        raise IsADirectoryError(f"{file} is a directory")
+    if not file.exists():
+        with tempfile.NamedTemporaryFile(dir=file.absolute().parent):  # which a full or read-only disk refuses
+            return
+    if not os.access(file, os.W_OK):
+        raise PermissionError(f"{file} cannot be written")
 
 
 def _data(count: int | None) -> Any:

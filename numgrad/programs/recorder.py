@@ -134,7 +134,10 @@ class Recorder(Watcher):
         if not self._is_on(-1):
             return
         if kernel.parallel and threads_take_turns():
-            self.break_off("Numba's threading layer 'workqueue' serves one thread at a time")
+            self.break_off(
+                "Numba's threading layer 'workqueue' serves one thread at a time: install GNU's OpenMP (libgomp1 in "
+                "Debian and Ubuntu, libgomp elsewhere) or 'pip install tbb'"
+            )
             return
         facts = kernel.facts
         self.look_at_reports()

@@ -4,7 +4,10 @@ What is another user's is made so where this runs as the super-user, and else by
 """
 
 import os
+import signal
 import stat
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -238,6 +241,52 @@ def test_nobody_waits_for_ever(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "PATIENCE", 0.05)
     with cache.claimed("kernel"), cache.claimed("kernel"):
         pass
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="suspends a process")
+def test_a_suspended_process_is_waited_for_a_second(directory):
+    claiming = "from numgrad_kernels import cache\nwith cache.claimed('kernel'): print('claimed', flush=True); input()"
+    other = subprocess.Popen([sys.executable, "-c", claiming], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert other.stdout.readline() == b"claimed\n"
+        other.send_signal(signal.SIGSTOP)
+        start = time.monotonic()
+        with cache.claimed("kernel"):
+            assert 0.5 < time.monotonic() - start < 10
+    finally:
+        other.kill()
+        other.communicate()
+
+
+@pytest.mark.parametrize("made", ["cache", "cache/numgrad"])
+def test_a_directory_that_sudo_made_is_reported_with_what_mends_it(tmp_path, monkeypatch, made):
+    home = tmp_path / "a home"
+    (home / made).mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("NUMGRAD_CACHE_DIR", str(home / "cache" / "numgrad"))
+    monkeypatch.setattr(cache, "_reported", set())
+    owners = {home / made: 0}
+
+    def stat_of(path, **options):
+        found = list(real(path, **options))
+        found[4] = owners.get(Path(path), 1000)
+        return os.stat_result(found)
+
+    def refuse(*_, **__):
+        raise PermissionError
+
+    real = os.stat
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "stat", stat_of)
+    monkeypatch.setattr(os, "mkdir", refuse)
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr(cache, "_is_trusted_directory", lambda path: True)
+    with pytest.warns(RuntimeWarning, match=f"This mends it: sudo chown -R 1000 '{home / made}'"):
+        cache.save("file.bin", SEALED)
+    cache.save("file.bin", SEALED)  # in silence, or the warning would be an error here
+    owners.clear()
+    cache._reported.clear()
+    cache.save("file.bin", SEALED)  # read only for another reason
 
 
 def test_where_nothing_can_be_kept_there_is_nothing_to_wait_for(tmp_path, monkeypatch):
