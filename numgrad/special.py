@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .core.missing import found_later as _found_later
 from .core.tensor import Tensor
 from .ops import public_functions as _public_functions
-from .ops.pointwise.special import entr, erfc, erfinv
+from .ops.pointwise.special import entr, erfc, erfinv, ndtri
 from .ops.table.arguments import checked as _checked
 
 __all__ = [
@@ -24,12 +24,6 @@ expit = _public_functions["sigmoid"]
 def ndtr(input: Tensor) -> Tensor:
     """The probability that a standard normal number is less than ``input``, element by element."""
     return erfc(input * -math.sqrt(0.5)) * 0.5
-
-
-@_checked
-def ndtri(input: Tensor) -> Tensor:
-    """The inverse of :func:`ndtr`: less than what a standard normal number is with the probability ``input``."""
-    return erfinv(input * 2 - 1) * math.sqrt(2)
 
 
 if TYPE_CHECKING:

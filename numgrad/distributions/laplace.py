@@ -9,6 +9,7 @@ from typing import Any
 from ..core.tensor import Tensor
 from ..core.types import Size, finfo
 from ..ops.creation.factories import empty
+from ..ops.pointwise.comparison import where
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all
@@ -61,11 +62,11 @@ class Laplace(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         distance = value - self.loc
-        return 0.5 - 0.5 * distance.sign() * (-distance.abs() / self.scale).expm1()
+        tail = 0.5 * (where(distance < 0, distance, -distance) / self.scale).exp()
+        return where(distance < 0, tail, 1 - tail)
 
     def icdf(self, value: Tensor) -> Tensor:
-        term = value - 0.5
-        return self.loc - self.scale * term.sign() * (-2 * term.abs()).log1p()
+        return self.loc + self.scale * where(value < 0.5, (2 * value).log(), -(2 * (1 - value)).log())
 
     def entropy(self) -> Tensor:
         return 1 + (2 * self.scale).log()

@@ -11,7 +11,8 @@ from ..core.tensor import Tensor
 from ..core.types import Size
 from ..ops.creation.distributions import normal
 from ..ops.creation.factories import empty
-from ..ops.pointwise.special import erf, erfinv
+from ..ops.pointwise.special import ndtri
+from ..special import ndtr
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all
@@ -68,10 +69,10 @@ class Normal(ExponentialFamily):
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        return 0.5 * (1 + erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
+        return ndtr((value - self.loc) / self.scale)
 
     def icdf(self, value: Tensor) -> Tensor:
-        return self.loc + self.scale * erfinv(2 * value - 1) * math.sqrt(2)
+        return self.loc + self.scale * ndtri(value)
 
     def entropy(self) -> Tensor:
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()

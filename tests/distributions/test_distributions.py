@@ -192,3 +192,10 @@ def test_random_numbers_of_transformed_functions():
 def test_errors(program, error, message):
     with pytest.raises(error, match=message):
         program()
+
+
+@pytest.mark.parametrize("distribution", [dist.Normal(0.0, 1.0), dist.Laplace(0.0, 1.0)], ids=["normal", "laplace"])
+def test_the_lower_tail_keeps_its_digits(distribution):
+    chances = torch.tensor([1e-30, 1e-8, 0.3, 0.8])
+    places = distribution.icdf(chances)
+    assert distribution.cdf(places).tolist() == pytest.approx(chances.tolist(), rel=3e-5)

@@ -1,5 +1,7 @@
 """Functions that are made of others: parts written into a copy, differences, distances, products of vectors."""
 
+import math
+
 import pytest
 
 import numgrad
@@ -81,6 +83,32 @@ def test_the_normal_distribution_is_precise_far_out():
     assert numgrad.special.ndtr(x).tolist() == pytest.approx(chances, rel=1e-12, nan_ok=True)
     numgrad.special.ndtr(x)[:4].sum().backward()
     assert x.grad[:4].tolist() == pytest.approx(((-x * x / 2).exp() / (2 * numgrad.pi) ** 0.5)[:4].tolist(), rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [numgrad.float32, numgrad.float64])
+def test_normal_quantiles_are_precise_far_out(dtype):
+    exact = {
+        1e-30: -11.464024688443617, 1e-8: -5.612001244174789, 1e-6: -4.753424308822899, 1e-5: -4.264890793922825,
+        0.1: -1.2815515655446006, 0.5: 0, 0.9: 1.2815515655446006,
+    }
+    if dtype is numgrad.float64:
+        exact |= {1e-300: -37.0470962993612, 1e-100: -21.273453560965326}
+    x = tensor([*exact], dtype=dtype, requires_grad=True)
+    precise = 4 * numgrad.finfo(dtype).eps
+    out = numgrad.special.ndtri(x)
+    assert out.tolist() == pytest.approx([*exact.values()], rel=precise, abs=precise)
+    (slope,) = numgrad.autograd.grad(out.sum(), x)
+    slopes = [math.sqrt(2 * math.pi) * math.exp(y * y / 2) for y in exact.values()]
+    assert slope.tolist() == pytest.approx(slopes, rel=100 * precise)
+    edges = numgrad.special.ndtri(tensor([0.0, 1.0, -1.0]))
+    assert edges.tolist() == pytest.approx([-math.inf, math.inf, math.nan], nan_ok=True)
+
+
+def test_logit_is_precise_near_a_half():
+    x = tensor([0.5 + 1e-7, 0.5 - 3e-5])
+    exact = [math.log(p / (1 - p)) for p in x.double().tolist()]
+    assert x.logit().tolist() == pytest.approx(exact, rel=3e-7)
+    assert x.logit(1e-3).tolist() == pytest.approx(exact, rel=3e-7)
 
 
 def test_products_of_vectors_and_matrices():

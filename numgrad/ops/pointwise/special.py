@@ -16,7 +16,7 @@ from ..table.op import public
 from .comparison import where
 from .exponential import exp, log, sigmoid
 
-_LN2, _ERF_SLOPE = math.log(2), 2 / math.sqrt(math.pi)
+_LN2, _ERF_SLOPE, _ROOT2, _ROOT_TWO_PI = math.log(2), 2 / math.sqrt(math.pi), math.sqrt(2), math.sqrt(2 * math.pi)
 
 
 @pointwise("LogOnePlusExpBackward0", result="float", inplace=False, export=False)
@@ -74,8 +74,9 @@ logaddexp2 = of_tensors(logaddexp2_op)
 
 @pointwise("LogitBackward0", result="float", export=False)
 def logit_op(input):
-    """``log(input / (1 - input))``."""
-    return scalar.log(input / (1 - input))
+    """``log(input / (1 - input))``, by ``log1p`` near a half, where the quotient is near 1."""
+    near = scalar.abs(input - 0.5) < 0.25
+    return where(near, scalar.log1p((2 * input - 1) / (1 - input)), scalar.log(input / (1 - input)))
 
 
 @logit_op.gradient("input")
@@ -88,7 +89,7 @@ def _(grad, input):
 def logit_within(input, *, eps=0):
     """:func:`logit` of the number brought into the interval from ``eps`` to ``1 - eps``."""
     within = scalar.minimum(scalar.maximum(input, eps), 1 - eps)
-    return scalar.log(within / (1 - within))
+    return logit_op(within)
 
 
 @logit_within.gradient("input")
@@ -165,27 +166,49 @@ _R0, _R1, _R2, _R3 = -1.970840454, -1.624906493, 3.429567803, 1.641345311
 _S1, _S2 = 3.5438892, 1.6370678
 
 
-@pointwise("ErfinvBackward0", result="float")
-def erfinv(input):
-    """The inverse of the error function: infinite at -1 and 1, NaN beyond.
+@pointwise("ErfinvOfBothBackward0", dtypes="f", inplace=False, export=False, constant=["left"])
+def erfinv_of_both(y, left):
+    """The number from 0 on whose error function is ``y``, and whose complementary one is ``left``, ``1 - y``.
 
     Two steps of Halley's method from a fraction of polynomials; near 1 on ``erfc``, which loses no digits there.
     """
-    y = scalar.abs(input)
     central = y <= 0.7
-    left = 1 - y
     z = y * y
     near = y * (((_P3 * z + _P2) * z + _P1) * z + _P0) / ((((_Q4 * z + _Q3) * z + _Q2) * z + _Q1) * z + 1)
     z = scalar.sqrt(-scalar.log(left / 2))
     far = (((_R3 * z + _R2) * z + _R1) * z + _R0) / ((_S2 * z + _S1) * z + 1)
-    x = where(central, near, far)
+    farther = scalar.sqrt(z * z - _LN2 - 0.5 * scalar.log(math.pi * z * z))  # as erfc(x) = exp(-x * x) / (sqrt(pi) * x)
+    x = where(central, near, where(z < 6, far, farther))
     step = where(central, scalar.erf(x) - y, left - scalar.erfc(x)) / (_ERF_SLOPE * scalar.exp(-x * x))
     x = x - step / (1 + x * step)
     step = where(central, scalar.erf(x) - y, left - scalar.erfc(x)) / (_ERF_SLOPE * scalar.exp(-x * x))
     x = x - step / (1 + x * step)
-    return scalar.copysign(where(y == 1, math.inf, x), input)
+    return where(left == 0, math.inf, x)
+
+
+@erfinv_of_both.gradient("y")
+def _(grad, out):
+    return grad * exp(out * out) / _ERF_SLOPE
+
+
+@pointwise("ErfinvBackward0", result="float")
+def erfinv(input):
+    """The inverse of the error function: infinite at -1 and 1, NaN beyond."""
+    return scalar.copysign(erfinv_of_both(scalar.abs(input), 1 - scalar.abs(input)), input)
 
 
 @erfinv.gradient("input")
 def _(grad, out):
     return grad * exp(out * out) / _ERF_SLOPE
+
+
+@pointwise("SpecialNdtriBackward0", aten="special_ndtri", result="float", export=False)
+def ndtri(input):
+    """The inverse of :func:`ndtr`: less than what a standard normal number is with the probability ``input``."""
+    tail = 2 * scalar.minimum(input, 1 - input)
+    return _ROOT2 * scalar.copysign(erfinv_of_both(1 - tail, tail), input - 0.5)
+
+
+@ndtri.gradient("input")
+def _(grad, out):
+    return grad * _ROOT_TWO_PI * exp(0.5 * out * out)

@@ -30,5 +30,9 @@ sample("rsqrt", lambda x: 1 / np.sqrt(x), domain=POSITIVE)
 sample("erf", np.vectorize(math.erf, otypes="d"))
 sample("erfc", np.vectorize(math.erfc, otypes="d"))
 sample("erfinv", np.vectorize(_erfinv, otypes="d"), domain=between(-0.9, 0.9))
+sample("ndtri", np.vectorize(lambda p: _erfinv(2 * p - 1) * math.sqrt(2), otypes="d"), domain=UNIT,
+       call=numgrad.special.ndtri)
+sample("erfinv_of_both", np.vectorize(lambda y, left: _erfinv(y), otypes="d"), domain=(between(0.1, 0.6), UNIT),
+       dtypes=FLOATS)
 sample("entr", np.vectorize(lambda x: -x * math.log(x) if x else 0, otypes="d"), domain=POSITIVE,
        call=numgrad.special.entr)
