@@ -260,7 +260,7 @@ def keeps_kernels() -> bool:
 
 def notify(launch: Callable[[], Launch], device_type: str) -> None:
     """Tell everybody who listens, unless what this thread runs is not to be told."""
-    if not _this_thread.busy:
+    if not _this_thread.busy and _listeners_to(device_type):
         record = launch()
         _this_thread.busy = True
         try:

@@ -10,7 +10,9 @@ are its results, and constants.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -54,11 +56,11 @@ class Plan:
             self.offsets, self.saved_size = _in_a_row(saved)
         for block, offset in self.offsets.items():
             self._places[block] = (_SAVED, offset)
-        own = []
+        own, returned = [], set(results)
         for block in recorder.blocks:
             if block in self._places or block.last < 0:
                 continue
-            if block.origin == OUTSIDE or block in self.results or (block.origin == CONSTANT and not block.written):
+            if block.origin == OUTSIDE or block in returned or (block.origin == CONSTANT and not block.written):
                 self._line(block)
             else:
                 own.append(block)
@@ -90,18 +92,29 @@ class Plan:
         return line
 
     def _fill_arena(self, blocks: Sequence[Block]) -> int:
-        """Give each block a place: the largest first, as low as those allow that are there at the same time."""
-        placed: list[tuple[int, int, Block]] = []
-        for block in sorted(blocks, key=lambda block: -block.size):
-            begin = 0
-            for start, end, other in sorted(placed, key=lambda entry: entry[0]):
-                if other.first <= block.last and block.first <= other.last:
-                    if start - begin >= block.size:
-                        break
-                    begin = max(begin, -(-end // ALIGNMENT) * ALIGNMENT)
-            placed.append((begin, begin + block.size, block))
+        """Give each block a place when it is first used: the smallest gap that holds it, which blocks before it left.
+
+        Return the bytes of the arena.
+        """
+        live: list[tuple[int, int, int]] = []  # last step, begin and end of the blocks in use, the first to go first
+        gaps: list[tuple[int, int]] = []  # in order, with none beside another
+        end = 0
+        for block in sorted(blocks, key=lambda block: (block.first, -block.size)):
+            while live and live[0][0] < block.first:
+                _, *gap = heappop(live)
+                _add_gap(gaps, *gap)
+            size = -(-block.size // ALIGNMENT) * ALIGNMENT
+            fits = [(stop - start, start) for start, stop in gaps if stop - start >= size]
+            if fits:
+                length, begin = min(fits)
+                place = bisect(gaps, (begin, begin + length)) - 1
+                gaps[place : place + 1] = [(begin + size, begin + length)] if length > size else []
+            else:
+                begin = gaps.pop()[0] if gaps and gaps[-1][1] == end else end
+                end = begin + size
+            heappush(live, (block.last, begin, begin + size))
             self._places[block] = (_ARENA, begin)
-        return max([end for _, end, _ in placed], default=0)
+        return end
 
     # -- steps ------------------------------------------------------------------------------------------------
 
@@ -151,6 +164,17 @@ class Plan:
         looked_at = tuple([number for number, name in enumerate(parameters) if name in reports])
         addresses = tuple([(number, index, self.place(span)) for number, index, span in launch.addresses])
         return Run(launch.kernel, tuple(operands), looked_at, addresses)
+
+
+def _add_gap(gaps: list[tuple[int, int]], start: int, stop: int) -> None:
+    """Add a gap in the arena, as one with those beside it."""
+    place = bisect(gaps, (start, stop))
+    if place < len(gaps) and gaps[place][0] == stop:
+        stop = gaps.pop(place)[1]
+    if place and gaps[place - 1][1] == start:
+        place -= 1
+        start = gaps.pop(place)[0]
+    gaps.insert(place, (start, stop))
 
 
 def _may_fail(step: Any) -> bool:

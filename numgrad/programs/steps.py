@@ -14,6 +14,7 @@ Fresh blocks are held weakly, so that recording needs no more memory than runnin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,7 +73,7 @@ class Span:
     @property
     def count(self) -> int:
         """Elements."""
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,9 @@ class Linked:
 
 _number = itertools.count()
 
+#: Steps of one function: what LLVM takes for one grows faster than its length.
+_PART = 512
+
 #: Bytes before what an array and a tuple have: the address of the elements, and the items.  See Note [Rows passed].
 _BEFORE_DATA, _BEFORE_ITEMS = object.__basicsize__, tuple.__basicsize__
 
@@ -111,10 +114,7 @@ def link(steps: Sequence[Run | Copied], passed: Sequence[int] = (), brief: bool 
     """
     target_context()  # makes LLVM ready for this processor
     name = f"numgrad_program_{next(_number)}"
-    writer = _Writer(passed)
-    for number, step in enumerate(steps, 1):
-        writer.copy(step) if isinstance(step, Copied) else writer.run(step, number)
-    text = writer.text(name)
+    text = _text(name, steps, passed)
     # LLVM's fastest way: what is called is optimised, and the calls themselves are not worth it
     machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)  # which the engine then owns
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
@@ -124,6 +124,31 @@ def link(steps: Sequence[Run | Copied], passed: Sequence[int] = (), brief: bool 
     run = kind(ctypes.c_int64, *[ctypes.c_void_p] * (1 + bool(passed)))(address)
     run.machine_code = engine  # type: ignore[attr-defined]
     return Linked(run, text, address)
+
+
+def _text(name: str, steps: Sequence[Run | Copied], passed: Sequence[int]) -> str:
+    """Return the module, in which a function of each ``_PART`` steps is called by the one of this name."""
+    parameters = f"i64 %table{', i64 %rows' * bool(passed)}"
+    parts: list[str] = []
+    for begin in range(0, len(steps), _PART):
+        writer = _Writer(passed)
+        for number, step in enumerate(steps[begin : begin + _PART], begin + 1):
+            writer.copy(step) if isinstance(step, Copied) else writer.run(step, number)
+        parts.append(writer.function(name if len(steps) <= _PART else f"{name}.{len(parts)}", parameters))
+    if len(parts) != 1:
+        lines = [f"define i64 @{name}({parameters}) {{"]
+        for number in range(len(parts)):
+            lines += [
+                f"  %part{number} = call i64 @{name}.{number}({parameters})",
+                f"  %wrong{number} = icmp ne i64 %part{number}, 0",
+                f"  br i1 %wrong{number}, label %end{number}.wrong, label %end{number}",
+                f"end{number}.wrong:", f"  ret i64 %part{number}", f"end{number}:",
+            ]
+        parts.append("\n".join([*lines, "  ret i64 0", "}", ""]))
+    return "\n".join([
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+        *parts,
+    ])
 
 
 class _Writer:
@@ -141,12 +166,10 @@ class _Writer:
         self.body: list[str] = []
         self.names = itertools.count()
 
-    def text(self, name: str) -> str:
-        """The module."""
+    def function(self, name: str, parameters: str) -> str:
+        """Return the function that does what was written."""
         lines = [
-            "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-            "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-            f"define i64 @{name}(i64 %table{', i64 %rows' * bool(self.passed)}) {{",
+            f"define i64 @{name}({parameters}) {{",
             "  %aside = alloca i64",  # for results and exceptions, of which there are none
         ]
         for line in self.lines:
