@@ -3,11 +3,12 @@
 from typing import Any
 
 import numpy as np
+from numba import types
 
 from .instructions import Value, instruction, select
-from .overloads import compiled_as, jitable
+from .overloads import compiled_as, in_python, jitable, overloaded
 
-__all__ = ["ceil", "floor", "fmod", "remainder", "round", "trunc", "truncated_quotient"]
+__all__ = ["ceil", "floor", "floor_quotient", "fmod", "remainder", "round", "trunc", "truncated_quotient"]
 
 _trunc = instruction("llvm.trunc")
 
@@ -43,9 +44,30 @@ def trunc(x: Any) -> Any:
 
 
 @jitable
+def _integer_floor_quotient(x: Any, y: Any) -> Any:
+    return type(x)(-x if y == -1 else x // y)  # Numba has 0 for the only quotient that overflows
+
+
+def _python_floor_quotient(x: Any, y: Any) -> Any:
+    return x // y if isinstance(x, np.floating) else _integer_floor_quotient(x, y)
+
+
+def floor_quotient(x: Any, y: Any) -> Any:
+    """x / y rounded towards minus infinity; of integers by zero it is 0, and that of the smallest by -1 wraps."""
+    return in_python(_python_floor_quotient, x, y, floating=False)
+
+
+@overloaded(floor_quotient)
+def _floor_quotient(x, y):
+    if isinstance(x, types.Integer) and isinstance(y, types.Integer):
+        return lambda x, y: _integer_floor_quotient(x, y)
+    return lambda x, y: x // y
+
+
+@jitable
 def _integer_quotient(x: Any, y: Any) -> Any:
-    quotient = x // y
-    return type(x)(quotient + 1 if quotient < 0 and quotient * y != x else quotient)
+    quotient = -x if y == -1 else x // y
+    return type(x)(quotient + 1 if y != -1 and quotient < 0 and quotient * y != x else quotient)
 
 
 def _python_quotient(x: Any, y: Any) -> Any:

@@ -7,9 +7,9 @@ raises, without warnings.
 Types are kept. float32 gives float32, computed in float32; float64 gives float64; of two floats the wider
 one decides, and an integer beside a float takes the float's type. (In plain Python a Python float beside
 float32 is float32 too; in ``@njit`` code a literal is float64.) Integers alone stay integers in ``pow``,
-``where``, ``conj``, ``abs``, ``sign``, ``maximum``, ``minimum``, ``truncated_quotient``, ``fmod``, ``remainder``
-and the rounding functions, and count as float64 elsewhere. Complex numbers are taken where the function has a complex
-meaning.
+``where``, ``conj``, ``abs``, ``sign``, ``maximum``, ``minimum``, ``floor_quotient``, ``truncated_quotient``, ``fmod``,
+``remainder`` and the rounding functions, and count as float64 elsewhere. Complex numbers are taken where the function
+has a complex meaning.
 
 ``exp``, ``expm1``, ``log``, ``log1p``, ``tanh`` and ``sigmoid`` are polynomials (``polynomials.py``), less than 2
 units in the last place off, and so are in float32 (``polynomials32.py``) ``erf``, ``pow``, less than 3 units off,

@@ -239,6 +239,7 @@ SPECIAL_PAIRS = {
     "atan2": [(0, -1, np.pi), (-0.0, -1, -np.pi), (0, 1, 0), (NAN, 1, NAN), (INF, INF, np.pi / 4)],
     "hypot": [(3, -4, 5), (INF, NAN, INF), (NAN, -INF, INF), (NAN, 1, NAN), (0, -0.0, 0), (1e30, 0, 1e30)],
     "truncated_quotient": [(7, 2, 3), (-7, 2, -3), (7, -2, -3), (1, -2, -0.0), (1, 0, INF), (0, 0, NAN), (INF, 2, INF)],
+    "floor_quotient": [(7, 2, 3), (-7, 2, -4), (7, -2, -4), (1, 0, INF), (0, 0, NAN), (-5, 3, -2)],
     "fmod": [(7, 3, 1), (-7, 3, -1), (7, -3, 1), (-4, 2, -0.0), (5, INF, 5), (5, 0, NAN), (INF, 2, NAN)],
     "remainder": [(7, 3, 1), (-7, 3, 2), (7, -3, -2), (-5, INF, INF), (5, INF, 5), (5, 0, NAN)],
     "copysign": [(3, -0.0, -3), (-3, 1, 3), (NAN, -1, NAN), (0, -1, -0.0)],
@@ -456,9 +457,9 @@ def test_integers_are_exact(compiled):
     for x, y in [(7, 3), (-7, 3), (7, -3), (-7, -3), (-6, 3), (-(2**63), -1), (2**62 + 1, 2**61)]:
         assert call("remainder", i64(x), i64(y)) == x % y
         assert call("fmod", i64(x), i64(y)) == (abs(x) % abs(y)) * (-1 if x < 0 else 1)
-        if (x, y) != (-(2**63), -1):  # beyond what 64 bits hold
-            quotient = abs(x) // abs(y)
-            assert call("truncated_quotient", i64(x), i64(y)) == (quotient if (x < 0) == (y < 0) else -quotient)
+        quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+        for name, exact in (("truncated_quotient", quotient), ("floor_quotient", x // y)):
+            assert call(name, i64(x), i64(y)) == (exact if exact < 2**63 else -(2**63))  # it wraps around
     assert call("remainder", i64(5), i64(0)) == call("fmod", i64(5), i64(0)) == 0
     assert call("maximum", i64(2**62 + 1), i64(2**62)) == 2**62 + 1
     assert call("minimum", np.uint64(2**63), np.uint64(1)) == 1

@@ -335,6 +335,16 @@ def test_integer_division_rounds_down():
     assert (x / y).dtype is numgrad.float32
 
 
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_the_only_quotient_that_overflows_wraps(bits):
+    smallest, dtype = -(2 ** (bits - 1)), getattr(numgrad, f"int{bits}")
+    x = tensor([smallest, smallest + 1], dtype)
+    for other in (-1, tensor([-1, -1], dtype)):
+        for quotient in (x // other, numgrad.div(x, other, rounding_mode="trunc"), x.clone().floor_divide_(other)):
+            assert (quotient.dtype, quotient.tolist()) == (dtype, [smallest, -smallest - 1])
+    assert (tensor(smallest, dtype) // -1).item() == smallest
+
+
 def test_large_integers_are_exact():
     x = numgrad.tensor([2**53 + 1, 2**62 + 1])
     assert (x + 0).tolist() == x.tolist()

@@ -1,6 +1,7 @@
 """Random tensors: the numbers of PyTorch 2.13 for the same seed, recorded and beside it; ranges, errors and graphs."""
 
 import copy
+import math
 import pickle
 
 import numpy as np
@@ -199,6 +200,10 @@ ERRORS = [
     (lambda x: x.bernoulli_(1.5), RuntimeError, r"p to be in \[0, 1\], but got p=1.5"),
     (lambda x: x.exponential_(0), RuntimeError, "lambda > 0.0"),
     (lambda x: x.random_(5, 2), RuntimeError, "from=5 >= to=2"),
+    (lambda x: x.uniform_(0, math.inf), RuntimeError, "found to=inf"),
+    (lambda x: x.uniform_(-math.inf, 0), RuntimeError, "found from=-inf"),
+    (lambda x: x.uniform_(-3e38, 3e38), RuntimeError, r"torch.float32 can hold, but found to - from=6e\+38"),
+    (lambda x: x.random_(0, 2**64), RuntimeError, "to - 1 is out of bounds for torch.int64"),
     (lambda x: x.uniform_(till=3), TypeError, "till"),
     (lambda x: x.uniform_(0, to=3, **{"from": 1}), TypeError, "multiple values for argument 'from'"),
     (lambda x: numgrad.bernoulli(tensor([1.5])), RuntimeError, "p_in >= 0 && p_in <= 1"),

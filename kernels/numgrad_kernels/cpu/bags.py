@@ -1,7 +1,7 @@
 """Rows of a table summed, or the largest of each column taken, over bags of row numbers.
 
-Bag ``b`` holds the ``indices`` from number ``starts[b]`` to ``starts[b + 1]``; those that are ``padding`` do not count.
-An index that is not in [0, rows) is not followed, and ``wrong[0]`` becomes true.
+Bag ``b`` holds the ``indices`` from number ``starts[b]`` to ``starts[b + 1]``; those that are ``padding``, unless
+that is -1, do not count.  An index that is not in [0, rows) is not followed, and ``wrong[0]`` becomes true.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = np.float32
 def _counts(index, padding, rows, wrong):
     """Whether an index is that of a row which is no padding; ``wrong[0]`` becomes true if there is no such row."""
     exists = inside(index, rows)
-    if index != padding and not exists:
+    if not exists:
         wrong[0] = True
     return exists and index != padding
 

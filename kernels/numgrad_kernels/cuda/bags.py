@@ -23,15 +23,14 @@ def bag_sums(
         total, count = T(0), 0
         for k in range(starts[b], starts[b + 1]):
             index = indices[k]
-            if index != padding:
-                if index >= 0 and index < rows:
-                    factor = T(1)
-                    if weighted:
-                        factor = factors[k]
-                    total += factor * x[index * width + c]
-                    count += 1
-                else:
-                    note(report, index, 0, rows)
+            if index < 0 or index >= rows:
+                note(report, index, 0, rows)
+            elif index != padding:
+                factor = T(1)
+                if weighted:
+                    factor = factors[k]
+                total += factor * x[index * width + c]
+                count += 1
         divisor = T(max(count, 1))
         if c == 0:
             divisors[b] = divisor
@@ -45,12 +44,11 @@ def bag_largest(x, rows, width, indices, starts, padding, size, out: Out, chosen
         best, which = T(0), np.int64(-1)
         for k in range(starts[b], starts[b + 1]):
             index = indices[k]
-            if index != padding:
-                if index >= 0 and index < rows:
-                    value = x[index * width + c]
-                    if which < 0 or value > best:
-                        best, which = value, np.int64(index)
-                else:
-                    note(report, index, 0, rows)
+            if index < 0 or index >= rows:
+                note(report, index, 0, rows)
+            elif index != padding:
+                value = x[index * width + c]
+                if which < 0 or value > best:
+                    best, which = value, np.int64(index)
         out[i] = best
         chosen[i] = which

@@ -32,7 +32,7 @@ def bag_sums_launcher(
     """What sums rows of a table of (rows, width), or takes their means: ``launch(table, indices, starts, factors)``.
 
     It returns the results and what each was divided by for a mean; the factors may be None.  It raises
-    OutOfBoundsError for an index that is neither in [0, rows) nor ``padding``.  The starts must be right: from 0 to
+    OutOfBoundsError for an index that is not in [0, rows).  The starts must be right: from 0 to
     at most ``count``, the number of indices.
     """
     dtype, size = type.numpy, bag_count * width
@@ -44,7 +44,7 @@ def bag_sums_launcher(
         out, divisors, report = new(size, dtype), np.empty(bag_count, dtype), np.zeros(1, _BOOL)
         given = no_row(dtype) if factors is None else factors
         kernel().entry(table, rows, width, indices, starts, given, padding, mean, chunk, out, divisors, report)
-        check_report(report, indices, 0, rows, padding)
+        check_report(report, indices, 0, rows)
         return out, divisors
 
     return launch
@@ -65,7 +65,7 @@ def bag_largest_launcher(
     def launch(table: Any, indices: Any, starts: Any) -> tuple[np.ndarray, np.ndarray]:
         out, chosen, report = new(size, dtype), new(size, _INT64), np.zeros(1, _BOOL)
         kernel().entry(table, rows, width, indices, starts, padding, chunk, out, chosen, report)
-        check_report(report, indices, 0, rows, padding)
+        check_report(report, indices, 0, rows)
         return out, chosen
 
     return launch

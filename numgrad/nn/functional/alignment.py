@@ -115,22 +115,21 @@ def _labels(targets: Tensor, lengths: list[int], classes: int, blank: int) -> Te
         IndexError: one is no class.
     """
     rank, shape, count, longest = targets.dim(), targets._layout.shape, len(lengths), max(lengths)
+    if rank not in (1, 2):
+        raise _misfit(f"1 to 2 dimensions, but got {rank}-dimensional tensor", "#2 'targets'")
+    size = count if rank == 2 else sum(lengths)
+    if shape[0] != size:
+        raise _misfit(f"tensor to have size {size} at dimension 0, but got size {shape[0]}", "#2 'targets'")
+    if rank == 2 and shape[1] < longest:
+        said = f"tensor to have size at least {longest} at dimension 1, but got size {shape[1]}"
+        raise _misfit(said, "#2 'targets'")
     places, own = arange(longest, device=targets.device), tensor(lengths, dtype=int64, device=targets.device)
     counted = places < own.unsqueeze(1)
     if rank == 2:
-        if shape[0] != count:
-            raise _misfit(f"tensor to have size {count} at dimension 0, but got size {shape[0]}", "#2 'targets'")
-        if shape[1] < longest:
-            said = f"tensor to have size at least {longest} at dimension 1, but got size {shape[1]}"
-            raise _misfit(said, "#2 'targets'")
         rows = targets[:, :longest]
-    elif rank == 1:
-        if shape[0] != sum(lengths):
-            raise _misfit(f"tensor to have size {sum(lengths)} at dimension 0, but got size {shape[0]}", "#2 'targets'")
+    else:
         starts = (own.cumsum(0) - own).unsqueeze(1)
         rows = targets[where(counted, starts + places, 0)] if longest else targets.new_zeros((count, 0))
-    else:
-        raise _misfit(f"1 to 2 dimensions, but got {rank}-dimensional tensor", "#2 'targets'")
     rows = where(counted, rows.long(), blank)
     wrong = targets._layout.type.backend.outside(row_of(physical_of(rows)), 0, classes)
     if wrong is not None:

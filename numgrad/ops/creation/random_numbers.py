@@ -242,6 +242,9 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
     """Fill the tensor with random numbers from the uniform distribution on [from, to), by default [0, 1).
 
     Of complex numbers both parts are drawn from it.
+
+    Raises:
+        RuntimeError: from is above to, or one of them or their distance is too large for the dtype.
     """
     if not args and not kwargs and generator is None and _drawn_in_row(self, "uniform", 0.0, 1.0):
         return self
@@ -249,6 +252,10 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
     check_floating(self, "check_uniform_bounds", complex=True)
     if not low <= high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    largest = float(np.finfo(self._layout.type.numpy).max)
+    for name, value in (("from", low), ("to", high), ("to - from", high - low)):
+        if not -largest <= value <= largest:
+            raise RuntimeError(f"uniform_ expects a range that {self.dtype} can hold, but found {name}={value:g}")
     source = random.given_or_default(generator, self._layout.type.device)
     draw = functools.partial(row_drawn, source.uniform, self._layout, low, high)
     return overwrite_drawn(self, draw, _UniformBackward0, True)
@@ -312,7 +319,7 @@ def _check_range(low: int, high: int, dtype: dtype) -> None:
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if dtype.is_floating_point:
-        return
+        dtype = int64  # which is drawn from
     bounds = (0, 1) if dtype is bool_ else _integers(dtype)
     for name, value in (("from", low), ("to - 1", high - 1)):
         if not bounds[0] <= value <= bounds[1]:

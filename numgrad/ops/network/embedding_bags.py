@@ -46,15 +46,10 @@ def embedding_bag_op(
     """
     count, (rows, width) = starts.size - 1, weight.shape
     compute = weight.type.backend.bag_sums_launcher(
-        weight.type, rows, width, indices.size, count, _padding(padding_idx), mean
+        weight.type, rows, width, indices.size, count, padding_idx, mean
     )
     launch = _launcher(compute, weight, indices, starts, factors)
     return (layout_of(weight.type, (count, width)), layout_of(weight.type, (count,))), launch
-
-
-def _padding(padding_idx: int) -> int:
-    """The padding for kernels, to which -1 is an index like others, if a wrong one."""
-    return padding_idx if padding_idx >= 0 else -(1 << 63)
 
 
 def _launcher(
@@ -110,7 +105,7 @@ def embedding_bag_max_op(weight: Layout, indices: Layout, starts: Layout, paddin
     """
     count, (rows, width) = starts.size - 1, weight.shape
     compute = weight.type.backend.bag_largest_launcher(
-        weight.type, rows, width, indices.size, count, _padding(padding_idx)
+        weight.type, rows, width, indices.size, count, padding_idx
     )
     chosen = layout_of(tensor_type(int64, weight.type.device), (count, width))
     return (layout_of(weight.type, (count, width)), chosen), _launcher(compute, weight, indices, starts)

@@ -32,7 +32,7 @@ def check_divisor(operands: Sequence[Any]) -> None:
 )
 def floor_quotient(input, other):
     """``input / other`` rounded towards minus infinity."""
-    return input // other
+    return scalar.floor_quotient(input, other)
 
 
 def floor_divide(input: Any, other: Any) -> Tensor:
