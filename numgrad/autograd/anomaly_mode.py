@@ -92,15 +92,18 @@ class _Checks(NamedTuple):
     inf: bool
     forward: bool
 
-    def switch(self) -> _Checks:
-        """Switch to these in this thread; returns those before."""
-        before = _Checks(is_anomaly_enabled(), state.check_nan, state.check_inf, forward_check in state.watchers)
+    @staticmethod
+    def current() -> _Checks:
+        """Those of this thread."""
+        return _Checks(is_anomaly_enabled(), state.check_nan, state.check_inf, forward_check in state.watchers)
+
+    def switch(self) -> None:
+        """Switch to these in this thread."""
         state.mode = state.mode | ANOMALY if self.on else state.mode & ~ANOMALY
         state.check_nan, state.check_inf = self.nan, self.inf
         unwatch(forward_check)
         if self.on and self.forward:
             watch(forward_check)
-        return before
 
 
 class _AnomalyMode:
@@ -111,12 +114,24 @@ class _AnomalyMode:
         self._outside: list[_Checks] = []
 
     def __enter__(self) -> None:
-        self._outside.append(self._checks.switch())
+        self._outside.append(_Checks.current())
+        try:
+            self._checks.switch()
+        except BaseException:  # see Note [Ctrl-C]
+            self._outside[-1].switch()
+            raise
 
     def __exit__(self, *exception: Any) -> None:
         outside = self._outside
-        if outside:  # the last stays: leaving twice switches back to the same again
-            (outside.pop() if len(outside) > 1 else outside[0]).switch()
+        if not outside:
+            return
+        try:
+            outside[-1].switch()
+        except BaseException:
+            outside[-1].switch()
+            raise
+        if outside[1:]:  # the last stays: leaving twice switches back to the same again
+            del outside[-1]
 
 
 class detect_anomaly(_AnomalyMode):  # noqa: N801 - PyTorch's name
@@ -169,7 +184,7 @@ class set_detect_anomaly(_AnomalyMode):  # noqa: N801 - PyTorch's name
         self, mode: bool, check_nan: bool = True, *, check_forward: bool = False, check_inf: bool = False
     ):
         super().__init__(mode, check_nan, check_inf, check_forward)
-        self._outside.append(self._checks.switch())
+        super().__enter__()
 
     def __enter__(self) -> None:
         """The switch was made when this was made."""

@@ -82,6 +82,14 @@ class dual_level(ModeDecorator):  # noqa: N801 - PyTorch's name
         return number
 
     def __exit__(self, *exception: Any) -> None:
+        try:
+            self._leave()
+        except BaseException:  # see Note [Ctrl-C]
+            if self._level.active:
+                self._leave()
+            raise
+
+    def _leave(self) -> None:
         level = self._level
         if level.active and level is not _current():  # it ended for this thread with the hook that entered it
             level.active = False

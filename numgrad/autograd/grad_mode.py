@@ -176,6 +176,27 @@ def undisturbed(function: Callable[..., R], *args: Any) -> R:
         switch_back(before)
 
 
+def guarded(function: Callable[..., R], *args: Any) -> R:
+    """Return what a function of numgrad's returns; if it raises, this thread is switched to what it was before.
+
+    Note [Ctrl-C]
+    Python looks for signals as a function of Python's begins and after each call of C code.  So Ctrl-C may come as
+    ``__exit__`` or what a ``finally`` calls begins, before anything is restored there.  What enters a state therefore
+    does so in its last step, what leaves it in its first, without a call in between; and a call that restores is made
+    again if it has raised.
+    """
+    before = thread_state()
+    try:
+        return function(*args)
+    except BaseException:
+        try:
+            switch_back(before)
+        except BaseException:
+            switch_back(before)
+            raise
+        raise
+
+
 def in_mode(mode: int, function: Callable[..., R], *args: Any) -> R:
     """What a function returns that is called with this as the word of modes."""
     before = state.mode
@@ -231,12 +252,16 @@ class ModeDecorator:
 
         @functools.wraps(function, updated=updated)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            before = state.mode
+            before, entered = state.mode, state.inference_entered
             try:
                 with clone():
                     return function(*args, **kwargs)
             finally:
                 state.mode = state.mode & ~bits | before & bits
+                surplus = state.inference_entered - entered
+                if surplus > 0:  # Ctrl-C has come as ``__exit__`` began
+                    del inference_blocks[-surplus:]
+                    state.inference_entered = entered
 
         return wrapped
 
@@ -352,7 +377,11 @@ class set_grad_enabled(_GradModeDecorator):  # noqa: N801 - PyTorch's name
             state.mode = with_recording(mode, self.mode)
 
     def __exit__(self, *exception: Any) -> None:
-        state.mode = with_recording(state.mode, self._outside)
+        mode = state.mode
+        if self._outside:  # without a call: see Note [Ctrl-C]
+            state.mode = mode | (GRAD_WANTED if mode & INFERENCE else GRAD)
+        else:
+            state.mode = mode & _OTHERS
 
     def clone(self) -> set_grad_enabled:
         return self.__class__(self.mode)
@@ -392,7 +421,7 @@ class inference_mode(_GradModeDecorator):  # noqa: N801 - PyTorch's name
         mode = state.mode
         self._before = mode, self._before
         if self.mode:
-            inference_blocks.append(None)
+            inference_blocks[:0] = [None]  # no call: see Note [Ctrl-C]
             state.inference_entered += 1
             state.mode = mode & _OTHERS | INFERENCE
         else:
@@ -404,7 +433,7 @@ class inference_mode(_GradModeDecorator):  # noqa: N801 - PyTorch's name
         before, self._before = self._before
         state.mode = state.mode & ~self._bits | before & self._bits
         if self.mode and state.inference_entered:
-            inference_blocks.pop()
+            del inference_blocks[-1:]
             state.inference_entered -= 1
 
     def clone(self) -> inference_mode:

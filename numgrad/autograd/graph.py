@@ -254,8 +254,13 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
         state.mode |= SAVED_HOOKS
 
     def __exit__(self, *exception: Any) -> None:
-        pairs = list(reversed(state.saved_hooks))
         own = self.pack_hook, self.unpack_hook
+        if state.saved_hooks and state.saved_hooks[-1] == own:  # as ever, without a call: see Note [Ctrl-C]
+            state.saved_hooks = state.saved_hooks[:-1]
+            if not state.saved_hooks:
+                state.mode &= ~SAVED_HOOKS
+            return
+        pairs = list(reversed(state.saved_hooks))
         if own in pairs:  # or else the block was left already, as when a hook that entered it ended
             pairs.remove(own)  # not simply the last: blocks may end in any order
         state.saved_hooks = tuple(reversed(pairs))

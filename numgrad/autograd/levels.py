@@ -36,8 +36,8 @@ class Level:
 
     def leave(self) -> None:
         """The block has ended."""
-        self.active = False
         enter(self.outer)
+        self.active = False
 
     def __enter__(self) -> Any:
         return self
@@ -73,8 +73,8 @@ class Tangents(Level):
     performers: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}
 
     def __init__(self) -> None:
-        super().__init__()
         self.given: WeakSet[_Duals] = WeakSet()  # all that have a tangent at this level
+        super().__init__()
 
     def leave(self) -> None:
         super().leave()

@@ -75,7 +75,10 @@ def watch_everywhere(watcher: Watcher) -> None:
 
 def unwatch(watcher: Watcher) -> None:
     """No longer call the watcher; nothing happens if it does not watch."""
-    state.watchers = tuple([other for other in state.watchers if other is not watcher])
+    if state.watchers and state.watchers[-1] is watcher:  # as ever, without a call: see Note [Ctrl-C]
+        state.watchers = state.watchers[:-1]
+    else:
+        state.watchers = tuple([other for other in state.watchers if other is not watcher])
     if not state.watchers:
         state.mode &= ~WATCHED
 

@@ -169,7 +169,8 @@ def _change() -> None:
             if _listeners_to(kernel_class.device_type) or recording.recorder is not None:
                 _surround(kernel, kernel_class)
             elif kernel in _bare:
-                setattr(kernel, kernel_class.attribute, _bare.pop(kernel))
+                setattr(kernel, kernel_class.attribute, _bare[kernel])
+                del _bare[kernel]  # last: if Ctrl-C comes before that, it is done again
     for function in list(_bound):
         function()
 
@@ -188,11 +189,15 @@ def record(recorder: recording.Recorder | None) -> None:
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
     """``with listening(listener):`` tell it of what is run in the block."""
-    listen(listener)
     try:
+        listen(listener)
         yield
     finally:
-        unlisten(listener)
+        try:
+            unlisten(listener)
+        except BaseException:  # Ctrl-C, as it began
+            unlisten(listener)
+            raise
 
 
 def add_kernel_class(kernels: type, kernel_class: KernelClass) -> None:
@@ -217,9 +222,9 @@ def bind(function: Callable[[], None]) -> None:
 
 
 def _surround(kernel: Any, kernel_class: KernelClass) -> None:
-    if kernel not in _bare:
-        bare = _bare[kernel] = getattr(kernel, kernel_class.attribute)
-        setattr(kernel, kernel_class.attribute, kernel_class.around(kernel, bare))
+    present = getattr(kernel, kernel_class.attribute)
+    if _bare.setdefault(kernel, present) is present:
+        setattr(kernel, kernel_class.attribute, kernel_class.around(kernel, present))
 
 
 def _around_entry(kernel: Kernel, entry: Callable[..., None]) -> Callable[..., None]:

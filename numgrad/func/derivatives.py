@@ -9,7 +9,7 @@ from typing import Any
 from ..autograd.checks import is_tensor
 from ..autograd.forward_ad import dual_tensor, primal_and_tangent
 from ..autograd.functional.gradients import materialized
-from ..autograd.grad_mode import is_grad_enabled
+from ..autograd.grad_mode import guarded, is_grad_enabled
 from ..autograd.levels import Tangents
 from .arguments import Argnums, at_argnums, check_outputs, flatten, map_leaves, split_aux
 from .recording import Recording
@@ -196,13 +196,18 @@ def jvp(
         for leaf in leaves:
             if not is_tensor(leaf):
                 raise RuntimeError(f"{_JVP}: Expected {which} to only contain Tensors, got {type(leaf)}")
-    with Tangents() as level:
-        duals = [dual_tensor(point, direction, level) for point, direction in zip(points, directions, strict=True)]
-        output, aux = split_aux(func(*structure.unflatten(duals)), has_aux, _JVP)
-        outputs, output_structure = flatten(output)
-        check_outputs(outputs, _JVP)
-        primals, found = zip(*[primal_and_tangent(one, level) for one in outputs], strict=True)
-        aux = map_leaves(lambda leaf: _primal(leaf, level), aux) if has_aux else None
+
+    def pushed() -> Any:
+        with Tangents() as level:
+            duals = [dual_tensor(point, direction, level) for point, direction in zip(points, directions, strict=True)]
+            output, aux = split_aux(func(*structure.unflatten(duals)), has_aux, _JVP)
+            outputs, output_structure = flatten(output)
+            check_outputs(outputs, _JVP)
+            pairs = [primal_and_tangent(one, level) for one in outputs]
+            return pairs, output_structure, map_leaves(lambda leaf: _primal(leaf, level), aux) if has_aux else None
+
+    pairs, output_structure, aux = guarded(pushed)
+    primals, found = zip(*pairs, strict=True)
     if strict and any(tangent is None for tangent in found):
         raise RuntimeError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..autograd.grad_mode import guarded
 from ..core.tensor import Tensor
 from ..ops.batching.batches import Batched, below, mapped, unmapped
 from ..ops.creation.random_numbers import get_rng_state, set_rng_state
@@ -104,15 +105,19 @@ def _run(
     fronted = [
         leaf if dim is None else movedim(leaf, dim, 0) if dim else leaf for leaf, dim in zip(leaves, dims, strict=True)
     ]
-    with Batched(size, randomness) as level:
-        given = [
-            leaf if dim is None else mapped(level, leaf) for leaf, dim in zip(fronted, dims, strict=True)
-        ]
-        outputs, output_structure = flatten(func(*structure.unflatten(given), **kwargs))
-        dims_out = _out_dims(name, out_dims, output_structure)
-        with below(level):
-            results = [_result(name, level, *pair) for pair in zip(outputs, dims_out, strict=True)]
-    return output_structure.unflatten(results)
+
+    def mapped_over() -> Any:
+        with Batched(size, randomness) as level:
+            given = [
+                leaf if dim is None else mapped(level, leaf) for leaf, dim in zip(fronted, dims, strict=True)
+            ]
+            outputs, output_structure = flatten(func(*structure.unflatten(given), **kwargs))
+            dims_out = _out_dims(name, out_dims, output_structure)
+            with below(level):
+                results = [_result(name, level, *pair) for pair in zip(outputs, dims_out, strict=True)]
+        return output_structure.unflatten(results)
+
+    return guarded(mapped_over)
 
 
 def _result(name: str, level: Batched, output: Any, dim: int | None) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import devices
 from ..autograd.checks import is_inference
-from ..autograd.grad_mode import state
+from ..autograd.grad_mode import guarded, state
 from ..autograd.operations import operations
 from ..core.layout import output_strides, overlaps_itself
 from ..core.tensor import Tensor
@@ -71,17 +71,20 @@ def _writable_with(tensor: Tensor, value: Tensor) -> Tensor:
 
 
 def _for_each(function: Any, batches: tuple[Tensor, ...], count: int) -> list[Tensor | None]:
-    with Batched(count) as level:
-        results = function(*[mapped(level, batch) for batch in batches])
-        with below(level):
-            found = [None if result is None else expanded(lifted(level, result)) for result in results]
-            taken = {id(batch._storage) for batch in batches}
-            for number, whole in enumerate(found):  # each is to have memory of its own
-                if whole is not None:
-                    if whole._flat is None or whole._view is not None or id(whole._storage) in taken:
-                        found[number] = whole = copying.contiguous_op(whole)
-                    taken.add(id(whole._storage))
-    return found
+    def mapped_over() -> list[Tensor | None]:
+        with Batched(count) as level:
+            results = function(*[mapped(level, batch) for batch in batches])
+            with below(level):
+                found = [None if result is None else expanded(lifted(level, result)) for result in results]
+                taken = {id(batch._storage) for batch in batches}
+                for number, whole in enumerate(found):  # each is to have memory of its own
+                    if whole is not None:
+                        if whole._flat is None or whole._view is not None or id(whole._storage) in taken:
+                            found[number] = whole = copying.contiguous_op(whole)
+                        taken.add(id(whole._storage))
+        return found
+
+    return guarded(mapped_over)
 
 
 operations.add_ = _add_to

@@ -175,13 +175,21 @@ def _unseen(surroundings: Surroundings) -> str | None:
 
 def recorded(recorder: Recorder, function: Callable[[], Any]) -> Any:
     """What the function returns, while the recorder records."""
-    watch(recorder)
-    launches.record(recorder)
+
+    def stop() -> None:
+        unwatch(recorder)
+        launches.record(None)
+
     try:
+        watch(recorder)
+        launches.record(recorder)
         result = function()
     finally:
-        launches.record(None)
-        unwatch(recorder)
+        try:
+            stop()
+        except BaseException:  # see Note [Ctrl-C]
+            stop()
+            raise
     recorder.look_at_reports()
     return result
 

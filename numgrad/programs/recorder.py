@@ -349,12 +349,13 @@ class Recorder(Watcher):
         self.tensors.pop(key, None)
 
     def after(self, call: Any, token: Any, result: Any) -> None:
-        _, location = self._calls.pop()
+        _, location = self._calls[-1]
         self._note((result,), location)
         for tensor in result if isinstance(result, tuple | list) else (result,):
             edge = getattr(tensor, "_edge", None)
             if edge is not None:
                 self.recorded.setdefault(edge[0].sequence, location)
+        del self._calls[-1]  # last: if Ctrl-C comes before that, ``failed`` does it
 
     def failed(self, call: Any, token: Any) -> None:
         if not self.deaf and not isinstance(sys.exception(), Stop):

@@ -102,12 +102,20 @@ class profile:  # noqa: N801 - PyTorch's name
         self._recording = Recording(
             with_shapes=self.record_shapes, with_stack=self.with_stack, with_gpus=self.use_device is not None
         )
-        self._recording.start()
+        try:
+            self._recording.start()
+        except BaseException:  # see Note [Ctrl-C]
+            self._recording.stop()
+            raise
         return self
 
     def __exit__(self, *exception: Any) -> None:
         if self._recording is not None and not self._finished:
-            self._recording.stop()
+            try:
+                self._recording.stop()
+            except BaseException:
+                self._recording.stop()
+                raise
             self._finished = True
 
     @property

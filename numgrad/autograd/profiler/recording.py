@@ -90,9 +90,10 @@ class Recording(Watcher):
 
     def stop(self) -> None:
         """Watch no longer; what is under way ends now."""
-        self.ended = perf_counter_ns()
         unwatch(self)
-        operations.devices.kernel_listeners.remove(self._compiled)
+        self.ended = perf_counter_ns()
+        if self._compiled in operations.devices.kernel_listeners:
+            operations.devices.kernel_listeners.remove(self._compiled)
         if self.with_gpus:
             operations.devices.launches.unlisten(self._launched)
         if self._open:
@@ -155,8 +156,9 @@ class Recording(Watcher):
         if record.ended is not None:
             return
         while True:
-            innermost = self._open.pop()
+            innermost = self._open[-1]
             innermost.ended = ended
+            del self._open[-1]  # without a call: see Note [Ctrl-C]
             if innermost is record:
                 return
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ...autograd.grad_mode import GRAD as _GRAD
+from ...autograd.grad_mode import guarded as _guarded
 from ...autograd.grad_mode import state as _state
 from ...core.missing import found_later as _found_later
 from .recomputation import CheckpointError, GraphExecGroup
@@ -107,8 +108,12 @@ def checkpoint(
         function, args, kwargs, again, preserve_rng_state=preserve_rng_state,
         checks_metadata=determinism_check == "default", stops_early=early_stop, debug=debug,
     )  # fmt: skip
-    with frame.recording(), first:
-        return function(*args, **kwargs)
+
+    def recorded() -> Any:
+        with frame.recording(), first:
+            return function(*args, **kwargs)
+
+    return _guarded(recorded)
 
 
 def checkpoint_sequential(

@@ -14,6 +14,8 @@ from ...autograd.watching import Watcher, unwatch, watch
 class OperationLog(Watcher):
     """Notes the operations that are called.  One that was stopped, or raised an error, has no result."""
 
+    is_mode = True
+
     def __init__(self) -> None:
         #: For each operation the call, its result (empty if there was none) and where it was called.
         self.entries: list[tuple[str, str, str]] = []
