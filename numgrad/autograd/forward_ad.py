@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .checks import is_tensor
-from .grad_mode import ModeDecorator, state
+from .grad_mode import ModeDecorator, guarded, state
 from .levels import Level, Tangents, check_tangent_shape, outside, outwards, tangent_of
 from .operations import operations
 
@@ -77,6 +77,9 @@ class dual_level(ModeDecorator):  # noqa: N801 - PyTorch's name
     """
 
     def __enter__(self) -> int:
+        return guarded(self._enter)
+
+    def _enter(self) -> int:
         number = enter_dual_level()
         self._level = state.level
         return number

@@ -329,10 +329,11 @@ class Recorder(Watcher):
             return self._nodes[-1][1:]
         return self._calls[-1] if self._calls else ("", calling_location(3))
 
-    def before(self, call: Any) -> None:
-        location = calling_location(4)
+    def before(self, call: Any) -> int:
+        location, depth = calling_location(4), len(self._calls)
         self._calls.append((call.name, location))
         self._note(call.args, location)
+        return depth
 
     def _note(self, values: Any, location: Location) -> None:
         """Note the tensors among these: they must not be kept anywhere after the call."""
@@ -349,18 +350,19 @@ class Recorder(Watcher):
         self.tensors.pop(key, None)
 
     def after(self, call: Any, token: Any, result: Any) -> None:
-        _, location = self._calls[-1]
+        _, location = self._calls[token]
         self._note((result,), location)
         for tensor in result if isinstance(result, tuple | list) else (result,):
             edge = getattr(tensor, "_edge", None)
             if edge is not None:
                 self.recorded.setdefault(edge[0].sequence, location)
-        del self._calls[-1]  # last: if Ctrl-C comes before that, ``failed`` does it
+        del self._calls[token:]
 
     def failed(self, call: Any, token: Any) -> None:
         if not self.deaf and not isinstance(sys.exception(), Stop):
-            self.broken = f"{call.name}() raised an error", self._calls[-1][1]  # which the program may catch
-        self._calls.pop()
+            location = self._calls[token][1] if len(self._calls) > token else calling_location(4)
+            self.broken = f"{call.name}() raised an error", location  # which the program may catch
+        del self._calls[token:]  # which Ctrl-C may have come after
 
     def begin(self, category: str, subject: Any, given: Any) -> bool:
         if category == NODE:
