@@ -45,7 +45,7 @@ class Categorical(Distribution):
         elif logits is not None:
             if logits.dim() < 1:
                 raise ValueError("`logits` parameter must be at least one-dimensional.")
-            self.logits = logits - logits.logsumexp(-1, keepdim=True)
+            self.logits = logits.log_softmax(-1)
         super().__init__(self._param.shape[:-1], validate_args=validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:

@@ -124,14 +124,36 @@ def test_the_node_and_what_it_saves():
     assert node.name() == "ScaledDotProductFlashAttentionForCpuBackward0"
     assert [edge[0].variable for edge in node.next_functions] == [query, key, value]
     assert node._saved_query is query
-    assert node._saved_logsumexp.shape == (1, 2, 3)
+    assert node._saved_statistics.shape == (1, 2, 3, 2)
     assert (node._saved_is_causal, node._saved_scale) == (True, 0.5)
-    first = (query[..., :1, :] @ key[..., :1, :].transpose(2, 3) / 2)[..., 0, 0]
-    np.testing.assert_allclose(node._saved_logsumexp[..., 0].numpy(), first.detach().numpy(), 1e-14)
+    first = (query[..., :1, :] @ key[..., :1, :].transpose(2, 3))[..., 0, 0]
+    np.testing.assert_allclose(node._saved_statistics[..., 0, 0].numpy(), first.detach().numpy(), 1e-14)
+    np.testing.assert_array_equal(node._saved_statistics[..., 0, 1].numpy(), 1.0)
     with numgrad.no_grad():
         key.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         out.sum().backward()
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("factor", [30, 100, 1e4, 1e5])
+@pytest.mark.parametrize("scale", [None, -0.25, 0.0])
+def test_weights_of_large_scores_sum_to_one_in_backward(scale, factor, causal):
+    query, key = (heads(1, 2, 3, 16, kind=np.float32, seed=seed).detach() * factor for seed in range(2))
+    value = heads(1, 2, 3, 16, kind=np.float32, seed=2)
+    attend(query, key, value, is_causal=causal, scale=scale).sum().backward()
+    np.testing.assert_allclose(value.grad.sum(-2).numpy(), 3.0, 1e-6)
+
+
+@pytest.mark.parametrize("kind", ["bool", "float"])
+def test_a_mask_and_is_causal_hide_what_either_hides(kind):
+    tensors = [heads(1, 2, 4, 3, seed=seed) for seed in range(3)]
+    seen = numgrad.tensor([[1, 0, 1, 1], [0, 1, 1, 1], [1, 1, 0, 1], [1, 1, 1, 1]]).bool()
+    mask = seen if kind == "bool" else numgrad.where(seen, 0.5, -math.inf).double()
+    both = numgrad.where(seen.tril(), 0.0, -math.inf).double()
+    found = results(lambda *x: attend(*x, attn_mask=mask, is_causal=True), *tensors)
+    for one, other in zip(found, results(lambda *x: attend(*x, attn_mask=both), *tensors), strict=True):
+        np.testing.assert_allclose(one, other, 1e-12, 1e-14)
 
 
 def test_gradients_that_nobody_needs():

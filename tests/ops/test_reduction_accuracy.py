@@ -126,3 +126,21 @@ def test_a_reduction(name, layout):
 @pytest.mark.parametrize("name", SCANS)
 def test_a_scan(name, layout):
     check(name, layout, *SCANS[name], lambda tensor, dim: getattr(tensor, name)(0 if dim is None else dim))
+
+
+@pytest.mark.parametrize("size", [0.0, 1e3, 1e6, 1e7, 1e8])
+@pytest.mark.parametrize("of", [
+    lambda x: x.logsumexp(0), lambda x: x.reshape(2, 4).logsumexp((0, 1)), lambda x: x.logcumsumexp(0)[-1],
+    lambda x: x[0] - numgrad.distributions.Categorical(logits=x).logits[0],
+])
+def test_derivatives_of_logarithms_of_sums_at_large_numbers(of, size):
+    near = np.array([0, 8, 16, -8, 24, 8, 0, 16], np.float32)
+    x = numgrad.from_numpy(near + np.float32(size))
+    weights = np.exp(near.astype(np.float64) - 24)
+    weights /= weights.sum()
+    np.testing.assert_allclose(numgrad.func.grad(of)(x).numpy(), weights, 1e-6, 1e-8)
+    _, tangent = numgrad.func.jvp(of, (x,), (numgrad.ones(8),))
+    assert tangent.item() == pytest.approx(1, 1e-6)
+    hessian = numgrad.func.hessian(of)(x).numpy()
+    np.testing.assert_allclose(hessian, np.diag(weights) - np.outer(weights, weights), 1e-5, 1e-7)
+    np.testing.assert_allclose(hessian.sum(1), 0, atol=1e-7)

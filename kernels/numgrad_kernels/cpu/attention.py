@@ -2,7 +2,11 @@
 
 The weights of a row are ``exp(score - top)`` divided by their sum; where a later block has a larger score, what was
 summed so far is scaled down (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al.,
-"FlashAttention", 2022).  Backward computes the weights again, from the logarithm of each row's sum.
+"FlashAttention", 2022).  Backward computes the weights again, from each row's largest score and the reciprocal of its
+sum: the logarithm of the sum, of which the largest score is a part, would round away the digits of the weights.
+
+Scores are the products of queries and keys.  ``scale`` multiplies their differences from the largest, whose rounding
+does not depend on whether a multiplication and a subtraction are done in one instruction.
 
 ``plan`` holds the numbers of stacks, heads, queries and keys, the width of the heads and whether a query sees only the
 keys up to its own position; then for each array, in the order of the arguments, its offset and its steps from stack to
@@ -18,7 +22,7 @@ from ..blocks import between, block, larger, put, repeated, tree_largest, tree_t
 from ..facts import Blas, Out, reaches
 from ..foreign import gemm
 from ..local import local_array
-from ..scalar import exp, log
+from ..scalar import exp
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -56,8 +60,12 @@ def _largest(given):
 
 
 @reaches(_largest)
-def attention(address: Blas, plan, q, k, v, out: Out, lse: Out, scale):
-    """``out`` becomes the mean of the values for each query, ``lse`` the logarithm of the sum of its weights."""
+def attention(address: Blas, plan, q, k, v, out: Out, statistics: Out, scale):
+    """``out`` becomes the mean of the values for each query.
+
+    ``statistics`` becomes, for each query, its largest score and the reciprocal of the sum of its weights.
+    """
+    sign, factor = T(-1) if scale < 0 else T(1), T(abs(scale))
     queries, keys, width = plan[2], plan[3], plan[4]
     blocks = (queries + TILE - 1) // TILE
     for piece in prange(plan[0] * plan[1] * blocks):
@@ -88,19 +96,20 @@ def attention(address: Blas, plan, q, k, v, out: Out, lse: Out, scale):
                 line = row * TILE
                 highest = repeated(tops[row], LANES)
                 for j in range(0, lanes, LANES):
-                    scaled = between(block(scores, line + j, LANES) * T(scale), 0, visible - j, T(-np.inf))
+                    scaled = between(block(scores, line + j, LANES) * sign, 0, visible - j, T(-np.inf))
                     put(scores, line + j, scaled)
                     highest = larger(scaled, highest)
                 top = tree_largest(highest, LANES)
                 shift = T(0) if top == T(-np.inf) else top
                 added = repeated(T(0), LANES)
                 for j in range(0, lanes, LANES):
-                    weights = exp(block(scores, line + j, LANES) - shift)
+                    weights = exp((block(scores, line + j, LANES) - shift) * factor)
+                    weights = between(weights, 0, visible - j, T(0))
                     put(scores, line + j, weights)
                     added = added + weights
                 for j in range(lanes, columns):
                     scores[line + j] = T(0)
-                shrink = exp(tops[row] - shift)
+                shrink = T(0) if tops[row] == T(-np.inf) else exp((tops[row] - shift) * factor)
                 sums[row] = sums[row] * shrink + tree_total(added, LANES)
                 tops[row] = top
                 if begin:
@@ -117,12 +126,17 @@ def attention(address: Blas, plan, q, k, v, out: Out, lse: Out, scale):
             offset = out_start + row * _step(plan, 3)
             for j in range(width):
                 out[offset + j] *= share
-            lse[head * queries + first + row] = T(np.inf) if empty else tops[row] + log(sums[row])
+            found = 2 * (head * queries + first + row)
+            statistics[found] = T(np.inf) if empty else tops[row]
+            statistics[found + 1] = share
 
 
 @reaches(_largest)
-def attention_backward(address: Blas, plan, q, k, v, out, grad, grad_q: Out, grad_k: Out, grad_v: Out, lse, scale):
+def attention_backward(
+    address: Blas, plan, q, k, v, out, grad, grad_q: Out, grad_k: Out, grad_v: Out, statistics, scale
+):  # fmt: skip
     """The gradients for queries, keys and values, from that of the result, ``grad``."""
+    sign, factor = T(-1) if scale < 0 else T(1), T(abs(scale))
     queries, keys, width = plan[2], plan[3], plan[4]
     for head in prange(plan[0] * plan[1]):
         starts = local_array(8, np.int64)
@@ -170,11 +184,12 @@ def attention_backward(address: Blas, plan, q, k, v, out, grad, grad_q: Out, gra
                 for row in range(rows):
                     visible = min(columns, first + row - begin + 1) if plan[5] else columns
                     line = row * TILE
-                    shift = lse[head * queries + first + row]
+                    found = 2 * (head * queries + first + row)
+                    shift, share = statistics[found], statistics[found + 1]
                     mean = means[row]
                     for j in range(0, _whole_lanes(visible), LANES):
                         at = line + j
-                        weight = exp(block(weights, at, LANES) * T(scale) - shift)
+                        weight = exp((block(weights, at, LANES) * sign - shift) * factor) * share
                         slope = weight * (block(slopes, at, LANES) - mean) * T(scale)
                         put(weights, at, between(weight, 0, visible - j, T(0)))
                         put(slopes, at, between(slope, 0, visible - j, T(0)))

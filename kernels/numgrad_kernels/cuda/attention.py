@@ -2,9 +2,10 @@
 
 The weights of a row are ``exp(score - top)`` divided by their sum; where a later tile has a larger score, what was
 summed so far is scaled down (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al.,
-"FlashAttention", 2022).  Backward computes the weights again, from the logarithm of each row's sum: once for the
-gradient for the queries, where a block has a tile of queries, and once for those for keys and values, where it has a
-tile of keys.  So no two blocks write to the same element, and the order of all sums is fixed.
+"FlashAttention", 2022).  Backward computes the weights again, from each row's largest score and the reciprocal of its
+sum: once for the gradient for the queries, where a block has a tile of queries, and once for those for keys and values,
+where it has a tile of keys.  So no two blocks write to the same element, and the order of all sums is fixed.  As on the
+CPU, ``scale`` multiplies differences of scores.
 
 See ``tiles.py`` for how threads share tiles: each has 4 x 4 elements, and reads no others unless all have waited.  Of
 each array of stacks of heads the kernels get the steps from stack to stack, from head to head and from row to row.
@@ -15,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..facts import Out
-from ..scalar import exp, log
+from ..scalar import exp
 from .adapter import cuda
 from .softmax import finite, larger
 from .tiles import add_products, adjacent4, put4, square, tile_of_products
@@ -38,9 +39,12 @@ FOUND = 1088
 
 def attention(
     q, q_stack, q_head, q_row, k, k_stack, k_head, k_row, v, v_stack, v_head, v_row, out: Out, out_stack, out_head,
-    out_row, lse: Out, heads, queries, keys, width, causal, scale
+    out_row, statistics: Out, heads, queries, keys, width, causal, scale
 ):  # fmt: skip
-    """``out`` becomes the mean of the values for each query, ``lse`` the logarithm of the sum of its weights."""
+    """``out`` becomes the mean of the values for each query.
+
+    ``statistics`` becomes, for each query, its largest score and the reciprocal of the sum of its weights.
+    """
     left = cuda.shared.array(PART, T, alignment=16)
     right = cuda.shared.array(PART, T, alignment=16)
     weights = cuda.shared.array(AREA, T, alignment=16)
@@ -57,7 +61,7 @@ def attention(
     k_start = _start(head, heads, k_stack, k_head)
     v_start = _start(head, heads, v_stack, v_head)
     out_start = _start(head, heads, out_stack, out_head) + first * out_row
-    factor = T(scale)
+    sign, factor = T(-1) if scale < 0 else T(1), T(abs(scale))
     for row in range(thread, TILE, THREADS):
         tops[np.uint64(row)] = T(-np.inf)
         sums[np.uint64(row)] = T(0)
@@ -75,10 +79,10 @@ def attention(
             at = np.uint64(column * PITCH + 4 * across)
             a, b, c, d = adjacent4(weights, at)
             edge = edge if column < columns else -4
-            a = a * factor if column <= edge else T(-np.inf)
-            b = b * factor if column <= edge + 1 else T(-np.inf)
-            c = c * factor if column <= edge + 2 else T(-np.inf)
-            d = d * factor if column <= edge + 3 else T(-np.inf)
+            a = a * sign if column <= edge else T(-np.inf)
+            b = b * sign if column <= edge + 1 else T(-np.inf)
+            c = c * sign if column <= edge + 2 else T(-np.inf)
+            d = d * sign if column <= edge + 3 else T(-np.inf)
             put4(weights, at, 1, a, b, c, d)
             top0, top1, top2, top3 = larger(a, top0), larger(b, top1), larger(c, top2), larger(d, top3)
         put4(found, np.uint64(4 * across * (SIDE + 1) + line), SIDE + 1, top0, top1, top2, top3)
@@ -88,7 +92,7 @@ def attention(
             top = tops[own]
             for i in range(SIDE):
                 top = larger(found[np.uint64(row * (SIDE + 1) + i)], top)
-            shrinks[own] = exp(tops[own] - finite(top))
+            shrinks[own] = _weight(tops[own], finite(top), factor)
             tops[own] = top
         cuda.syncthreads()
         top0, top1, top2, top3 = adjacent4(tops, np.uint64(4 * across))
@@ -96,8 +100,8 @@ def attention(
         for j in range(4):
             at = np.uint64((4 * line + j) * PITCH + 4 * across)
             a, b, c, d = adjacent4(weights, at)
-            a, b = exp(a - finite(top0)), exp(b - finite(top1))
-            c, d = exp(c - finite(top2)), exp(d - finite(top3))
+            a, b = _weight(a, finite(top0), factor), _weight(b, finite(top1), factor)
+            c, d = _weight(c, finite(top2), factor), _weight(d, finite(top3), factor)
             put4(weights, at, 1, a, b, c, d)
             sum0, sum1, sum2, sum3 = sum0 + a, sum1 + b, sum2 + c, sum3 + d
         put4(found, np.uint64(4 * across * (SIDE + 1) + line), SIDE + 1, sum0, sum1, sum2, sum3)
@@ -117,12 +121,14 @@ def attention(
     for row in range(thread, rows, THREADS):
         own = np.uint64(row)
         total = sums[own]
-        lse[head * queries + first + row] = tops[own] + log(total) if total != T(0) else T(np.inf)
+        at = 2 * (head * queries + first + row)
+        statistics[at] = tops[own] if total != T(0) else T(np.inf)
+        statistics[at + 1] = T(1) / total if total != T(0) else T(0)
 
 
 def attention_queries(
     q, q_stack, q_head, q_row, k, k_stack, k_head, k_row, v, v_stack, v_head, v_row, out, out_stack, out_head,
-    out_row, grad, grad_stack, grad_head, grad_row, grad_q: Out, grad_q_stack, grad_q_head, grad_q_row, lse,
+    out_row, grad, grad_stack, grad_head, grad_row, grad_q: Out, grad_q_stack, grad_q_head, grad_q_row, statistics,
     means: Out, heads, queries, keys, width, causal, scale
 ):  # fmt: skip
     """The gradient for the queries from that of the result, ``grad``.
@@ -135,6 +141,7 @@ def attention_queries(
     slopes = cuda.shared.array(AREA, T, alignment=16)
     found = cuda.shared.array(FOUND, T)
     shifts = cuda.shared.array(TILE, T)
+    shares = cuda.shared.array(TILE, T)
     centres = cuda.shared.array(TILE, T)
     thread = np.int64(cuda.threadIdx.x)
     line, across = square(thread)
@@ -147,7 +154,7 @@ def attention_queries(
     out_start = _start(head, heads, out_stack, out_head) + first * out_row
     grad_start = _start(head, heads, grad_stack, grad_head) + first * grad_row
     grad_q_start = _start(head, heads, grad_q_stack, grad_q_head) + first * grad_q_row
-    factor = T(scale)
+    sign, factor = T(-1) if scale < 0 else T(1), T(abs(scale))
     for row in range(line, rows, SIDE):
         mean = T(0)
         for column in range(across, width, SIDE):
@@ -156,7 +163,8 @@ def attention_queries(
     cuda.syncthreads()
     for row in range(thread, rows, THREADS):
         own = np.uint64(row)
-        shifts[own] = lse[head * queries + first + row]
+        at = 2 * (head * queries + first + row)
+        shifts[own], shares[own] = statistics[at], statistics[at + 1]
         centres[own] = _total(found, row)
         means[head * queries + first + row] = centres[own]
     _clear(grad_q, grad_q_start, grad_q_row, rows, width, line, across)
@@ -171,6 +179,7 @@ def attention_queries(
         )
         edge = first + 4 * across - begin if causal else TILE
         shift0, shift1, shift2, shift3 = adjacent4(shifts, np.uint64(4 * across))
+        share0, share1, share2, share3 = adjacent4(shares, np.uint64(4 * across))
         centre0, centre1, centre2, centre3 = adjacent4(centres, np.uint64(4 * across))
         for j in range(4):
             column = 4 * line + j
@@ -178,10 +187,14 @@ def attention_queries(
             a, b, c, d = adjacent4(weights, at)
             e, f, g, h = adjacent4(slopes, at)
             edge = edge if column < columns else -4
-            e = exp(a * factor - shift0) * (e - centre0) * factor if column <= edge else T(0)
-            f = exp(b * factor - shift1) * (f - centre1) * factor if column <= edge + 1 else T(0)
-            g = exp(c * factor - shift2) * (g - centre2) * factor if column <= edge + 2 else T(0)
-            h = exp(d * factor - shift3) * (h - centre3) * factor if column <= edge + 3 else T(0)
+            a = _weight(a * sign, shift0, factor) * share0
+            e = a * (e - centre0) * T(scale) if column <= edge else T(0)
+            b = _weight(b * sign, shift1, factor) * share1
+            f = b * (f - centre1) * T(scale) if column <= edge + 1 else T(0)
+            c = _weight(c * sign, shift2, factor) * share2
+            g = c * (g - centre2) * T(scale) if column <= edge + 2 else T(0)
+            d = _weight(d * sign, shift3, factor) * share3
+            h = d * (h - centre3) * T(scale) if column <= edge + 3 else T(0)
             put4(slopes, at, 1, e, f, g, h)
         cuda.syncthreads()
         add_products(
@@ -193,7 +206,7 @@ def attention_queries(
 def attention_keys(
     q, q_stack, q_head, q_row, k, k_stack, k_head, k_row, v, v_stack, v_head, v_row, grad, grad_stack, grad_head,
     grad_row, grad_k: Out, grad_k_stack, grad_k_head, grad_k_row, grad_v: Out, grad_v_stack, grad_v_head, grad_v_row,
-    lse, means, heads, queries, keys, width, causal, scale
+    statistics, means, heads, queries, keys, width, causal, scale
 ):  # fmt: skip
     """The gradients for keys and values from that of the result, ``grad``, and the ``means`` of the slopes."""
     left = cuda.shared.array(PART, T, alignment=16)
@@ -201,6 +214,7 @@ def attention_keys(
     weights = cuda.shared.array(AREA, T, alignment=16)
     slopes = cuda.shared.array(AREA, T, alignment=16)
     shifts = cuda.shared.array(TILE, T)
+    shares = cuda.shared.array(TILE, T)
     centres = cuda.shared.array(TILE, T)
     thread = np.int64(cuda.threadIdx.x)
     line, across = square(thread)
@@ -212,14 +226,15 @@ def attention_keys(
     grad_start = _start(head, heads, grad_stack, grad_head)
     grad_k_start = _start(head, heads, grad_k_stack, grad_k_head) + first * grad_k_row
     grad_v_start = _start(head, heads, grad_v_stack, grad_v_head) + first * grad_v_row
-    factor = T(scale)
+    sign, factor = T(-1) if scale < 0 else T(1), T(abs(scale))
     _clear(grad_k, grad_k_start, grad_k_row, rows, width, line, across)
     _clear(grad_v, grad_v_start, grad_v_row, rows, width, line, across)
     for begin in range(first if causal else 0, queries, TILE):
         columns = min(TILE, queries - begin)
         q_offset, grad_offset = q_start + begin * q_row, grad_start + begin * grad_row
         for column in range(thread, columns, THREADS):
-            shifts[np.uint64(column)] = lse[head * queries + begin + column]
+            at = 2 * (head * queries + begin + column)
+            shifts[np.uint64(column)], shares[np.uint64(column)] = statistics[at], statistics[at + 1]
             centres[np.uint64(column)] = means[head * queries + begin + column]
         tile_of_products(
             weights, left, right, line, across, k, k_start, k_row, rows, q, q_offset, q_row, columns, width
@@ -236,13 +251,13 @@ def attention_keys(
             edge = edge if column < columns else -1
             a, b, c, d = adjacent4(weights, at)
             e, f, g, h = adjacent4(slopes, at)
-            a = exp(a * factor - shifts[own]) if edge >= 0 else T(0)
-            b = exp(b * factor - shifts[own]) if edge >= 1 else T(0)
-            c = exp(c * factor - shifts[own]) if edge >= 2 else T(0)
-            d = exp(d * factor - shifts[own]) if edge >= 3 else T(0)
+            a = _weight(a * sign, shifts[own], factor) * shares[own] if edge >= 0 else T(0)
+            b = _weight(b * sign, shifts[own], factor) * shares[own] if edge >= 1 else T(0)
+            c = _weight(c * sign, shifts[own], factor) * shares[own] if edge >= 2 else T(0)
+            d = _weight(d * sign, shifts[own], factor) * shares[own] if edge >= 3 else T(0)
             put4(weights, at, 1, a, b, c, d)
-            e, f = (e - centres[own]) * factor, (f - centres[own]) * factor
-            g, h = (g - centres[own]) * factor, (h - centres[own]) * factor
+            e, f = (e - centres[own]) * T(scale), (f - centres[own]) * T(scale)
+            g, h = (g - centres[own]) * T(scale), (h - centres[own]) * T(scale)
             put4(
                 slopes, at, 1, a * e if edge >= 0 else T(0), b * f if edge >= 1 else T(0),
                 c * g if edge >= 2 else T(0), d * h if edge >= 3 else T(0),
@@ -271,6 +286,11 @@ def _tile(length):
 def _start(head, heads, stack_step, head_step):
     """The offset of the first element of a head."""
     return head // heads * stack_step + head % heads * head_step
+
+
+def _weight(score, top, factor):
+    """The weight of a score before it is divided by their sum: 0 of one that is not seen, also where factor is 0."""
+    return exp((score - top) * factor) if score != T(-np.inf) else T(0)
 
 
 def _total(found, row):

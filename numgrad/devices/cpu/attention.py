@@ -27,21 +27,21 @@ def attention_is_fused(type: Any) -> bool:
     return type.numpy in blas_addresses()
 
 
-def attention(tensors: Sequence[Any], logsumexp: Any, causal: bool, scale: float) -> None:
-    """Fill the last of ``tensors``: query, key, value, output, and ``logsumexp``, of shape (b, h, l), for scores
+def attention(tensors: Sequence[Any], statistics: Any, causal: bool, scale: float) -> None:
+    """Fill the last of ``tensors``: query, key, value, output, and ``statistics``, of shape (b, h, l, 2), for scores
     ``scale`` times the products of (b, h, l, e) queries and (b, h, s, e) keys.
     """
-    _run(kernels.attention, tensors, logsumexp, causal, scale)
+    _run(kernels.attention, tensors, statistics, causal, scale)
 
 
 def attention_backward(
-    tensors: Sequence[Any], grads: Sequence[Any], logsumexp: Any, causal: bool, scale: float
+    tensors: Sequence[Any], grads: Sequence[Any], statistics: Any, causal: bool, scale: float
 ) -> None:
     """Fill ``grads``, those of query, key and value, from ``tensors``: query, key, value, output, its gradient."""
-    _run(kernels.attention_backward, [*tensors, *grads], logsumexp, causal, scale)
+    _run(kernels.attention_backward, [*tensors, *grads], statistics, causal, scale)
 
 
-def _run(function: Callable[..., None], tensors: Sequence[Any], logsumexp: Any, causal: bool, scale: float) -> None:
+def _run(function: Callable[..., None], tensors: Sequence[Any], statistics: Any, causal: bool, scale: float) -> None:
     stacks, heads, queries, width = tensors[0]._layout.shape
     keys = tensors[1]._layout.shape[2]
     plan = [stacks, heads, queries, keys, width, int(causal)]
@@ -55,7 +55,7 @@ def _run(function: Callable[..., None], tensors: Sequence[Any], logsumexp: Any, 
     signature = int, _INT64, *[dtype] * (len(rows) + 1), float
     run = kernel_for(function, dtype, signature, work // _MULTIPLICATIONS)().entry
     with one_thread():
-        run(blas_addresses()[dtype], np.array(plan, _INT64), *rows, logsumexp._flat, float(scale))
+        run(blas_addresses()[dtype], np.array(plan, _INT64), *rows, statistics._flat, float(scale))
 
 
 def _for_blas(tensor: Any) -> tuple[np.ndarray, int, tuple[int, ...]]:

@@ -24,21 +24,21 @@ def attention_is_fused(type: Any) -> bool:
     return type.numpy in _KINDS
 
 
-def attention(tensors: Sequence[Any], logsumexp: Any, causal: bool, scale: float) -> None:
-    """Fill the last of ``tensors``: query, key, value, output, and ``logsumexp``, of shape (b, h, l), for scores
+def attention(tensors: Sequence[Any], statistics: Any, causal: bool, scale: float) -> None:
+    """Fill the last of ``tensors``: query, key, value, output, and ``statistics``, of shape (b, h, l, 2), for scores
     ``scale`` times the products of (b, h, l, e) queries and (b, h, s, e) keys.
 
-    The rows of all but ``logsumexp`` must lie in one piece each.
+    The rows of all but ``statistics`` must lie in one piece each.
     """
-    _run(kernels.attention, 0, tensors, [logsumexp._flat], causal, scale)
+    _run(kernels.attention, 0, tensors, [statistics._flat], causal, scale)
 
 
 def attention_backward(
-    tensors: Sequence[Any], grads: Sequence[Any], logsumexp: Any, causal: bool, scale: float
+    tensors: Sequence[Any], grads: Sequence[Any], statistics: Any, causal: bool, scale: float
 ) -> None:
     """Fill ``grads``, those of query, key and value, from ``tensors``: query, key, value, output, its gradient."""
     query, key, value, _, grad = tensors
-    rows = [logsumexp._flat, empty_row(logsumexp._flat.size, logsumexp._flat.dtype, logsumexp._flat.device)]
+    rows = [statistics._flat, empty_row(statistics._flat.size // 2, statistics._flat.dtype, statistics._flat.device)]
     _run(kernels.attention_queries, 0, [*tensors, grads[0]], rows, causal, scale)
     _run(kernels.attention_keys, 1, [query, key, value, grad, *grads[1:]], rows, causal, scale)
 

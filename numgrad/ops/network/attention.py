@@ -45,7 +45,7 @@ def scaled_dot_product_attention(
         attn_mask: of a shape that broadcasts to (..., L, S): bool, true where a query may see a key, or numbers to
             add to the scores, of float32 or the query's dtype.
         dropout_p: the probability with which a weight is dropped.
-        is_causal: whether a query sees only the keys up to its own index.
+        is_causal: whether a query sees only the keys up to its own index, of those that the mask lets it see.
         scale: ``1 / sqrt(E)`` unless given.
         enable_gqa: whether there may be fewer heads, dimension -3, of keys and values than of queries; each is then
             used for several.
@@ -54,7 +54,7 @@ def scaled_dot_product_attention(
         A tensor of shape (..., L, Ev); 0 where a query may see no key.
 
     Raises:
-        RuntimeError: the shapes or dtypes do not fit, or both a mask and ``is_causal`` are given.
+        RuntimeError: the shapes or dtypes do not fit.
         IndexError: there is no dimension of heads, with ``enable_gqa``.
         NotImplementedError: the tensors are not of floating-point numbers.
     """
@@ -66,13 +66,19 @@ def scaled_dot_product_attention(
     if attn_mask is None and not dropout_p and _in_heads(query, key, value):
         return attention_op(query, key, value, is_causal, scale)[0]
     if is_causal:
-        attn_mask = _causal_mask(query, key)
+        causal = _causal_mask(query, key)
+        attn_mask = causal if attn_mask is None else _both(attn_mask, causal)
     weights = _weights(query, key, attn_mask, scale)
     return matmul(dropout(weights, dropout_p, True), value)
 
 
 def _causal_mask(query: Tensor, key: Tensor) -> Tensor:
     return ones((query._layout.shape[-2], key._layout.shape[-2]), dtype=bool_, device=query.device).tril()
+
+
+def _both(mask: Tensor, causal: Tensor) -> Tensor:
+    """Return a mask that hides what either hides."""
+    return mask & causal if mask.dtype is bool_ else where(causal, mask, -math.inf)
 
 
 def _weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> Tensor:
@@ -109,13 +115,14 @@ def _in_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
 
 @planned(
     "ScaledDotProductFlashAttentionForCpuBackward0", aten="scaled_dot_product_attention",
-    inputs=["query", "key", "value"], extras=["logsumexp"], joint=True,
+    inputs=["query", "key", "value"], extras=["statistics"], joint=True,
     batch=1,
 )
 def attention_op(query: Layout, key: Layout, value: Layout, is_causal: bool, scale: float) -> Prepared:
     """Attention of (b, h, l, e) queries to (b, h, s, e) keys and values, without a mask or dropout.
 
-    The results are that, and the logarithm of the sum of the scores' exponentials for each query.
+    The second result has, for each query, its largest score before it is scaled, and the reciprocal of the sum of its
+    weights relative to that one's.
 
     Raises:
         NotImplementedError: they are not of floating-point numbers.
@@ -123,45 +130,46 @@ def attention_op(query: Layout, key: Layout, value: Layout, is_causal: bool, sca
     if not query.type.dtype.is_floating_point:
         raise not_implemented("flash_attention", query)
     fused = _has_kernel(query, key)
-    out, sums = _like(query) if fused else layout_of(query.type, query.shape), layout_of(query.type, query.shape[:3])
+    out = _like(query) if fused else layout_of(query.type, query.shape)
+    statistics = layout_of(query.type, (*query.shape[:3], 2))
     backend = query.type.backend
-    new, new_sums = [backend.memory_launcher(layout, False) for layout in (out, sums)]
+    new, new_statistics = [backend.memory_launcher(layout, False) for layout in (out, statistics)]
 
     def by_operations(query: Tensor, key: Tensor, value: Tensor) -> tuple[Any, Any]:
         with no_grad():
             mask = _causal_mask(query, key) if is_causal else None
-            return matmul(_weights(query, key, mask, scale), value)._storage, new_sums()
+            return matmul(_weights(query, key, mask, scale), value)._storage, new_statistics()
 
     def launch(*tensors: Tensor) -> tuple[Any, Any]:
-        row, row_of_sums = new(), new_sums()
+        row, found = new(), new_statistics()
         given = [_in_rows(one) for one in tensors]
-        backend.attention([*given, tensor_of(out, row)], tensor_of(sums, row_of_sums), is_causal, scale)
-        return row, row_of_sums
+        backend.attention([*given, tensor_of(out, row)], tensor_of(statistics, found), is_causal, scale)
+        return row, found
 
-    return (out, sums), launch if fused else by_operations
+    return (out, statistics), launch if fused else by_operations
 
 
 @attention_op.gradient("query", "key", "value")
-def _(grad, query, key, value, out, logsumexp, is_causal, scale):
-    """``P = exp(scale * query @ transpose(key) - logsumexp); S = scale * P * (grad @ transpose(value) - sum(grad * out,
+def _(grad, query, key, value, out, statistics, is_causal, scale):
+    """``P = softmax(scale * query @ transpose(key), -1); S = scale * P * (grad @ transpose(value) - sum(grad * out,
     -1)); (S @ key, transpose(S) @ query, transpose(P) @ grad)``.
     """
-    return attention_backward(grad, query, key, value, out, logsumexp, is_causal, scale)
+    return attention_backward(grad, query, key, value, out, statistics, is_causal, scale)
 
 
 @planned(
     "ScaledDotProductFlashAttentionForCpuBackwardBackward0",
     aten="_scaled_dot_product_flash_attention_for_cpu_backward",
-    inputs=["grad_output", "query", "key", "value", "out", "logsumexp"], nondifferentiable=["out", "logsumexp"],
+    inputs=["grad_output", "query", "key", "value", "out", "statistics"], nondifferentiable=["out", "statistics"],
     outputs=["of_query", "of_key", "of_value"], batch=1,
 )
 def attention_backward(
-    grad_output: Layout, query: Layout, key: Layout, value: Layout, out: Layout, logsumexp: Layout, is_causal: bool,
+    grad_output: Layout, query: Layout, key: Layout, value: Layout, out: Layout, statistics: Layout, is_causal: bool,
     scale: float,
 ) -> Prepared:
     """The gradients for query, key and value.
 
-    The result and ``logsumexp`` are functions of these, and the rule knows that.
+    The result and ``statistics`` are functions of these; the rule takes that into account.
     """
     layouts = tuple([_like(one) for one in (query, key, value)])
     backend = query.type.backend
@@ -172,12 +180,12 @@ def attention_backward(
             found = _gradients(grad, query, key, value, is_causal, scale)
             return [copy(one) for copy, one in zip(copies, found, strict=True)]
 
-    def launch(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor) -> list[Any]:
+    def launch(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, statistics: Tensor) -> list[Any]:
         rows = [new() for new in news]
         tensors = [_in_rows(one) for one in (query, key, value, out, grad)]
         grads = [tensor_of(layout, row) for layout, row in zip(layouts, rows, strict=True)]
-        sums = logsumexp if logsumexp._layout.contiguous else contiguous_op.function(logsumexp)
-        backend.attention_backward(tensors, grads, sums, is_causal, scale)
+        found = statistics if statistics._layout.contiguous else contiguous_op.function(statistics)
+        backend.attention_backward(tensors, grads, found, is_causal, scale)
         return rows
 
     copies = [copier(layout_of(layout.type, layout.shape), layout) for layout in layouts]
@@ -232,8 +240,6 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{attn_mask.dtype} and query.dtype: {query.dtype}"
         )
-    if attn_mask is not None and is_causal:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if query._layout.type.dtype.is_complex:
         raise NotImplementedError(
             f"\"softmax_lastdim_kernel_impl\" not implemented for '{query.dtype.legacy}' (shapes {shapes})"

@@ -11,7 +11,7 @@ from ..batching.batches import is_mapped
 from ..memory.copying import convert, row_reader
 from ..memory.overwriting import copy_
 from ..pointwise.arithmetic import add, conj, div, mul, sub
-from ..pointwise.comparison import ne
+from ..pointwise.comparison import isinf, ne, where
 from ..pointwise.exponential import exp
 from ..shapes.joining import cat
 from ..shapes.parts import narrow
@@ -61,11 +61,18 @@ def logcumsumexp_op(input: Layout, dim: Dim) -> Prepared:
 
 @logcumsumexp_op.gradient("input")
 def _(grad, input, out, dim):
-    """``exp(input - out) * linear_recurrence(grad, exp(out - next(out)), dim, True)``."""
+    """``shares * linear_recurrence(grad / linear_recurrence(shares, exp(previous(out) - out), dim, False),
+    exp(out - next(out)), dim, True)``, where ``shares = exp(input - out)``.
+    """
     # dout[j] / dx[k] = exp(x[k] - out[j]), so the gradient is exp(x[k] - out[k]) * S[k] with
-    # S[k] = grad[k] + exp(out[k] - out[k+1]) * S[k+1]: no exponential is larger than 1.
+    # S[k] = grad[k] + exp(out[k] - out[k+1]) * S[k+1]: no exponential is larger than 1.  The sum of exp(x[k] - out[j])
+    # over k is 1 but for the rounding of out[j], and is divided by.
+    shares = exp(sub(input, out))
     factors = exp(sub(out, shift(out, dim, True, float("inf"))))
-    return mul(exp(sub(input, out)), linear_recurrence(grad, factors, dim, True))
+    totals = linear_recurrence(
+        where(isinf(out), 1.0, shares), where(isinf(out), 0.0, shift(factors, dim, False, 0.0)), dim, False
+    )
+    return mul(shares, linear_recurrence(div(grad, totals), factors, dim, True))
 
 
 @operation("CummaxBackward0", outputs=["out", "indices"], results=return_type("cummax"))

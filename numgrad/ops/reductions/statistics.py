@@ -12,7 +12,7 @@ from ...core.tensor import Tensor, tensor_of
 from ...core.types import dtype, get_default_dtype, int64, real_of, tensor_type
 from ..memory.copying import convert
 from ..pointwise.arithmetic import add, div, mul, sub
-from ..pointwise.comparison import eq, where
+from ..pointwise.comparison import eq, isinf, where
 from ..pointwise.exponential import exp
 from ..table.arguments import ALL, Dims, DType
 from ..table.lookup import lookup, operation
@@ -188,7 +188,13 @@ def logsumexp_op(input: Layout, dim: Dims, keepdim: bool = False) -> Prepared:
 
 @logsumexp_op.gradient("input")
 def _(grad, input, out, dim, keepdim):
-    return mul(restored(grad, dim, keepdim), exp(sub(input, restored(out, dim, keepdim))))
+    """``grad * softmax(input, dim)``."""
+    # exp(input - out) is off by a factor where out is large, whose logarithm is the rounding error of out: the sum
+    # over the dimensions, which is 1 but for that, has the same factor.
+    top = restored(out, dim, keepdim)
+    shares = exp(sub(input, top))
+    total = where(isinf(top), 1.0, sum_dims(shares, dim, True))
+    return mul(restored(grad, dim, keepdim), div(shares, total))
 
 
 # -- without NaN ------------------------------------------------------------------------------------------------

@@ -35,8 +35,8 @@ def _call(query, key, value, is_causal, scale):
 
 def _call_backward(grad, query, key, value, is_causal, scale):
     """The gradients, given the result that belongs to the inputs."""
-    out, logsumexp = attention_op(query.detach(), key.detach(), value.detach(), is_causal, scale)
-    return attention_backward(grad, query, key, value, out, logsumexp, is_causal, scale)
+    out, statistics = attention_op(query.detach(), key.detach(), value.detach(), is_causal, scale)
+    return attention_backward(grad, query, key, value, out, statistics, is_causal, scale)
 
 
 for _causal, _scale in ((False, 0.5), (True, -0.3)):
