@@ -20,32 +20,32 @@ def _by_device(name: str) -> Callable[..., Value]:
     return lambda x: (own if on_gpu(x) else library)(x)
 
 
-@compiled_as(_by_device("sin"), python=np.sin, complexes=np.sin, pairs=complexes.sin)
+@compiled_as(_by_device("sin"), python=np.sin, pairs=complexes.sin)
 def sin(x: Any) -> Any:
     """Sine of an angle in radians."""
 
 
-@compiled_as(_by_device("cos"), python=np.cos, complexes=np.cos, pairs=complexes.cos)
+@compiled_as(_by_device("cos"), python=np.cos, pairs=complexes.cos)
 def cos(x: Any) -> Any:
     """Cosine of an angle in radians."""
 
 
-@compiled_as(_by_device("tan"), python=np.tan, complexes=np.tan, pairs=complexes.tan)
+@compiled_as(_by_device("tan"), python=np.tan, pairs=complexes.tan)
 def tan(x: Any) -> Any:
     """Tangent of an angle in radians."""
 
 
-@compiled_as(libm.function("asin"), python=np.arcsin, complexes=np.arcsin, pairs=complexes.asin)
+@compiled_as(libm.function("asin"), python=np.arcsin, pairs=complexes.asin)
 def asin(x: Any) -> Any:
     """The angle from -pi/2 to pi/2 whose sine is x."""
 
 
-@compiled_as(libm.function("acos"), python=np.arccos, complexes=np.arccos, pairs=complexes.acos)
+@compiled_as(libm.function("acos"), python=np.arccos, pairs=complexes.acos)
 def acos(x: Any) -> Any:
     """The angle from 0 to pi whose cosine is x."""
 
 
-@compiled_as(libm.function("atan"), python=np.arctan, complexes=np.arctan, pairs=complexes.atan)
+@compiled_as(libm.function("atan"), python=np.arctan, pairs=complexes.atan)
 def atan(x: Any) -> Any:
     """The angle from -pi/2 to pi/2 whose tangent is x."""
 
@@ -60,12 +60,12 @@ def hypot(x: Any, y: Any) -> Any:
     """The distance of the point (x, y) from the origin, without overflow; infinite if x or y is."""
 
 
-@compiled_as(libm.function("sinh"), python=np.sinh, complexes=np.sinh, pairs=complexes.sinh)
+@compiled_as(libm.function("sinh"), python=np.sinh, pairs=complexes.sinh)
 def sinh(x: Any) -> Any:
     """Hyperbolic sine."""
 
 
-@compiled_as(libm.function("cosh"), python=np.cosh, complexes=np.cosh, pairs=complexes.cosh)
+@compiled_as(libm.function("cosh"), python=np.cosh, pairs=complexes.cosh)
 def cosh(x: Any) -> Any:
     """Hyperbolic cosine."""
 
@@ -75,16 +75,16 @@ def tanh(x: Any) -> Any:
     """Hyperbolic tangent."""
 
 
-@compiled_as(libm.function("asinh"), python=np.arcsinh, complexes=np.arcsinh, pairs=complexes.asinh)
+@compiled_as(libm.function("asinh"), python=np.arcsinh, pairs=complexes.asinh)
 def asinh(x: Any) -> Any:
     """Inverse of the hyperbolic sine."""
 
 
-@compiled_as(libm.function("acosh"), python=np.arccosh, complexes=np.arccosh, pairs=complexes.acosh)
+@compiled_as(libm.function("acosh"), python=np.arccosh, pairs=complexes.acosh)
 def acosh(x: Any) -> Any:
     """Inverse of the hyperbolic cosine: NaN below 1."""
 
 
-@compiled_as(libm.function("atanh"), python=np.arctanh, complexes=np.arctanh, pairs=complexes.atanh)
+@compiled_as(libm.function("atanh"), python=np.arctanh, pairs=complexes.atanh)
 def atanh(x: Any) -> Any:
     """Inverse of the hyperbolic tangent: infinite at -1 and 1, NaN outside."""

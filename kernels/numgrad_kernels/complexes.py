@@ -1,4 +1,7 @@
-"""Functions of complex numbers for GPUs, for which Numba has none, from functions of real ones.
+"""Functions of complex numbers from functions of real ones.
+
+They serve CPUs and GPUs: for GPUs Numba has none, and for CPUs its own lose infinities, overflow and round
+carelessly.
 
 A number is a pair of values, its real and its imaginary part.  The branch cuts are NumPy's, a zero's sign says on which
 side of one a number lies.  Nothing overflows on the way to a result that does not, and infinite parts give what C's
@@ -77,8 +80,10 @@ def angle(z: Pair) -> Value:
 
 
 def divide(z: Pair, w: Pair) -> Pair:
-    """z / w by Smith's algorithm (1962), which neither overflows nor underflows on the way; by zero, each part is."""
-    (a, b), (c, d) = z, w
+    """z / w by Smith's algorithm (1962), with numbers of extreme size scaled before; by zero, each part is divided."""
+    (_, grown), (_, shrunk) = _scaling(*z), _scaling(*w)
+    (a, b), (c, d) = (z[0] * grown, z[1] * grown), (w[0] * shrunk, w[1] * shrunk)
+    back = shrunk / grown
     size, part = absolute(c), absolute(d)
     swapped = size < part
     large, small = select(swapped, d, c), select(swapped, c, d)
@@ -88,8 +93,8 @@ def divide(z: Pair, w: Pair) -> Pair:
     imaginary = (second - first * ratio) * scale
     zero = (size == 0) & (part == 0)
     return (
-        select(zero, a / size, (first + second * ratio) * scale),
-        select(zero, b / size, select(swapped, -imaginary, imaginary)),
+        select(zero, a / size, (first + second * ratio) * scale * back),
+        select(zero, b / size, select(swapped, -imaginary, imaginary) * back),
     )
 
 
@@ -137,9 +142,9 @@ def _grown(power: Callable[[Value], Value], a: Value, angle: Value) -> Pair:
     extreme = (whole == _INF) | (whole == 0)
     first, second = select(extreme, half, whole), select(extreme, half, 1)
     real, imaginary = cosine * first * second, sine * first * second
-    unclear = absolute(angle) < _INF  # of an infinite angle nothing is known
-    real = select(unclear, real, select(whole == 0, whole, select(whole == _INF, whole, cosine)))
-    imaginary = select(unclear, imaginary, select(whole == 0, whole, sine))
+    known = (absolute(angle) < _INF) | (absolute(a) < _INF)  # of an infinite number the size is, whatever its angle
+    real = select(known, real, whole)
+    imaginary = select(known, imaginary, select(whole == 0, whole, sine))
     return real, select(angle == 0, angle, imaginary)
 
 
@@ -240,7 +245,7 @@ def cosh(z: Pair) -> Pair:
     a, b = z
     real, imaginary = _hyperbolic(z, _cosh, _sinh)
     signed = b * copysign(a.like(1), a)
-    return real, select(b == 0, signed, select((a == 0) & (absolute(b) == _INF), a, imaginary))
+    return real, select(b == 0, signed, select((a == 0) & (b - b != 0), a, imaginary))
 
 
 def _hyperbolic(z: Pair, first: Callable[..., Value], second: Callable[..., Value]) -> Pair:
@@ -250,9 +255,9 @@ def _hyperbolic(z: Pair, first: Callable[..., Value], second: Callable[..., Valu
     one, other = first(a), second(a)
     half = polynomials.exp(0.5 * absolute(a))
     extreme = absolute(one) == _INF
-    real = select(extreme, copysign(half, one) * (0.5 * cosine) * half, one * cosine)
-    imaginary = select(extreme, copysign(half, other) * (0.5 * sine) * half, other * sine)
-    unclear = (absolute(a) == _INF) & (absolute(b) == _INF)
+    real = select(extreme, copysign(half, one) * cosine * (0.5 * half), one * cosine)
+    imaginary = select(extreme, copysign(half, other) * sine * (0.5 * half), other * sine)
+    unclear = (absolute(a) == _INF) & (b - b != 0)
     return select(unclear, one, real), imaginary
 
 
@@ -268,9 +273,9 @@ def tanh(z: Pair) -> Pair:
     shrunk = polynomials.exp(-size)
     real = select(far, copysign(a.like(1), a), hyperbolic * _cosh(within) / below)
     imaginary = sine * cosine * select(far, 4 * shrunk * shrunk, 1 / below)
-    unclear = (size == _INF) & (absolute(b) == _INF)
-    real = select(a == 0, a, real)
-    return real, select(b == 0, b, select(unclear, 0, imaginary))
+    unclear = b - b != 0
+    real = select(a == 0, a, select(unclear & (size < _INF), math.nan, real))
+    return real, select(b == 0, b, select(unclear & (size == _INF), 0, imaginary))
 
 
 def _of_turned(function: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:
@@ -315,7 +320,7 @@ def asin(z: Pair) -> Pair:
     beyond, logarithm = _beyond(z)
     real = select(beyond, copysign(_atan2(absolute(a), absolute(b)), a), _atan2(a, c * e - d * f))
     imaginary = select(beyond, logarithm, absolute(_asinh(c * f - d * e)))
-    return real, copysign(imaginary, b)
+    return select(a == 0, a, real), copysign(imaginary, b)
 
 
 def acos(z: Pair) -> Pair:
@@ -325,7 +330,7 @@ def acos(z: Pair) -> Pair:
     beyond, logarithm = _beyond(z)
     real = select(beyond, _atan2(absolute(b), a), 2 * _atan2(c, e))
     imaginary = select(beyond, logarithm, absolute(_asinh(e * d - f * c)))
-    return real, copysign(imaginary, -b)
+    return select(a == 0, math.pi / 2, real), copysign(imaginary, -b)
 
 
 def acosh(z: Pair) -> Pair:
@@ -343,12 +348,14 @@ def atanh(z: Pair) -> Pair:
     distance = _hypot(a, b)
     below = (1 - size) * (1 - size) + b * b
     real = 0.25 * polynomials.log1p(4 * size / below)
-    # at 1, where b^2 may be 0 though b is not
-    real = select(size == 1, 0.5 * polynomials.log(_hypot(b.like(2), b) / absolute(b)), real)
+    # near 1, where b^2 may be 0 though b is not
+    at_one = 0.25 * polynomials.log(4 + b * b) - 0.5 * polynomials.log(absolute(b))
+    real = select((size == 1) & (absolute(b) < 1), at_one, real)
     real = select(beyond, select(distance == _INF, 0, size / distance / distance), real)
     imaginary = 0.5 * _atan2(2 * b, (1 - size) * (1 + size) - b * b)
-    imaginary = select(beyond, copysign(b.like(math.pi / 2), b), imaginary)
-    return copysign(real, a), select((size == 1) & (b == 0), b, imaginary)
+    quarter = select((b == b) & ((a == a) | (absolute(b) == _INF)), copysign(b.like(math.pi / 2), b), math.nan)
+    imaginary = select(beyond, quarter, imaginary)
+    return select(a == 0, a, copysign(real, a)), select((size == 1) & (b == 0), b, imaginary)
 
 
 def _of_exchanged(function: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:

@@ -107,8 +107,7 @@ def compiled_as(
         floats: a function of values (``instructions.py``), for ``@njit`` code.
         python: a function of NumPy's numbers of one type, for plain Python; None where the body of the function does.
         integers, complexes: functions that Numba compiles.
-        pairs: a function of pairs of values, for complex numbers: on GPUs, where Numba lacks NumPy's functions, and
-            without ``complexes`` on CPUs, too.
+        pairs: a function of pairs of values, for complex numbers, instead of ``complexes``.
         real: whether ``pairs`` makes real numbers.
     """
 

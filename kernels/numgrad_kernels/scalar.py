@@ -15,8 +15,8 @@ has a complex meaning.
 units in the last place off, and so are in float32 (``polynomials32.py``) ``erf``, ``pow``, less than 3 units off,
 and ``erfc``, less than 4. The other transcendental functions are the C library's (``libm.py``): with glibc at most
 4 units off, ``lgamma`` 6 near its zeros. No value depends on the element's position in a loop. On GPUs ``sin``, ``cos``
-and ``tan`` have instructions of their own (``angles.py``), and so have complex numbers (``complexes.py``); the others
-are NVIDIA's.
+and ``tan`` have instructions of their own (``angles.py``); the others are NVIDIA's. Functions of complex numbers
+(``complexes.py``) are made of these.
 """
 
 import math
@@ -44,12 +44,12 @@ def _by_size(polynomial: Callable[..., Value], name: str) -> Callable[..., Value
 # --- exponentials and logarithms
 
 
-@compiled_as(polynomials.exp, python=np.exp, complexes=np.exp, pairs=complexes.exp)
+@compiled_as(polynomials.exp, python=np.exp, pairs=complexes.exp)
 def exp(x: Any) -> Any:
     """e to the power x."""
 
 
-@compiled_as(libm.function("exp2"), python=np.exp2, complexes=np.exp2, pairs=complexes.exp2)
+@compiled_as(libm.function("exp2"), python=np.exp2, pairs=complexes.exp2)
 def exp2(x: Any) -> Any:
     """2 to the power x."""
 
@@ -59,17 +59,17 @@ def expm1(x: Any) -> Any:
     """e to the power x, less 1, accurate for small x."""
 
 
-@compiled_as(polynomials.log, python=np.log, complexes=np.log, pairs=complexes.log)
+@compiled_as(polynomials.log, python=np.log, pairs=complexes.log)
 def log(x: Any) -> Any:
     """Natural logarithm: -inf at zero, NaN below."""
 
 
-@compiled_as(libm.function("log2"), python=np.log2, complexes=np.log2, pairs=complexes.log2)
+@compiled_as(libm.function("log2"), python=np.log2, pairs=complexes.log2)
 def log2(x: Any) -> Any:
     """Logarithm to the base 2."""
 
 
-@compiled_as(libm.function("log10"), python=np.log10, complexes=np.log10, pairs=complexes.log10)
+@compiled_as(libm.function("log10"), python=np.log10, pairs=complexes.log10)
 def log10(x: Any) -> Any:
     """Logarithm to the base 10."""
 
@@ -79,20 +79,12 @@ def log1p(x: Any) -> Any:
     """Natural logarithm of 1 + x, accurate for small x."""
 
 
-@jitable
-def _complex_sigmoid(x: Any) -> Any:
-    one = type(x)(1)
-    return one / (one + np.exp(-x))
-
-
 def _python_sigmoid(x: Any) -> Any:
-    if isinstance(x, np.complexfloating):
-        return _complex_sigmoid(x)
-    one, power = type(x)(1), np.exp(-np.abs(x))
-    return (power if x < 0 else one) / (one + power)
+    one, power = type(x)(1), np.exp(x if x.real < 0 else -x)
+    return (power if x.real < 0 else one) / (one + power)
 
 
-@compiled_as(polynomials.sigmoid, python=_python_sigmoid, complexes=_complex_sigmoid, pairs=complexes.sigmoid)
+@compiled_as(polynomials.sigmoid, python=_python_sigmoid, pairs=complexes.sigmoid)
 def sigmoid(x: Any) -> Any:
     """The logistic function, 1 / (1 + exp(-x))."""
 
@@ -100,23 +92,7 @@ def sigmoid(x: Any) -> Any:
 # --- quotients
 
 
-@jitable
-def _complex_quotient(x: Any, y: Any) -> Any:
-    # Smith's algorithm (1962), which neither overflows nor underflows on the way; by zero it divides each part.
-    number = type(x)
-    size, part = abs(y.real), abs(y.imag)
-    if size == 0 and part == 0:
-        return number(complex(x.real / size, x.imag / size))
-    if size >= part:
-        ratio = y.imag / y.real
-        scale = 1 / (y.real + y.imag * ratio)
-        return number(complex((x.real + x.imag * ratio) * scale, (x.imag - x.real * ratio) * scale))
-    ratio = y.real / y.imag
-    scale = 1 / (y.real * ratio + y.imag)
-    return number(complex((x.real * ratio + x.imag) * scale, (x.imag * ratio - x.real) * scale))
-
-
-@compiled_as(lambda x, y: x / y, python=np.true_divide, complexes=_complex_quotient, pairs=complexes.divide)
+@compiled_as(lambda x, y: x / y, python=np.true_divide, pairs=complexes.divide)
 def divide(x: Any, y: Any) -> Any:
     """x / y; by zero it is infinite or NaN."""
 
@@ -124,17 +100,16 @@ def divide(x: Any, y: Any) -> Any:
 # --- powers
 
 
-@compiled_as(_sqrt, python=np.sqrt, complexes=np.sqrt, pairs=complexes.sqrt)
+@compiled_as(_sqrt, python=np.sqrt, pairs=complexes.sqrt)
 def sqrt(x: Any) -> Any:
     """Square root, correctly rounded: NaN below zero."""
 
 
-@jitable
 def _numpy_rsqrt(x: Any) -> Any:
     return type(x)(1) / np.sqrt(x)
 
 
-@compiled_as(lambda x: 1 / _sqrt(x), python=_numpy_rsqrt, complexes=_numpy_rsqrt, pairs=complexes.rsqrt)
+@compiled_as(lambda x: 1 / _sqrt(x), python=_numpy_rsqrt, pairs=complexes.rsqrt)
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x): infinite at zero, NaN below."""
 
@@ -156,11 +131,6 @@ def _integer_power(base: Any, exponent: Any) -> Any:
     return result
 
 
-@jitable
-def _complex_power(x: Any, y: Any) -> Any:
-    return x**y
-
-
 def _python_power(x: Any, y: Any) -> Any:
     # Not np.power, which takes the square root for y = 1/2, with other results for -0 and -inf.
     return type(x)(np.float_power(x, y)) if isinstance(x, np.inexact) else _integer_power(x, y)
@@ -168,7 +138,7 @@ def _python_power(x: Any, y: Any) -> Any:
 
 @compiled_as(
     _by_size(polynomials32.pow, "pow"),
-    python=_python_power, integers=_integer_power, complexes=_complex_power, pairs=complexes.pow,
+    python=_python_power, integers=_integer_power, pairs=complexes.pow,
 )
 def pow(x: Any, y: Any) -> Any:
     """x to the power y, as C's ``pow``.
@@ -211,22 +181,12 @@ def _integer_abs(x: Any) -> Any:
     return type(x)(-x) if x < 0 else x
 
 
-@jitable
-def _complex_abs(x: Any) -> Any:
-    return np.abs(x)
-
-
 @compiled_as(
     instruction("llvm.fabs"),
-    python=np.abs, integers=_integer_abs, complexes=_complex_abs, pairs=complexes.magnitude, real=True,
+    python=np.abs, integers=_integer_abs, pairs=complexes.magnitude, real=True,
 )
 def abs(x: Any) -> Any:
     """The value without its sign; the magnitude of a complex number."""
-
-
-@jitable
-def _complex_angle(z: Any) -> Any:
-    return np.angle(z)
 
 
 def _python_angle(x: Any) -> Any:
@@ -235,7 +195,7 @@ def _python_angle(x: Any) -> Any:
 
 @compiled_as(
     lambda x: select(x < 0, math.pi, select(x == x, 0, x)),
-    python=_python_angle, complexes=_complex_angle, pairs=complexes.angle, real=True,
+    python=_python_angle, pairs=complexes.angle, real=True,
 )
 def angle(x: Any) -> Any:
     """The angle of a complex number in the plane, from -pi to pi; of a real one 0, or pi if it is negative."""
