@@ -11,8 +11,7 @@ from ..core.tensor import Tensor
 from ..core.types import Size
 from ..ops.creation.distributions import normal
 from ..ops.creation.factories import empty
-from ..ops.pointwise.special import ndtri
-from ..special import ndtr
+from ..ops.pointwise.special import erfc, ndtri
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all
@@ -69,7 +68,7 @@ class Normal(ExponentialFamily):
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        return ndtr((value - self.loc) / self.scale)
+        return 0.5 * erfc((self.loc - value) / (self.scale * math.sqrt(2)))
 
     def icdf(self, value: Tensor) -> Tensor:
         return self.loc + self.scale * ndtri(value)

@@ -276,3 +276,12 @@ def test_what_has_no_meaning_for_complex_numbers(expression):
 def test_complex_numbers_where_real_ones_must_be(function, message):
     with pytest.raises(RuntimeError, match=message):
         function()
+
+
+@pytest.mark.parametrize("name", ["asin", "acos", "atan", "asinh", "acosh", "atanh"])
+def test_gradients_of_inverses_of_large_numbers(name):
+    """Whose squares are too large, though the gradient is not."""
+    leaves = [numgrad.tensor([3e25 - 1e24j], dtype=dtype, requires_grad=True) for dtype in (
+        numgrad.complex64, numgrad.complex128)]
+    found, exact = [numgrad.autograd.grad(getattr(numgrad, name)(z).abs().sum(), z)[0].item() for z in leaves]
+    assert abs(found - exact) <= 1e-5 * abs(exact) + 1e-40

@@ -72,6 +72,12 @@ def test_the_trapezoidal_rule():
 def test_powers_of_two_and_numbers_as_tensors():
     assert tensor([1.0, 3.0]).ldexp(tensor([2, -1])).tolist() == [4, 1.5]
     assert numgrad.ldexp(tensor([1]), tensor([2])).dtype is numgrad.float32
+    for input, other in [(tensor(1.5).double(), tensor([2])), (tensor([1.5]).double(), tensor([1000]))]:
+        scaled = input.ldexp(other)
+        assert (scaled.dtype, scaled.tolist()) == (numgrad.float64, [1.5 * 2.0 ** other.item()])
+    x = tensor([1.0, 3.0])
+    assert x.ldexp_(tensor([2, -1])) is x
+    assert x.tolist() == [4, 1.5]
     number = numgrad.scalar_tensor(2)
     assert (number.shape, number.dtype, number.item()) == ((), numgrad.float32, 2)
     assert numgrad.scalar_tensor(2, dtype=numgrad.int64).dtype is numgrad.int64

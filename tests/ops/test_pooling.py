@@ -74,3 +74,12 @@ def test_an_index_that_leads_outside_leaves_nothing_behind():
 def test_what_numgrad_itself_has_returns_indices():
     out, indices = numgrad.adaptive_max_pool1d(numgrad.tensor([[1.0, 3.0, 2.0]]), 1)  # as in PyTorch
     assert (out.item(), indices.item()) == (3, 1)
+
+
+def test_how_many_ratios_fractional_pooling_takes():
+    cube = numgrad.ones(1, 8, 8, 8)
+    in_two, in_three = functional.fractional_max_pool2d, functional.fractional_max_pool3d
+    assert in_three(cube, 2, output_ratio=(0.5, 0.25, 0.5, 0.9)).shape == (1, 4, 2, 4)  # as PyTorch
+    for pool, ratios in [(in_three, (0.5, 0.5)), (in_two, (0.5, 0.5, 0.5))]:
+        with pytest.raises(ValueError, match=f"of them, not {len(ratios)}"):
+            pool(cube, 2, output_ratio=ratios)

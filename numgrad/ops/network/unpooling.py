@@ -261,7 +261,11 @@ def _fractional_max_pool(rank: int, indices: bool) -> Any:
             if output_ratio is None:
                 raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
             ratios = (output_ratio,) * rank if isinstance(output_ratio, int | float) else output_ratio
-            output_size = [int(size * ratio) for size, ratio in zip(shape[-rank:], ratios, strict=True)]
+            if len(ratios) < rank or len(ratios) > rank == 2:  # of three dimensions PyTorch ignores what is too many
+                raise ValueError(
+                    f"{name} requires output_ratio to either be a single number or {rank} of them, not {len(ratios)}."
+                )
+            output_size = [int(size * ratio) for size, ratio in zip(shape[-rank:], ratios[:rank], strict=True)]
         if len(shape) not in (rank + 1, rank + 2):
             raise IndexError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got: {list(shape)}")
         if not input.dtype.is_floating_point:

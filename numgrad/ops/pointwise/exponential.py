@@ -11,13 +11,14 @@ from typing import Any
 from numgrad_kernels import scalar
 
 from ...core.tensor import Tensor
-from ...core.types import bool_, complex128, float64, get_default_dtype, int64
+from ...core.types import bool_, complex128, float64, get_default_dtype, int64, real_of
 from ..memory.copying import convert
 from ..table.arguments import wrong_kind
 from ..table.dispatch import unary
 from ..table.elementwise import pointwise
 from ..table.op import composite, export, public
 from ..table.out import not_cast, write_out
+from ..table.promotion import result_type
 from .arithmetic import abs, conj, mul
 from .comparison import where
 
@@ -276,10 +277,14 @@ def _(grad, out):
     return grad / (2 * conj(out))
 
 
-@composite
-def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """``input * 2**other``."""
-    return mul(input, pow(2.0, other))
+@composite(in_place=True, direct=True)
+def ldexp(input: Tensor, other: Tensor, *, inplace: bool = False) -> Tensor:
+    """``input * 2**other``, computed in the dtype of the result."""
+    dtype = result_type(input, other)
+    if not dtype.is_floating_point and not dtype.is_complex:
+        dtype = get_default_dtype()
+    power = pow(2.0, other if other.dtype.is_complex else convert(other, real_of(dtype)))
+    return mul.inplace(input, power) if inplace else mul(input, power)
 
 
 @composite(in_place=True, direct=True)

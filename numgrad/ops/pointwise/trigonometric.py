@@ -63,7 +63,7 @@ def asin(input):
 
 @asin.gradient("input")
 def _(grad, input):
-    return grad * conj(rsqrt(1 - input * input))
+    return grad * conj(rsqrt(1 - input) * rsqrt(1 + input))  # a square of a complex number may be too large
 
 
 @pointwise("AcosBackward0", result="float", dtypes="bifc")
@@ -74,10 +74,21 @@ def acos(input):
 
 @acos.gradient("input")
 def _(grad, input):
-    return grad * conj(-rsqrt(1 - input * input))
+    return grad * conj(-rsqrt(1 - input) * rsqrt(1 + input))
 
 
-@pointwise("AtanBackward0", result="float", dtypes="bifc")
+@pointwise("AtanBackward0", dtypes="c", export=False, inplace=False)
+def atan_complex(input):
+    """The inverse of the tangent, in its principal branch."""
+    return scalar.atan(input)
+
+
+@atan_complex.gradient("input")
+def _(grad, input):
+    return grad / conj(1 + 1j * input) / conj(1 - 1j * input)
+
+
+@pointwise("AtanBackward0", result="float", dtypes="bifc", complex=atan_complex)
 def atan(input):
     """The angle from -pi/2 to pi/2 whose tangent is ``input``."""
     return scalar.atan(input)
@@ -167,7 +178,18 @@ def _(grad, input):
     return grad * conj(sinh(input))
 
 
-@pointwise("AsinhBackward0", result="float", dtypes="bifc")
+@pointwise("AsinhBackward0", dtypes="c", export=False, inplace=False)
+def asinh_complex(input):
+    """The inverse of the hyperbolic sine, in its principal branch."""
+    return scalar.asinh(input)
+
+
+@asinh_complex.gradient("input")
+def _(grad, input):
+    return grad * conj(rsqrt(1 + 1j * input) * rsqrt(1 - 1j * input))
+
+
+@pointwise("AsinhBackward0", result="float", dtypes="bifc", complex=asinh_complex)
 def asinh(input):
     """The inverse of the hyperbolic sine."""
     return scalar.asinh(input)
@@ -208,7 +230,7 @@ def atanh(input):
 
 @atanh.gradient("input")
 def _(grad, input):
-    return grad / conj(1 - input * input)
+    return grad / conj(1 - input) / conj(1 + input)
 
 
 # -- units ------------------------------------------------------------------------------------------------------
