@@ -32,14 +32,39 @@ from .steps import CONSTANT, OUTSIDE, Block, is_known, root_of
 from .surroundings import Surroundings
 from .trees import leaves, tensors_in
 
+
+class Turn:
+    """A lock that belongs to the thread that took it: one that Ctrl-C kept from giving it back may take it again.
+
+    As a context manager it is True for the thread that has it, and False where another thread does.
+
+    Attributes:
+        taken: the identity of the thread that has it, under "thread".
+    """
+
+    def __init__(self) -> None:
+        self.taken: dict[str, int] = {}  # whose ``setdefault`` is atomic
+
+    def __enter__(self) -> bool:
+        try:
+            return self.taken.setdefault("thread", threading.get_ident()) == threading.get_ident()
+        except BaseException:  # Ctrl-C
+            self.__exit__()
+            raise
+
+    def __exit__(self, *exception: object) -> None:
+        if self.taken.get("thread") == threading.get_ident():
+            self.taken.clear()
+
+
 #: One program is recorded at a time.
-one_at_a_time = threading.Lock()
+recording_turn = Turn()
 
 
 def _after_fork() -> None:
     """In the child: a thread that is not here may have been recording."""
-    if one_at_a_time.locked():
-        one_at_a_time.release()
+    if recording_turn.taken:
+        recording_turn.taken.clear()
         launches.record(None)
 
 

@@ -16,7 +16,7 @@ from ..autograd.watching import BLOCK, span
 from ..core.tensor import Tensor
 from ..core.types import default_dtype_changed
 from ..devices import recording
-from .capture import Capture, capture, one_at_a_time
+from .capture import Capture, capture, recording_turn
 from .checking import checked_run, is_linked
 from .differentiation import Differentiated
 from .guards import Guard
@@ -170,8 +170,11 @@ class Compiled:
         if recording.recorder is not None:
             raise CaptureError("programs are made outside of transforms, profilers and other programs")
         _, inputs = key_of(state.mode, args, keywords)
-        with one_at_a_time:
-            return standalone(self.function, args, keywords, inputs)
+        while True:
+            with recording_turn as is_ours:
+                if is_ours:
+                    return standalone(self.function, args, keywords, inputs)
+            time.sleep(0.001)  # another thread records
 
     def njit(self, *args: Any, **keywords: Any) -> Any:
         """The program of a call with these arguments, for functions that Numba compiles.
@@ -274,18 +277,17 @@ class Compiled:
             changed = ", ".join(signature.failed[-1])
             return self._unserved(f"what it finds around it changes from call to call ({changed})", args, keywords)
         latest = signature.programs[:1]
-        if not one_at_a_time.acquire(blocking=False):  # another thread records
-            return self._as_it_is(args, keywords)
-        try:
+        with recording_turn as is_ours:
+            if not is_ours:  # another thread records
+                return self._as_it_is(args, keywords)
             watched = family is not None and family.first is not None and not family.refused
             moving = any(not isinstance(one.program, Differentiated) and one.guard.is_for_gradients() for one in latest)
-            made, originals, arguments = self._capture(args, keywords, inputs, watched, moving)
-        except Exception:
-            if family is not None:  # it may be for the class of a number
-                family.refused = True
-            raise
-        finally:
-            one_at_a_time.release()
+            try:
+                made, originals, arguments = self._capture(args, keywords, inputs, watched, moving)
+            except Exception:
+                if family is not None:  # it may be for the class of a number
+                    family.refused = True
+                raise
         if made.recorder.broken is not None:
             self._note(signature, *made.recorder.broken)
         elif made.postponed:

@@ -17,9 +17,10 @@ from ..autograd.node import AccumulateGrad, Edge, edge_of
 from ..autograd.views import ProgramView
 from ..core.deterministic import are_deterministic_algorithms_enabled
 from ..core.tensor import Tensor
+from ..devices import recording
 from .aftermath import Aftermath
 from .attached import runs_python
-from .capture import Capture, check_made, keep_constants, one_at_a_time, outside_of, recorded, written_outside
+from .capture import Capture, check_made, keep_constants, outside_of, recorded, recording_turn, written_outside
 from .gradients import apart, is_dense, laid_out
 from .guards import Guard
 from .node import CompiledBackward, Entrance, entered, nodes_of, spared, through
@@ -103,14 +104,12 @@ class Differentiated:
             if self._patience > 1:
                 self._patience -= 1
                 return REPORTED
-            if not one_at_a_time.acquire(blocking=False):  # another thread records
-                return REPORTED
-            try:
+            with recording_turn as is_ours:
+                if not is_ours:  # another thread records
+                    return REPORTED
                 if self.forward is None:
                     self.forward = Program(self._made, (), self._attach_without_backward, self._live)
                     self.forget()
-            finally:
-                one_at_a_time.release()
         return self.forward.run(inputs)
 
     def first_result(self) -> Any:
@@ -154,10 +153,13 @@ class Differentiated:
 
     def _walked(self, node: CompiledBackward, gradients: Sequence[Any]) -> tuple[Any, ...]:
         live, leaves = node.again(node)
-        if state.mode & ANOMALY or not one_at_a_time.acquire(blocking=False):
-            self.stale = self.forward is None  # this is part of a program, or another thread records
+        if state.mode & ANOMALY or recording.recorder is not None:
+            self.stale = self.forward is None  # this is part of a program
             return through(live, leaves, gradients)
-        try:
+        with recording_turn as is_ours:
+            if not is_ours:  # another thread records
+                self.stale = self.forward is None
+                return through(live, leaves, gradients)
             if self.forward is not None or self.stale:
                 return through(live, leaves, gradients)
             self._python = any(map(runs_python, nodes_of(live)))
@@ -165,8 +167,6 @@ class Differentiated:
                 self.stale = True
                 return through(live, leaves, gradients)
             return self._recorded_backward(node.kept, live, leaves, gradients)
-        finally:
-            one_at_a_time.release()
 
     def _stands(self) -> bool:
         """Whether Python that backward runs finds what was there in the call."""

@@ -10,7 +10,7 @@ from numgrad.autograd import detect_anomaly, enable_grad, forward_ad, inference_
 from numgrad.autograd.grad_mode import inference_blocks, state, thread_state
 from numgrad.autograd.graph import save_on_cpu, saved_tensors_hooks
 from numgrad.devices import launches, recording
-from numgrad.programs.capture import one_at_a_time
+from numgrad.programs.capture import recording_turn
 from numgrad.utils.checkpoint import checkpoint
 
 
@@ -49,7 +49,7 @@ def present_state():
     surrounded = [kernel.name for kernel in launches.compiled_kernels() if "_around_entry" in repr(kernel.entry)]
     return (
         {**DEFAULTS, **thread_state()}, len(inference_blocks), recording.recorder, launches.listeners,
-        len(launches._bare), surrounded, one_at_a_time.locked(),
+        len(launches._bare), surrounded, [*recording_turn.taken],
     )  # fmt: skip
 
 
