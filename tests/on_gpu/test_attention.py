@@ -94,6 +94,14 @@ def test_scores_that_grow_from_tile_to_tile_and_shrink_again(cuda):
     check(attended((q, k, v, grad), "cuda"), expected)
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_backward_has_the_weights_of_forward_however_large_the_scores(cuda, causal):
+    q, k, v, grad = heads((1, 1, 9, 9, 2), np.float32)
+    q, k = 1e3 + q, 1e3 + k / 1e3
+    *_, of_values = attended((q, k, v, np.ones_like(grad)), "cuda", is_causal=causal, scale=0.45)
+    np.testing.assert_allclose(of_values.sum(), grad.size, 1e-6)
+
+
 def test_masks_are_composed(cuda):
     arrays = [x[0] for x in heads((1, 2, 3, 3, 4), np.float64)]
     mask = np.array([[True, False, True], [False, False, False], [True, True, True]])

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from ops import large_scores
+from ops.large_scores import FUNCTIONS
 
 import numgrad
 from numgrad.devices import cpu
@@ -92,3 +94,10 @@ def test_nothing(cuda):
 def test_a_long_row_has_many_threads(cuda, size):
     x = numbers((1, size(133, 100003), 1), np.float32)
     close(softmax(cuda, cuda.row_from(x), x.size, 1, None).host(), softmax(cpu, x, x.size, 1, None))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_gradients_do_not_lose_digits_where_scores_are_large(cuda, name):
+    exact = large_scores.gradient(FUNCTIONS[name], 1e6, "cpu", numgrad.float64)
+    found = large_scores.gradient(FUNCTIONS[name], 1e6, "cuda", numgrad.float32)
+    np.testing.assert_allclose(found, exact, 1e-5, 1e-7)
