@@ -66,10 +66,16 @@ if hasattr(os, "register_at_fork"):
 
 @functools.lru_cache(maxsize=8192)  # most layouts are used again, though nothing may hold them meanwhile
 def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None) -> Layout:
-    """The layout with these strides; None stands for row-major ones."""
+    """The layout with these strides; None stands for row-major ones.
+
+    Raises:
+        RuntimeError: a size, a stride or the number of elements is beyond 64 bits.
+    """
     own = tuple(map(int, shape))  # of NumPy's and other ints, which are equal, all would get what came first
     row_major = contiguous_strides(own)
     steps = row_major if strides is None else tuple(map(int, strides))
+    if max((*own, *steps, numel(own)), default=0) >= 2**63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(own)}")
     key = type, own, steps
     with _interning:
         found = _layouts.get(key)

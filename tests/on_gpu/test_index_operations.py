@@ -194,11 +194,12 @@ def test_classes_whose_number_is_known_need_no_waiting(cuda, monkeypatch):
     assert rows.tolist() == [[1, 0, 0, 0], [0, 0, 0, 1]]
 
 
+@pytest.mark.parametrize("row", [3, -1, -(2**63)])
 @pytest.mark.parametrize("mode", ["sum", "max"])
-def test_a_row_of_a_bag_that_there_is_not(cuda, mode):
-    rows, table = torch.tensor([[0, 3]], device="cuda"), torch.ones(3, 2, device="cuda")
+def test_a_row_of_a_bag_that_there_is_not(cuda, mode, row):
+    rows, table = torch.tensor([[0, row]], device="cuda"), torch.ones(3, 2, device="cuda")
     out = torch.nn.functional.embedding_bag(rows, table, mode=mode)
-    with pytest.raises(IndexError, match="index 3 is out of bounds for dimension with size 3"):
+    with pytest.raises(IndexError, match=f"index {row} is out of bounds for dimension with size 3"):
         out.tolist()
 
 

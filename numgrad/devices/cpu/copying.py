@@ -13,7 +13,7 @@ from numgrad_kernels.cpu import copying
 
 from ...core.layout import Layout, loop_nest, matrix_steps, numel
 from ..common import evenly_spaced, factor_copier
-from ..memory import NO_MEMORY, empty_row, out_of_memory
+from ..memory import NO_MEMORY, check_countable, empty_row, out_of_memory
 from .launching import kernel_for, launch
 from .pointwise import pointwise_kernel, pointwise_launcher
 from .threads import worth_threads
@@ -164,6 +164,7 @@ def triangle_writer(source: Layout, target: Layout, diagonal: int, above: bool) 
 
 def counted(start: float, step: float, count: int, type: Any) -> np.ndarray:
     """A row of ``count`` numbers from ``start``, ``step`` apart."""
+    check_countable((count,), np.dtype(np.int64))  # of more NumPy's arange() gives none
     try:
         if type.numpy == np.int64 and abs(start) + abs(count * step) < 2**62:
             return np.arange(start, start + count * step, step)
@@ -174,4 +175,5 @@ def counted(start: float, step: float, count: int, type: Any) -> np.ndarray:
 
 def spread(start: Any, end: Any, count: int, type: Any) -> np.ndarray:
     """A row of ``count`` numbers from ``start`` to ``end``."""
+    check_countable((count,), np.dtype(np.int64))
     return evenly_spaced(start, end, count, type.numpy).astype(type.numpy)

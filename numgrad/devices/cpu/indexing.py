@@ -138,7 +138,7 @@ def repeated_indices(counts: np.ndarray) -> np.ndarray | None:
     """The index of each count as often as that; None if one is negative."""
     if (counts < 0).any():
         return None
-    check_countable((int(counts.sum()),), INT64)
+    check_countable((int(counts.sum(dtype=np.float64)),), INT64)  # in integers the sum could wrap around
     return np.repeat(np.arange(counts.size), counts)
 
 
@@ -160,6 +160,7 @@ def _as_row(shape: tuple[int, ...]) -> np.ndarray:
 @reports_memory
 def triangle_rows(height: int, width: int, offset: int, upper: bool, type: Any) -> tuple[np.ndarray, int]:
     """The rows, then the columns, of the elements of a matrix above, or below, a diagonal and on it; and how many."""
+    check_countable((height,), INT64)
     diagonal = np.arange(height) + offset
     first: Any = np.clip(diagonal, 0, width) if upper else 0
     lengths = width - first if upper else np.clip(diagonal + 1, 0, width)

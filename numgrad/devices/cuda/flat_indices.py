@@ -86,9 +86,12 @@ def flatnonzero(array: DeviceRow) -> DeviceRow:
 
 
 def repeated_indices(counts: DeviceRow) -> DeviceRow | None:
-    """The index of each count as often as that, or None if one is negative; waits for the GPU to add them."""
+    """The index of each count as often as that, or None if one is negative, or so large that the sum could wrap around.
+
+    It waits for the GPU to add them.
+    """
     report = zero_row(LENGTH, INT64, counts.device)
-    find_outside(counts, 0, 1 << 62, report)
+    find_outside(counts, 0, (1 << 62) // max(counts.size, 1), report)
     return None if report.item(0) else _weighted_indices(counts, kernels.own_number)
 
 

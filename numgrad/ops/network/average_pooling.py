@@ -10,6 +10,7 @@ import numpy as np
 from ...core.layout import Ints, Layout, layout_of
 from ...core.tensor import Tensor
 from ...core.types import int64
+from ...devices import check_countable
 from ..memory.copying import from_row
 from ..memory.images import formatted_like
 from ..pointwise.arithmetic import abs, add, div, mul, sign
@@ -212,6 +213,7 @@ def local_response_norm(
 @functools.lru_cache(maxsize=1024)
 def adaptive_bounds(length: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Where each of so many windows that cover a dimension begins and ends; some may overlap by an element."""
+    check_countable((count,), np.dtype(np.int64))
     numbers = np.arange(count)
     return numbers * length // max(count, 1), -(-(numbers + 1) * length // max(count, 1))
 

@@ -6,6 +6,7 @@ rows of one, are copied side by side as the columns of a matrix, which BLAS mult
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -124,21 +125,28 @@ def correlator(
         return direct
     matrices = layout_of(image.type, (groups, out.shape[1] // groups, image.shape[1] // groups * numel(kernel)))
     (step,) = (0,) if bias is None else bias.strides
-    made: dict[Layout, _Unfolded] = {}
-    tiles = list(_tiles(image, out, kernel, stride, dilation, groups))
-    for tile in tiles:
-        if tile.columns not in made:
-            product, strides = _packed(tile.part), (matrices.shape[1] * step, step, *(0,) * (len(kernel) + 1))
-            beside = layout_of(image.type, product.shape, strides)
-            write = writer(product, tile.part) if bias is None else add.op.launcher([product, beside], tile.part, True)
-            multiply = image.type.backend.product_launcher(matrices, tile.columns)
-            made[tile.columns] = _Unfolded(_copier(tile.windows), product, beside, multiply, write)
     new = out.type.backend.memory_launcher(out, False)
+
+    @functools.cache
+    def unfolded() -> list[tuple[_Tile, _Unfolded]]:
+        """The tiles, of which there may be more than fit into memory, which ``new`` says sooner."""
+        made: dict[Layout, _Unfolded] = {}
+        tiles = list(_tiles(image, out, kernel, stride, dilation, groups))
+        for tile in tiles:
+            if tile.columns not in made:
+                product, strides = _packed(tile.part), (matrices.shape[1] * step, step, *(0,) * (len(kernel) + 1))
+                beside = layout_of(image.type, product.shape, strides)
+                write = (
+                    writer(product, tile.part) if bias is None
+                    else add.op.launcher([product, beside], tile.part, True)
+                )
+                multiply = image.type.backend.product_launcher(matrices, tile.columns)
+                made[tile.columns] = _Unfolded(_copier(tile.windows), product, beside, multiply, write)
+        return [(tile, made[tile.columns]) for tile in tiles]
 
     def launch(images: Tensor, filters: Any, bias: Tensor | None) -> Any:
         memory, matrix = new(), tensor_of(matrices, filters)
-        for tile in tiles:
-            copy, product, beside, multiply, write = made[tile.columns]
+        for tile, (copy, product, beside, multiply, write) in unfolded():
             columns = copy(tensor_of(tile.windows, images._storage, images._offset + tile.image))
             found = tensor_of(product, multiply(matrix, tensor_of(tile.columns, columns)))
             added = () if bias is None else (tensor_of(beside, bias._storage, bias._offset),)

@@ -13,6 +13,7 @@ import numpy as np
 from ...core.layout import Ints, Layout
 from ...core.tensor import Tensor
 from ...core.types import dtype, float32, uint8
+from ...devices import check_countable
 from ..table.lookup import lookup
 from ..table.op import public
 from ..table.operands import not_implemented
@@ -141,6 +142,8 @@ _MODES_TOLD = "nearest | linear | bilinear | bicubic | trilinear | lanczos | are
 @functools.lru_cache(maxsize=1024)
 def _map(mode: str, antialias: bool, *numbers: Any) -> LineMap:
     """The map of a mode along a dimension."""
+    _, count, *_ = numbers
+    check_countable((count,), np.dtype(np.int64))
     return _filtered(mode, *numbers) if antialias else _MODES[mode][0](*numbers)
 
 

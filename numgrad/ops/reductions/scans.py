@@ -129,7 +129,7 @@ def diff(
     ends = [tensor for tensor in (prepend, input, append) if tensor is not None]
     result = cat(ends, dim) if len(ends) > 1 else input
     difference = ne if result._layout.type.dtype is bool_ else sub
-    for _ in range(n):
+    for _ in range(min(n, max(result._layout.shape[dim], 1))):  # then nothing is left
         result = difference(*_neighbours(result, dim))
     return result
 

@@ -11,6 +11,7 @@ from ...core.formats import kept_layout
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import bool_, dtype
+from ...devices import check_countable
 from ..memory.copying import contiguous, copier, writer
 from ..memory.images import in_format_of
 from ..memory.overwriting import fitting
@@ -79,6 +80,7 @@ def _cropped(input: Tensor, dim: int, low: int, high: int) -> Tensor:
 @functools.lru_cache(maxsize=1024)
 def _edge_map(mode: str, size: int, low: int, high: int) -> LineMap:
     """The map of a dimension to itself with as many elements more, or less, at its ends, mirrored or repeated."""
+    check_countable((low + size + high,), np.dtype(np.int64))
     places = np.arange(-low, size + high)
     if mode == "reflect":
         places = np.where(places < 0, -places, np.where(places < size, places, 2 * (size - 1) - places))

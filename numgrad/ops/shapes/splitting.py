@@ -16,6 +16,9 @@ from ..table.planned import Planned, planned
 from .joining import cat_op
 from .parts import slice_op
 
+#: Pieces that a tensor may be split into even if it has fewer elements.
+MOST_EMPTY = 1 << 20
+
 
 def _pieces(input: Layout, sizes: tuple[int, ...], dim: int) -> tuple[tuple[Layout, ...], tuple[int, ...]]:
     """Neighbouring ranges of indices of these lengths: their layouts, and where they begin."""
@@ -23,6 +26,16 @@ def _pieces(input: Layout, sizes: tuple[int, ...], dim: int) -> tuple[tuple[Layo
     starts = tuple([start * strides[dim] for start in itertools.accumulate(sizes[:-1], initial=0)])
     layouts = [layout_of(input.type, (*shape[:dim], size, *shape[dim + 1 :]), strides) for size in sizes]
     return tuple(layouts), starts[: len(sizes)]
+
+
+def _check_count(input: Layout, count: int) -> None:
+    """Raise unless there may be so many pieces: as many as the tensor has elements, or a million.
+
+    Raises:
+        RuntimeError: there would be more.
+    """
+    if count > max(MOST_EMPTY, input.size):
+        raise RuntimeError(f"a tensor of shape {list(input.shape)} cannot be split into {count} pieces")
 
 
 def _even(extent: int, size: int) -> tuple[int, ...]:
@@ -158,6 +171,8 @@ def _chunks(input: Layout, chunks: int, dim: int, into_equal: Planned, into_size
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     dim = normal_dim(dim, len(input.shape))
     size = -(-input.shape[dim] // chunks)
+    if not size:
+        _check_count(input, chunks)
     return (into_equal, (size, dim)) if size else (into_sizes, ((0,) * chunks, dim))
 
 
@@ -183,7 +198,7 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
     """So many pieces, the first of which may be larger by one, or the pieces between the indices given.
 
     Raises:
-        RuntimeError: the tensor has no dimensions, or there would be no piece.
+        RuntimeError: the tensor has no dimensions, or there would be no piece, or far more than it has elements.
     """
     if not input._layout.shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
@@ -205,6 +220,7 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
     if isinstance(given, int):
         if given < 1:
             raise RuntimeError(f"number of sections must be larger than 0, got {given}")
+        _check_count(input._layout, given)
         size, larger = divmod(extent, given)
         bounds = [n * size + min(n, larger) for n in range(1, given)]
     else:

@@ -90,13 +90,13 @@ def stft(
     onesided = not any_complex if onesided is None else onesided
     if onesided and any_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
-    hop, window = _framing("stft", input, n_fft, hop_length, win_length, window)
     signal = reshape(input, (1, *shape)) if len(shape) == 1 else input
-    if center:
+    if center and n_fft > 0:
         signal = squeeze_dim(pad(unsqueeze(signal, 0), (n_fft // 2, n_fft // 2), pad_mode), 0)
     samples = signal._layout.shape[-1]
     if n_fft > samples:
         raise RuntimeError(f"stft: expected 0 < n_fft <= {samples}, but got n_fft={n_fft} (shape {list(shape)})")
+    hop, window = _framing("stft", input, n_fft, hop_length, win_length, window)
     frames = mul(unfold_op(signal, 1, n_fft, hop), window)
     transform = fft_rfft if onesided else fft_fft
     found = transpose_op(transform(frames, norm="ortho" if normalized else None), 1, 2)

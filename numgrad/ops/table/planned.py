@@ -28,7 +28,7 @@ from ...autograd.calls import transformed
 from ...autograd.grad_mode import TRANSFORMED, state
 from ...core.layout import Layout
 from ...core.tensor import Tensor, check_in_place, check_one_device
-from ...devices import NUMBERS
+from ...devices import NUMBERS, check_countable
 from ...devices.host_functions import HostFunction
 from .ahead import Sample
 from .arguments import declared_arguments, defaults
@@ -231,6 +231,9 @@ class Planned(Op):
             launch = self.host.launcher(layout, given, self.operand_positions)
         several = layout.__class__ is tuple
         outputs = layout if several else (layout or given[0],)
+        if not self.view:
+            for own in outputs:
+                check_countable(own.shape, own.type.numpy)
         recorded = self.has_gradient and any(own.type.dtype.differentiable for own in outputs)
         entry = Entry(self, launch, layout, recorded, tuple(given))
         if self.view:
