@@ -9,6 +9,7 @@ from typing import Any, Self
 from ..autograd.grad_mode import no_grad
 from ..core.tensor import Tensor
 from ..core.types import Size
+from ..ops.indexing.checking import holds_everywhere
 from .constraints import Constraint, is_dependent
 from .utils import lazy_property
 
@@ -72,7 +73,7 @@ class Distribution:
             if is_dependent(constraint) or computed:
                 continue
             value = getattr(self, name)
-            if not constraint.check(value).all():
+            if not holds_everywhere(constraint.check(value)):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
@@ -229,7 +230,7 @@ class Distribution:
                 stacklevel=3,
             )
             return
-        if not support.check(value).all():
+        if not holds_everywhere(support.check(value)):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(shape)}) to be within the support "
                 f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"

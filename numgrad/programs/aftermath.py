@@ -49,7 +49,7 @@ class Aftermath:
         if any(map(_has_changed, self._before)):
             return "backward changes the gradient, the memory or the graph of a tensor that was there before", None
         now = self._look()
-        changed = self._around.changed(now)
+        changed = [one.name() for one, _ in self._around.changed(now)]
         changed += [one.name() for key, one in now.tensors.items() if key not in self._around.tensors]
         if changed:
             return f"backward changes what the function finds ({', '.join(changed[:3])})", None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import gc
 import os
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,16 +21,20 @@ from ..core.generators import MersenneTwister
 from ..core.tensor import Tensor
 from ..core.types import device, dtype
 from ..devices import launches
+from ..devices.recording import Effect
+from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
 from .attached import beyond_elements, has_attributes, has_hooks
 from .known import changes_unseen
 from .linked import Arena
+from .mentions import attributes_of
 from .names import argument_names
 from .node import Entrance, freed_by, nodes_of, saved_tensors
+from .places import Found
 from .recorder import Recorder
 from .steps import CONSTANT, OUTSIDE, Block, is_known, root_of
 from .surroundings import Surroundings
-from .trees import leaves, tensors_in
+from .trees import leaves, records_in, tensors_in
 
 
 class Turn:
@@ -87,6 +91,24 @@ class Before:
 
 
 @dataclass
+class Counter(Effect):
+    """An attribute to which each call adds a number, and which the function does not read otherwise."""
+
+    holder: Any
+    key: Any
+    change: int
+
+    def advance(self) -> None:
+        self.holder[self.key] += self.change
+
+    def undo(self) -> None:
+        self.holder[self.key] -= self.change
+
+    def repeats(self, other: Effect) -> bool:
+        return isinstance(other, Counter) and other == self
+
+
+@dataclass
 class Capture:
     """What was recorded of a call.
 
@@ -99,6 +121,7 @@ class Capture:
         surroundings: what the function found around it.
         given: what the inputs are called.
         grads: the tensors whose ``grad`` is another now.
+        required: the arguments that require gradients from the call on.
         versions: by how much the version counters of known tensors went up.
         postponed: whether the call has made tensors that the function finds from now on, such as an optimizer's state:
             the next call is to be recorded instead.
@@ -116,6 +139,7 @@ class Capture:
     surroundings: Surroundings
     given: list[str]
     grads: list[tuple[Tensor, Tensor | None]] = field(default_factory=list)
+    required: list[Tensor] = field(default_factory=list)
     versions: list[tuple[list[int], int]] = field(default_factory=list)
     postponed: bool = False
     changed: list[str] = field(default_factory=list)
@@ -144,7 +168,9 @@ def capture(
     Raises:
         CaptureError: with ``full``, where the program needs values.
     """
-    others = [value for value in leaves((tuple(args), keywords)) if not isinstance(value, Tensor)]
+    given = tuple(args), keywords
+    others = [value for value in leaves(given) if not isinstance(value, Tensor)]
+    others += map(type, records_in(given))  # for their methods
     surroundings = Surroundings(function, others)
     if any(is_lazy(found.value) for found in surroundings.tensors.values()):
         made = Capture(Recorder([]), function(*args, **keywords), inputs, {}, [], surroundings, [])
@@ -247,7 +273,7 @@ def _holders(named: Sequence[tuple[str, Tensor]]) -> list[tuple[str, Tensor]]:
     distinct = {id(tensor): (name, tensor) for name, tensor in reversed(named)}
     memory = [tensor._storage for _, tensor in distinct.values()]
     memory += [tensor._grad._storage for _, tensor in distinct.values() if tensor._grad is not None]
-    roots = Counter([id(root_of(storage)) for storage in memory])
+    roots = collections.Counter([id(root_of(storage)) for storage in memory])
     return [
         (name, tensor) for name, tensor in distinct.values() if (grad := tensor._grad) is not None and is_plain(grad)
         and not has_attributes(grad) and is_known(grad._storage) and roots[id(root_of(grad._storage))] == 1
@@ -285,6 +311,10 @@ def _compare(made: Capture, again: Callable[[], Surroundings]) -> None:
         tensor = one.tensor
         if (tensor._storage is not one.storage or tensor._layout is not one.layout or tensor._offset != one.offset):
             recorder.break_off(f"a tensor of shape {list(tensor.shape)} was given other memory")
+        elif tensor._requires_grad and not one.requires_grad and tensor._view is tensor._edge is None and any(
+            tensor is argument for argument in made.inputs
+        ):
+            made.required.append(tensor)
         elif tensor._edge is not one.edge or tensor._requires_grad != one.requires_grad:
             recorder.break_off(f"the graph of a tensor of shape {list(tensor.shape)} that was there before has changed")
         if recorder.broken is not None:
@@ -373,7 +403,13 @@ def check_made(recorder: Recorder, tensors: Iterable[Any]) -> None:
 def _check_kept(made: Capture, again: Callable[[], Surroundings]) -> None:
     """Break off if a tensor that the program has made, or found in a place unknown, is kept by somebody."""
     found = again()
-    made.changed = made.surroundings.changed(found)
+    changed = []
+    for place, before in made.surroundings.changed(found):
+        if _is_counter(place, before) and found.mentioned.only_counts(place.key):
+            made.recorder.effects.append(Counter(place.holder, place.key, place.value - before))
+        else:
+            changed.append(place.name())
+    made.changed = [*dict.fromkeys(changed)]
     new = found.tensors.keys() - made.known.keys()
     if made.changed or new:
         made.changed = made.changed or [found.tensors[key].name() for key in new]
@@ -389,6 +425,16 @@ def _check_kept(made: Capture, again: Callable[[], Surroundings]) -> None:
             f"{what} comes from a place that is not looked at, or is kept there after the call: give it as an "
             "argument, or return it", location
         )
+
+
+def _is_counter(place: Found, before: Any) -> bool:
+    """Return whether the call has changed an integer that is a plain attribute of an object."""
+    if not (place.value.__class__ is before.__class__ is int and place.holder.__class__ is dict and place.way):
+        return False
+    owner: Any = type(place.way.value)
+    if owner.__setattr__ not in (object.__setattr__, Module.__setattr__):
+        return False
+    return place.holder is attributes_of(place.way.value) and not hasattr(getattr(owner, place.key, 0), "__set__")
 
 
 def _kept(made: Capture) -> tuple[str, Location] | None:

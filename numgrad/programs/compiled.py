@@ -340,10 +340,10 @@ class Compiled:
     ) -> Any:
         """Keep what was recorded, and return the result of the call."""
         guard, live = Guard(made), made.live()
-        if not guard.held_by_the_call() or (live and made.holders):
+        consumed = freed_by(live)
+        if not guard.held_by_the_call() or (live and consumed is None and made.holders):
             self._postpone(signature, made)
             return _original(made.result, originals)
-        consumed = freed_by(live)
         numbers = family.note(made, not live or consumed is not None, numbers_in(arguments)) if family else None
         made.result, arguments = plainly(made.result), plainly(arguments)
         result = made.result

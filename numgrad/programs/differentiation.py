@@ -78,7 +78,9 @@ class Differentiated:
         )
         results = [id(one) for one in made.results()]
         self._which = [results.index(id(own)) for own in live]
-        self._changes = bool(made.versions or made.grads or made.recorder.effects or written_outside(made.recorder))
+        self._changes = bool(
+            made.versions or made.grads or made.required or made.recorder.effects or written_outside(made.recorder)
+        )
         self._walks = made.recorder.walks
         # backward after a program that has saved nothing calls the function once more
         self._patience = 1 << 62 if earlier or self._changes else PATIENCE

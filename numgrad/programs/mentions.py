@@ -91,6 +91,11 @@ _OPEN = (
 #: Instructions between those that a program is made of.
 _SILENT = frozenset({"CACHE", "PRECALL", "PUSH_NULL", "NOP", "EXTENDED_ARG"})
 
+#: Instructions by which code adds a constant to an attribute.
+_ADDING = [
+    ["LOAD_ATTR", load, "BINARY_OP", "SWAP", "STORE_ATTR"] for load in ("LOAD_CONST", "LOAD_SMALL_INT")
+]
+
 #: Instructions that find one object.
 _LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME"})
 
@@ -102,6 +107,8 @@ class Mentions:
     Attributes:
         globals: names of globals, and of what is built in.
         attributes: names of attributes, and texts, which may be such.
+        counters: names of attributes to which the code adds an integer that stands in it, and that it reads for nothing
+            else: they are none of the attributes.
         imports: modules, each with how many packages up it is looked for.
         optional: the attributes that may not be there.
         paths: names of globals, each with the attributes that are read from it at once: ``np.random.rand``.
@@ -112,6 +119,7 @@ class Mentions:
 
     globals: frozenset[str]
     attributes: frozenset[str]
+    counters: frozenset[str]
     paths: frozenset[tuple[str, ...]]
     imports: frozenset[tuple[str, int]]
     optional: frozenset[str]
@@ -131,6 +139,7 @@ class Mentioned:
     def __init__(self) -> None:
         self.names: set[str] = set()
         self.globals: set[str] = set()
+        self._counters: set[str] = set()
         self.unseen: set[str] = set()
         self.any_name = self._catches = False
         self._optional: set[str] = set()
@@ -139,6 +148,7 @@ class Mentioned:
         """Note what one more function mentions; the attributes that none has mentioned so far are returned."""
         new = set(found.attributes - self.names)
         self.names |= new
+        self._counters |= found.counters
         self.globals |= found.globals
         self.unseen |= found.unseen
         self.any_name |= found.any_name
@@ -150,6 +160,10 @@ class Mentioned:
     def optional(self) -> set[str]:
         """The attributes that may not be there."""
         return self.names if self._catches else self._optional
+
+    def only_counts(self, name: Any) -> bool:
+        """Return whether code adds numbers to attributes of this name, and does nothing else with them."""
+        return name in self._counters and name not in self.names and not self.any_name
 
     def __contains__(self, name: str) -> bool:
         """Whether this is an attribute, a global or a text that is mentioned."""
@@ -170,7 +184,11 @@ def mentions_of(code: CodeType) -> Mentions:
     """What a function's code mentions."""
     steps = [one for one in dis.get_instructions(code) if one.opname not in _SILENT]
     names = {one.argval for one in steps if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    attributes = {one.argval for one in steps if one.opname.endswith(("_ATTR", "_METHOD", "IMPORT_FROM"))}
+    counted = _counted(steps)
+    attributes = {
+        one.argval for number, one in enumerate(steps)
+        if one.opname.endswith(("_ATTR", "_METHOD", "IMPORT_FROM")) and number not in counted
+    }
     texts = {one for one in code.co_consts if isinstance(one, str)}
     called = names | attributes | {one.opname for one in steps}
     attributes |= texts
@@ -184,6 +202,7 @@ def mentions_of(code: CodeType) -> Mentions:
     return Mentions(
         frozenset(names).union(*[one.globals for one in inner]),
         frozenset(attributes).union(*[one.attributes for one in inner]),
+        frozenset([steps[number].argval for number in counted]).union(*[one.counters for one in inner]),
         frozenset(_paths(steps)).union(*[one.paths for one in inner]),
         frozenset(_imports(steps)).union(*[one.imports for one in inner]),
         frozenset([one for one in texts if by_name and one.isidentifier()]).union(*[one.optional for one in inner]),
@@ -200,6 +219,17 @@ def _paths(steps: list[dis.Instruction]) -> Iterator[tuple[str, ...]]:
         if one.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             follow = takewhile(lambda step: step.opname in ("LOAD_ATTR", "LOAD_METHOD"), steps[number + 1:])
             yield one.argval, *[step.argval for step in follow]
+
+
+def _counted(steps: list[dis.Instruction]) -> set[int]:
+    """Return which instructions read and set an attribute only to add an integer that stands in the code."""
+    found = set()
+    for number, step in enumerate(steps[:-4]):
+        _, constant, operation, _, setting = steps[number : number + 5]
+        adds = [one.opname for one in steps[number : number + 5]] in _ADDING and operation.argrepr in ("+=", "-=")
+        if adds and isinstance(constant.argval, int) and setting.argval == step.argval:
+            found |= {number, number + 4}
+    return found
 
 
 def _formatted(steps: list[dis.Instruction]) -> set[str] | None:
@@ -251,14 +281,14 @@ def _is_constant(steps: list[dis.Instruction]) -> bool:
 
 #: What a function mentions that makes objects, and what one does that reads attributes of any names.
 _NONE: frozenset[Any] = frozenset()
-MAKES = Mentions(_NONE, MAKING, _NONE, _NONE, _NONE, False, False, _NONE)
-READS_ALL = Mentions(_NONE, _NONE, _NONE, _NONE, _NONE, True, False, _NONE)
+MAKES = Mentions(_NONE, MAKING, _NONE, _NONE, _NONE, _NONE, False, False, _NONE)
+READS_ALL = Mentions(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE, True, False, _NONE)
 
 #: Functions and classes that find objects by any name, wherever a program keeps them.
 FINDS_ALL: dict[int, Mentions] = {
     **{id(one): READS_ALL for one in (getattr, hasattr, setattr, delattr, vars, dir, *_READERS)},
     **{
-        id(one): Mentions(_NONE, _NONE, _NONE, _NONE, _NONE, False, False, frozenset({one.__name__}))
+        id(one): Mentions(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE, False, False, frozenset({one.__name__}))
         for one in (globals, eval, exec, __import__, importlib.import_module, id)
     },
 }

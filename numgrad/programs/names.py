@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
 from .steps import OUTSIDE, Block, root_of
+from .trees import is_record, parts_of
 
 if TYPE_CHECKING:
     from .capture import Capture
@@ -69,6 +70,9 @@ def _paths(path: str, tree: Any) -> Iterator[tuple[str, Tensor]]:
     elif isinstance(tree, dict):
         for key, one in tree.items():
             yield from _paths(f"{path}[{key!r}]", one)
+    elif is_record(tree):
+        for name, one in parts_of(tree).items():
+            yield from _paths(f"{path}.{name}", one)
 
 
 def block_names(made: Capture) -> dict[Block, Named]:

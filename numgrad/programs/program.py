@@ -25,7 +25,7 @@ from .names import block_names
 from .node import CompiledBackward
 from .plan import Plan
 from .steps import OUTSIDE, Block, HostCall, place_of
-from .trees import DICTIONARIES
+from .trees import DICTIONARIES, is_record, parts_of, record
 
 #: What a replay returns in which a kernel has reported that something is wrong.
 REPORTED = object()
@@ -68,7 +68,9 @@ class Program:
         self.made = made
         self._saved: dict[Block, int] = saved if isinstance(saved, dict) else {}
         self._results: dict[Block, str] = {}
-        self._names: dict[str, Any] = {"tensor_of": tensor_of, "address_of": address_of, "REPORTED": REPORTED}
+        self._names: dict[str, Any] = {
+            "tensor_of": tensor_of, "address_of": address_of, "REPORTED": REPORTED, "record": record,
+        }
         self._dtypes: dict[Block, np.dtype] = {}
         self._made: dict[int, str] = {}
         self._counters_made: dict[int, int] = {}
@@ -97,6 +99,7 @@ class Program:
         moving = [f"{self._owner(one)}._grad" for one in made.holders]
         self.text = "\n".join(["def run(inputs, saved=None):", *["    " + line for line in [
             *([f"inputs = [*inputs, {', '.join(moving)}]"] if moving else []),
+            *[f"{self._owner(tensor)}.requires_grad_()" for tensor in made.required],
             *[f"{name}_grad = {name}._grad" for name, _ in grads if self.plan.may_fail],
             *[f"{name}._grad = None" for name, _ in grads],
             *self._memory(), *self._run(rows, grads),
@@ -150,6 +153,9 @@ class Program:
         if tree.__class__ in DICTIONARIES:
             items = [f"{self._name('k', key)}: {self._expression(one)}" for key, one in tree.items()]
             return f"{self._name('t', type(tree))}({{{', '.join(items)}}})"
+        if is_record(tree):
+            items = [f"{name!r}: {self._expression(one)}" for name, one in parts_of(tree).items()]
+            return f"record({self._name('t', type(tree))}, {{{', '.join(items)}}})"
         return self._name("v", tree)
 
     def _tensor(self, tensor: Tensor) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from types import MethodType
 from typing import Any
 
@@ -22,7 +23,7 @@ from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from .attached import has_tensor_hooks
 from .steps import place_of, root_of
-from .trees import DICTIONARIES
+from .trees import DICTIONARIES, is_record, parts_of
 
 #: Classes whose values are part of a signature.
 _COMPARED = (int, float, complex, bool, str, bytes, type(None))
@@ -157,14 +158,26 @@ def _describe(value: Any, key: list[Any], tensors: list[Tensor]) -> None:
             _describe(one, key, tensors)
     elif isinstance(value, types.dtype | types.device):
         key.append(value)
+    elif cls is slice or cls is range:
+        key.append(cls)
+        for one in (value.start, value.stop, value.step):
+            _describe(one, key, tensors)
+    elif isinstance(value, np.generic):
+        key += cls, value.tobytes()
     elif isinstance(value, MethodType):  # each access makes one anew
         key.append(MethodType)
         key.append(_Same(value.__func__))
         key.append(_Same(value.__self__))
-    elif isinstance(value, Module | Optimizer | Generator) or callable(value):
+    elif isinstance(value, Module | Optimizer | Generator | Enum) or callable(value):
         key.append(_Same(value))
+    elif is_record(value):
+        key.append(cls)
+        for name, one in parts_of(value).items():
+            key.append(name)
+            _describe(one, key, tensors)
     else:
-        raise UnknownArgumentError(f"an argument of the class {cls.__name__}")
+        instead = "numgrad.from_numpy() of it" if isinstance(value, np.ndarray) else "its tensors and numbers"
+        raise UnknownArgumentError(f"an argument of the class {cls.__name__}: give {instead}")
 
 
 class _Same:

@@ -20,7 +20,7 @@ from .linked import LinkedProgram
 from .plan import Plan
 from .recorder import CaptureError
 from .steps import FRESH, OUTSIDE, Block, HostCall, root_of
-from .trees import mapped
+from .trees import mapped, records_in
 
 #: Calls that may change what the next ones find, such as gradients and an optimizer's state, before one is recorded.
 CALLS = 4
@@ -88,6 +88,8 @@ class Standalone:
     def _check(self, made: Capture) -> None:
         if made.recorder.device >= 0:
             raise CaptureError("it works on a GPU")
+        if records_in(made.result):
+            raise CaptureError("it returns an object of a dataclass: return its tensors")
         for step in made.recorder.steps:
             if isinstance(step, HostCall):
                 name = getattr(step.function, "__name__", type(step.function).__name__)

@@ -142,15 +142,15 @@ class Surroundings:
                     if found.way is not None:
                         left.append(found.way.value)
 
-    def changed(self, later: Surroundings) -> list[str]:
-        """What is another in what was found later, by name."""
-        names = []
+    def changed(self, later: Surroundings) -> list[tuple[Found, Any]]:
+        """Return what has another value in what was found later, and the value that it had."""
+        found_changed = []
         for key, (value, found) in later.values.items():
             before = self.values.get(key, (ABSENT, None))[0]
             is_list = isinstance(value, list) and isinstance(before, list)
             if not (same_items(value, before) if is_list else same(value, before)):
-                names.append(found.name())
-        return [*dict.fromkeys(names)]
+                found_changed.append((found, before))
+        return found_changed
 
     # -- what is asked before a replay ----------------------------------------------------------------------
 

@@ -44,7 +44,7 @@ def test_keys_clash(compiled, see):
         see(f(ramp(3), {key: 1}))
 
 
-@beside(as_it_is=True)
+@beside
 def test_np_scalars(compiled, see):
     f = compiled(lambda x, k: x * k)
     for k in (np.float32(1), np.float64(2), np.int64(3), np.float64(2)):
@@ -108,7 +108,7 @@ def test_setattr_on_tensor_grad(compiled, see):
         see(x.grad)
 
 
-@beside(as_it_is=True)
+@beside
 def test_requires_grad_inside(compiled, see):
 
     def g(x):
