@@ -36,7 +36,6 @@ NO_GRAD = "no_grad mode"
 INFERENCE_MODE = "inference mode"
 SEVERAL = "an operation with several outputs"
 FUNCTION = "a Function"
-PROGRAM = "a compiled function"
 
 
 class View:
@@ -69,6 +68,16 @@ class View:
         tensor._view = self
         tensor._root = root = parent if parent._view is None else parent._root
         tensor._seen = version_of(root)
+
+    def connect_like(self, tensor: Any, parent: Any) -> None:
+        """Let ``tensor`` be the same view of ``parent`` that another tensor is of a base of the same layout."""
+        view, above = self, parent._view
+        if above is not None:
+            view = copy(self)
+            view.steps, view.layout, view.made = above.steps, above.layout, above.made or self.made
+            for step in reversed(self._path()):
+                view.steps = (view.steps, step)
+        view.connect(tensor, parent)
 
     def edge(self, tensor: Any) -> Edge:
         """The edge of the view ``tensor``, brought up to date with its base.
@@ -128,9 +137,7 @@ class View:
         """The error for writing to the view ``tensor``, or for using it when ``happened`` says what was changed."""
         edge = tensor._edge
         which = "A view" if edge is None else f"Output {edge[1]} of {operation_name(edge[0])} is a view"
-        if self.made == PROGRAM:
-            message = f"A view {happened} modified inplace."
-        elif edge is None or self.made in (NO_GRAD, INFERENCE_MODE):
+        if edge is None or self.made in (NO_GRAD, INFERENCE_MODE):
             inference = self.made == INFERENCE_MODE
             mode, now = (INFERENCE_MODE, "in normal mode") if inference else (NO_GRAD, "with grad mode enabled")
             made = "was created in" if edge is None else "of a view which was created in"
@@ -165,10 +172,6 @@ _EXPLANATIONS: dict[str | None, str] = {
         "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
         "Function."
     ),
-    PROGRAM: (
-        "This view was made by a compiled function, which does not tell how. You should clone() it in that function, "
-        "or replace the inplace operation by an out-of-place one."
-    ),
 }
 
 
@@ -183,16 +186,6 @@ class FunctionView(View):
     def __init__(self, parent: Any):
         super().__init__(parent, None, GRAD)
         self.made = FUNCTION  # in any mode
-
-
-class ProgramView(View):
-    """The view that a compiled function returns of an argument, or of another result: neither can follow the other."""
-
-    __slots__ = ()
-
-    def __init__(self, parent: Any):
-        super().__init__(parent, None, GRAD)
-        self.made = PROGRAM  # in any mode
 
 
 def version_of(tensor: Any) -> int:

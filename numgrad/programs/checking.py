@@ -97,7 +97,7 @@ def _check_backward(
 ) -> None:
     """Have backward from these results compare its gradients with those of the graph of the expected ones."""
     nodes = {id(one._edge[0]): one._edge[0] for one in results if one._edge is not None}
-    wanted = [other for one, other in zip(results, expected, strict=True) if one._edge is not None]
+    wanted = replay.live_in(expected)
     for node in nodes.values():
         if isinstance(node, CompiledBackward):
             own = node.backward

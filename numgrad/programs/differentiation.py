@@ -10,12 +10,15 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
 from ..autograd.errors import modified_error
 from ..autograd.grad_mode import ANOMALY, enable_grad, state
 from ..autograd.locations import Location
 from ..autograd.node import AccumulateGrad, Edge, edge_of
-from ..autograd.views import ProgramView
 from ..core.deterministic import are_deterministic_algorithms_enabled
+from ..core.layout import span
 from ..core.tensor import Tensor
 from ..devices import recording
 from .aftermath import Aftermath
@@ -27,6 +30,7 @@ from .node import CompiledBackward, Entrance, entered, nodes_of, spared, through
 from .overlaps import alignment
 from .program import REPORTED, Program, alone
 from .recorder import Recorder
+from .signatures import begin_of
 from .steps import CONSTANT, FRESH, OUTSIDE, Block, root_of
 from .surroundings import Surroundings
 from .trees import leaves as leaves_in
@@ -65,7 +69,8 @@ class Differentiated:
         self, function: Callable[..., Any], arguments: Any, made: Capture, live: Sequence[Tensor], guard: Guard,
         programs: Sequence[Any], refuse: Callable[[str, Location | None], None],
     ):
-        self.function, self._made, self._live, self._guard = function, made, live, guard
+        self.function, self._made, self._guard = function, made, guard
+        self._live = live = [*live, *_overlapped_bases(live, made)]
         earlier = [one.program.attempts for one in programs if one.program.stale]
         self.attempts: int = 1 + max(earlier, default=0)
         self._refuse = refuse
@@ -76,8 +81,9 @@ class Differentiated:
         self._arguments = mapped(
             arguments, lambda value: _Argument(numbers[id(value)]) if id(value) in numbers else value
         )
-        results = [id(one) for one in made.results()]
-        self._which = [results.index(id(own)) for own in live]
+        results = made.results()
+        #: For each of these which of the results it is, or the base of which.
+        self._which = [_place_in(results, one) for one in live]
         self._changes = bool(
             made.versions or made.grads or made.required or made.recorder.effects or written_outside(made.recorder)
         )
@@ -128,7 +134,7 @@ class Differentiated:
         for one in live:
             if one._view is not None:
                 root = shown.get(id(one._root), inner.get(id(one._root), one._root))
-                ProgramView(root).connect(shown[id(one)], root)
+                one._view.connect_like(shown[id(one)], root)
         return mapped(made.result, lambda value: shown.get(id(value), value))
 
     @property
@@ -221,9 +227,9 @@ class Differentiated:
         self._needed = [
             number for number, one in enumerate((*kept, *self._around)) if id(root_of(one._storage)) in roots
         ]
-        given = [(number, one) for number, one in zip(self._which, gradients, strict=True) if one is not None]
+        given = [(place, one) for place, one in zip(self._which, gradients, strict=True) if one is not None]
         inputs = [*[one for _, one in given], *kept]
-        names = [f"gradient[{number}]" for number, _ in given] + made.given
+        names = [f"gradient[{number}]{'.base' * is_base}" for (number, is_base), _ in given] + made.given
         names += [f"made[{number}]" for number in range(len(program.tensors))]
         back = Capture(recorder, grads, inputs, {}, outside, made.surroundings, names, arena=made.arena)
         keep_constants(back)
@@ -345,7 +351,11 @@ class Differentiated:
         with enable_grad():
             results = tensors_in(self.function(*args, **keywords))
         leaves = [given[source.number] if source.__class__ is _Argument else source for source in self._sources]
-        return [results[number] for number in self._which], [*map(edge_of, leaves)]
+        return self.live_in(results), [*map(edge_of, leaves)]
+
+    def live_in(self, results: Sequence[Tensor]) -> list[Tensor]:
+        """Return the tensors with a graph, in the order of the node's outputs, of the function's own results."""
+        return [results[number]._root if is_base else results[number] for number, is_base in self._which]
 
 
 def _came_to_nothing(program: Callable[[], Differentiated | None], _: Any) -> None:
@@ -372,6 +382,44 @@ def leaves_of(live: Sequence[Tensor], made: Capture) -> list[Tensor]:
         elif node.__class__ is Entrance:
             leaves.append(next(one for one in made.inputs if one._edge is not None and one._edge[0] is node))
     return leaves
+
+
+def _overlapped_bases(live: Sequence[Tensor], made: Capture) -> list[Tensor]:
+    """Return the tensors that no one else has, and of which several results are views with elements in common.
+
+    The results of a replay are views of these, too: a change of one of them in place is one of the others.
+    """
+    views: dict[int, list[Tensor]] = {}
+    others = {id(one) for one in (*made.inputs, *made.results())} | made.known.keys()
+    for one in live:
+        if one._view is not None and one._view.made is None and id(one._root) not in others and not one._root.is_leaf:
+            views.setdefault(id(one._root), []).append(one)
+    return [own[0]._root for own in views.values() if _have_common_elements(own)]
+
+
+def _have_common_elements(views: Sequence[Tensor]) -> bool:
+    if len(views) < 2:
+        return False
+    items = [one._layout.type.dtype.itemsize for one in views]
+    begin = min(map(begin_of, views))
+    spans = [span(one._layout.shape, one._layout.strides) * item for one, item in zip(views, items, strict=True)]
+    ends = [begin_of(one) + size for one, size in zip(views, spans, strict=True)]
+    marks = np.zeros(max(ends) - begin, np.uint8)
+    for one, item in zip(views, items, strict=True):
+        strides = *[item * step for step in one._layout.strides], 1
+        own = as_strided(marks[begin_of(one) - begin :], (*one._layout.shape, item), strides)
+        if own.any():
+            return True
+        own[...] = 1
+    return False
+
+
+def _place_in(results: Sequence[Tensor], tensor: Tensor) -> tuple[int, bool]:
+    """Return which of the results a tensor is, and whether it is rather the base of that."""
+    for number, one in enumerate(results):
+        if one is tensor:
+            return number, False
+    return next(number for number, one in enumerate(results) if one._view is not None and one._root is tensor), True
 
 
 def is_temporary(block: Block) -> bool:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..autograd.locations import Location
-from ..autograd.views import ProgramView
 from ..core.layout import span
 from ..core.tensor import Tensor, tensor_of
 from ..devices.cpu import address_of
@@ -77,6 +76,8 @@ class Program:
         self._kept_tensors: list[Tensor] = []
         self._tensors: list[str] = []  # statements that make tensors
         result = self._expression(made.result)
+        for one in attached:  # results are its views, with elements in common
+            self._tensor(one)
         grads = [(self._owner(tensor), self._expression(grad)) for tensor, grad in made.grads]
         recorder = made.recorder
         self.plan = Plan(recorder, list(self._results), saved)
@@ -189,8 +190,8 @@ class Program:
                 given = [f"inputs[{number}]" for number, one in enumerate(self.made.inputs) if one is root]
                 if id(root) in self._made or given or id(root) in self.made.known:
                     base = self._made.get(id(root), given[0] if given else None) or self._name("o", root)
-                    self._names["ProgramView"] = ProgramView
-                    lines.append(f"ProgramView({base}).connect({self._made[id(tensor)]}, {base})")
+                    view = self._name("w", tensor._view)
+                    lines.append(f"{view}.connect_like({self._made[id(tensor)]}, {base})")
         return lines
 
     def _counter_of(self, tensor: Tensor) -> str:
