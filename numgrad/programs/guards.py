@@ -46,6 +46,7 @@ class Guard:
         self._names: dict[str, Any] = {"same": same, "same_items": same_items, "is_empty": _is_empty}
         self._conditions: dict[str, str] = {}
         self._of_libraries: set[str] = set()
+        self._dictionaries: dict[type, Any] = {}
         self._hooks = hooks_added()
         self._surroundings = made.surroundings
         changed = {id(tensor) for tensor, _ in made.grads}
@@ -224,7 +225,9 @@ class Guard:
             return f"{self._name(holder)}.{key}"
         if isinstance(key, MemberDescriptorType):
             return f"{self._name(key)}.__get__({self._name(holder)})"
-        return f"{self._name(vars(holder) if isinstance(holder, type) else holder)}[{self._key(key)}]"
+        if isinstance(holder, type):  # each access to the dictionary of a class makes another view of it
+            holder = self._dictionaries.setdefault(holder, vars(holder))
+        return f"{self._name(holder)}[{self._key(key)}]"
 
     def _is_absent(self, found: Found) -> str:
         """Whether there is nothing yet where nothing was found."""
