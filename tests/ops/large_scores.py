@@ -4,7 +4,7 @@ import numpy as np
 
 import numgrad as torch
 from numgrad.distributions import Categorical
-from numgrad.nn import functional as F
+from numgrad.nn.functional import cross_entropy
 
 #: Differences that float32 can hold beside a score of a million, for 3 examples of 6 classes.
 DIFFERENCES = np.random.default_rng(0).integers(-48, 49, (3, 6)) / 16
@@ -22,9 +22,9 @@ FUNCTIONS = {
     "logaddexp": lambda x: torch.logaddexp(x[0], x[1]), "logaddexp2": lambda x: torch.logaddexp2(x[0], x[1]),
     "softmax": lambda x: x.softmax(1), "softmax of columns": lambda x: x.softmax(0),
     "log_softmax": lambda x: x.log_softmax(1), "log_softmax of columns": lambda x: x.log_softmax(0),
-    "cross_entropy": lambda x: F.cross_entropy(x, _targets(x), reduction="none"),
-    "smoothed cross_entropy": lambda x: F.cross_entropy(x, _targets(x), label_smoothing=0.25, reduction="none"),
-    "cross_entropy with shares": lambda x: F.cross_entropy(x, x.detach() * 0 + 0.125, reduction="none"),
+    "cross_entropy": lambda x: cross_entropy(x, _targets(x), reduction="none"),
+    "smoothed cross_entropy": lambda x: cross_entropy(x, _targets(x), label_smoothing=0.25, reduction="none"),
+    "cross_entropy with shares": lambda x: cross_entropy(x, x.detach() * 0 + 0.125, reduction="none"),
     "Categorical": lambda x: Categorical(logits=x).log_prob(_targets(x)),
     "entropy": lambda x: Categorical(logits=x).entropy(),
 }  # fmt: skip

@@ -135,8 +135,9 @@ def special_gradients(expression):
     return run
 
 
-@pytest.mark.parametrize(  # nan_to_num: of an infinite gradient for an infinite number PyTorch makes NaN
-    "expression", [e for e in ALL + ACTIVATIONS if "nan_to_num" not in e]
+@pytest.mark.parametrize(
+    # nan_to_num: of an infinite gradient for an infinite number PyTorch makes NaN.  sinc: at 0 PyTorch gives 0 for any.
+    "expression", [e for e in ALL + ACTIVATIONS if "nan_to_num" not in e and "sinc" not in e]
 )
 def test_gradients_that_are_not_finite(expression):
     edges = EDGES[:-1] if expression in ACTIVATIONS else EDGES  # what it is for NaN depends on PyTorch's vectors

@@ -12,7 +12,7 @@ from numgrad_kernels import scalar
 
 from ..table.callables import of_tensors
 from ..table.elementwise import pointwise
-from .arithmetic import conj
+from .arithmetic import abs, conj
 from .comparison import where
 from .exponential import rsqrt
 
@@ -148,9 +148,15 @@ def sinc(input):
 
 @sinc.gradient("input")
 def _(grad, input):
+    # Near 0 the quotient is one of small differences, and its derivatives are even more so: there it is a series, where
+    # a term is the one before it times -square / (2 * n * (2 * n + 3)).
     angle = input * _PI
-    slope = (angle * cos(angle) - sin(angle)) / (angle * input)
-    return where(angle * input == 0, 0, grad * slope)
+    near = abs(angle) < 1
+    square = where(near, angle * angle, 0)
+    series = 1 - square / 130 * (1 - square / 180 * (1 - square / 238 * (1 - square / 304)))
+    series = 1 - square / 10 * (1 - square / 28 * (1 - square / 54 * (1 - square / 88 * series)))
+    away = where(near, 1, angle)
+    return grad * (_PI * where(near, angle * series / -3, (cos(away) - sin(away) / away) / away))
 
 
 # -- hyperbolic functions ---------------------------------------------------------------------------------------
@@ -219,7 +225,8 @@ def acosh(input):
 
 @acosh.gradient("input")
 def _(grad, input):
-    return grad * conj(rsqrt(input * input - 1))
+    square = where(input > 1, (input - 1) * (input + 1), input * input - 1)  # the product has all digits near 1
+    return grad * conj(rsqrt(square))
 
 
 @pointwise("AtanhBackward0", result="float", dtypes="bifc")
