@@ -79,6 +79,12 @@ def nothing(name: str, dtype: np.dtype) -> float:
     return int(np.iinfo(dtype).min if name == "max" else np.iinfo(dtype).max)
 
 
+def least_sure_norm(dtype: np.dtype, order: float) -> float:
+    """Return the least norm in whose sum of powers no digits are lost below the smallest number of the dtype."""
+    limits = np.finfo(dtype)
+    return float(limits.tiny / limits.eps) ** (1 / order)
+
+
 # -- elements at indices ----------------------------------------------------------------------------------------------
 
 

@@ -123,6 +123,16 @@ def test_log_sum_exp(cuda, sizes):
     agree(cuda.logsumexp_axis(cuda.row_from(x), *sizes), on_cpu("logsumexp_axis", x, sizes), rtol=1e-12)
 
 
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (9, 5, 1), (1, 70, 1), (2, 30, 7)])
+@pytest.mark.parametrize("order", [2.0, 3.0])
+def test_norms_of_numbers_whose_powers_overflow_or_are_0(cuda, sizes, order):
+    for size in (1e30, 1e-30, 0.0):
+        x = numbers(sizes, np.float32) * np.float32(size)
+        x[:1] = np.where(x[:1] == 0, 0, 1)  # and a column of more usual numbers
+        found = cuda.norm_axis(cuda.row_from(x), *sizes, order, x.dtype)
+        agree(found, on_cpu("norm_axis", x, sizes, order, x.dtype), rtol=1e-6)
+
+
 def test_log_sum_exp_of_infinite_numbers(cuda):
     inf, nan = np.inf, np.nan
     x = np.array([-inf, -inf, 1, inf, -inf, 2, 3, nan], np.float32)

@@ -123,6 +123,41 @@ def finite(total, parameter):
     return where(isinf(total), T(0), total)
 
 
+def is_doubtful(norm, least):
+    """Whether powers of the elements that make a norm may have overflowed, or lost digits below the smallest number."""
+    return (norm == T(np.inf)) | (norm < T(least))
+
+
+def _scaled_norm(x, first, length, step, order):
+    """The norm of elements a ``step`` apart, from the powers of their quotients by the largest."""
+    top = T(0)
+    for i in range(length):
+        top = maximum(top, abs(T(x[first + i * step])))
+    total, lost = T(0), T(0)
+    scale = top if (top > T(0)) & (top < T(np.inf)) else T(1)
+    for i in range(length):
+        more = pow(abs(T(x[first + i * step])) / scale, T(order)) - lost
+        lost = (total + more) - total - more
+        total += more
+    return scale * pow(total, T(1) / T(order)) if top < T(np.inf) else top
+
+
+def sure_norms(x, length, inner, norms, order, least, out: Out):
+    """The ``norms`` over the middle axis; those that are doubtful are made again, of the elements divided by the
+    largest.
+    """
+    for piece in prange((out.size + LEAF - 1) // LEAF):
+        begin, end = piece * LEAF, min(out.size, (piece + 1) * LEAF)
+        doubtful = False
+        for column in range(begin, end):
+            out[column] = norms[column]
+            doubtful |= is_doubtful(norms[column], least)
+        if doubtful:
+            for column in range(begin, end):
+                if is_doubtful(norms[column], least):
+                    out[column] = _scaled_norm(x, column // inner * length * inner + column % inner, length, inner, order)
+
+
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 

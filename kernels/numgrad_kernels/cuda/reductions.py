@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..cpu.reductions import fold, term
-from ..facts import Out
-from ..scalar import divide, isinf, log, pow, sqrt, where
+from ..cpu.reductions import fold, is_doubtful, term
+from ..facts import InOut, Out
+from ..scalar import abs, divide, isinf, log, maximum, pow, sqrt, where
 from .adapter import cuda
 from .language import load4, quotient, rest
-from .lines import PACKED, column_start, fold_line, position, wait
+from .lines import PACKED, column_start, fold_line, line_total, position, wait
 
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
@@ -89,6 +89,34 @@ def logarithm(total, parameter, divisor):
 
 
 # -- sums, products, extremes, norms ----------------------------------------------------------------------------------
+
+
+def sure_norms(x, columns, length, inner, order, least, norms: InOut):
+    """Make the doubtful ones among the norms again, of the elements divided by the largest.
+
+    A block has as many columns as threads, and its threads share each doubtful one.
+    """
+    part = cuda.shared.array(THREADS, T)
+    thread = np.int64(cuda.threadIdx.x)
+    begin = np.int64(cuda.blockIdx.x) * THREADS
+    own = begin + thread
+    if cuda.syncthreads_or(own < columns and is_doubtful(norms[min(own, columns - 1)], least)):
+        for column in range(begin, min(columns, begin + THREADS)):
+            if is_doubtful(norms[column], least):
+                first = column_start(column, length, inner)
+                top = T(0)
+                for i in range(thread, length, THREADS):
+                    top = maximum(top, abs(T(x[first + i * inner])))
+                fold_line(maximum, part, thread, thread, THREADS, 1, top)
+                cuda.syncthreads()
+                top = part[np.uint64(0)]
+                cuda.syncthreads()
+                total = T(0)
+                for i in range(thread, length, THREADS):
+                    total += pow(abs(T(x[first + i * inner])) / top, T(order))
+                total = line_total(part, thread, thread, THREADS, 1, total)
+                if thread == 0 and top > T(0) and top < T(np.inf):
+                    norms[column] = top * pow(total, T(1) / T(order))
 
 
 def read4(x, offset, step):

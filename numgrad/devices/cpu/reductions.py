@@ -16,7 +16,7 @@ import numpy as np
 
 from numgrad_kernels.cpu import extremes, reductions
 
-from ..common import FOLDS, nothing
+from ..common import FOLDS, least_sure_norm, nothing
 from ..memory import empty_row, filled_row
 from . import launching
 from .launching import bound, launch
@@ -190,7 +190,18 @@ def norm_axis(
     read: Any, source: np.dtype, outer: int, length: int, inner: int, order: float, dtype: np.dtype
 ) -> Callable[[Any], Any]:
     """The norm of this order and dtype of the vectors along the middle axis."""
-    return _folder(read, source, outer, length, inner, dtype, _norm(order))
+    if not 1 < order < np.inf:
+        return _folder(read, source, outer, length, inner, dtype, _norm(order))
+    norms = _folder(None, source, outer, length, inner, dtype, _norm(order))
+    count = outer * inner
+    given = length, inner, dtype, order, least_sure_norm(dtype, order)
+    sure = bound(reductions.sure_norms, dtype, None, source, given, [(count, dtype)], count)
+
+    def launch(tensor: Any) -> Any:
+        row = read(tensor)
+        return sure(row, norms(row))
+
+    return launch
 
 
 # -- extremes and their indices ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from numgrad_kernels.cpu import reductions as terms
 from numgrad_kernels.cpu.extremes import adaptive_window, window
 from numgrad_kernels.cuda import adapter, extremes, reductions
 
-from ..common import FOLDS, nothing
+from ..common import FOLDS, least_sure_norm, nothing
 from ..rows import DeviceRow
 from .launching import INT64, THREADS, blocks_for, launch
 from .lines import power_of_two
@@ -170,7 +170,14 @@ def norm_axis(flat: DeviceRow, outer: int, length: int, inner: int, order: float
     how = _NORMS.get(order)
     if how is None:
         how = {"term": terms.power, "finish": reductions.to_the_power, "number": order, "divisor": 1 / order}
-    return _fold(flat, (outer, length, inner), empty_row(outer * inner, dtype, flat.device), **how)
+    norms = _fold(flat, (outer, length, inner), empty_row(outer * inner, dtype, flat.device), **how)
+    if 1 < order < np.inf and outer * inner:
+        columns, least = outer * inner, least_sure_norm(dtype, order)
+        launch(
+            reductions.sure_norms, dtype, flat, columns, length, inner, order, least, norms,
+            blocks=-(-columns // THREADS),
+        )
+    return norms
 
 
 def extreme_axis(

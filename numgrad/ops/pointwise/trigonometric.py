@@ -107,14 +107,16 @@ def atan2_op(input, other):
 
 @atan2_op.gradient("input")
 def _(grad, input, other):
-    square = input * input + other * other
-    return grad * other * where(square == 0, 0, 1 / square)
+    length = hypot_op(input, other)  # whose square may overflow, or be 0
+    inverse = where(length == 0, 0, 1 / length)
+    return grad * (other * inverse) * inverse
 
 
 @atan2_op.gradient("other")
 def _(grad, input, other):
-    square = input * input + other * other
-    return grad * -input * where(square == 0, 0, 1 / square)
+    length = hypot_op(input, other)
+    inverse = where(length == 0, 0, 1 / length)
+    return grad * (-input * inverse) * inverse
 
 
 atan2 = of_tensors(atan2_op)

@@ -52,14 +52,14 @@ def _(grad, input, out, order, dims, keepdim):
         return mul(mul(sign_of(input), mask), div(grad, sum_dims(mask, dims, True)))
     if order == 1:
         return mul(grad, sign_of(input))
-    # sign(x) * |x| ** (order - 1) * grad / out ** (order - 1); a zero takes no part in the powers and quotients
+    # sign(x) * (|x| / out) ** (order - 1) * grad; a zero takes no part in the powers and quotients
     nothing = eq(out, 0)
     out = where(nothing, 1, out)
     if order == 2:
         return mul(input, where(nothing, 0, div(grad, out)))
     zero = eq(input, 0)
-    powers = where(zero, 0, mul(sign_of(input), pow(abs(where(zero, 1, input)), order - 1)))
-    return mul(powers, where(nothing, 0, div(grad, pow(out, order - 1))))
+    powers = where(zero, 0, mul(sign_of(input), pow(div(abs(where(zero, 1, input)), out), order - 1)))
+    return mul(powers, where(nothing, 0, grad))
 
 
 @lookup(export=False)
