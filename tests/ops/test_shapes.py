@@ -333,3 +333,22 @@ def test_what_is_rolled_is_no_view():
     assert rolled.grad_fn.name() == "MulBackward0"
     rolled.backward(numgrad.tensor([[1.0, 2.0], [3.0, 4.0]]))
     assert x.grad.tolist() == [[4.0, 6.0], [8.0, 2.0]]
+
+
+def test_a_view_as_another_dtype():
+    x = numgrad.tensor([1.0, 2.0, 3.0])
+    bits = x.view(numgrad.int32)
+    bits[1] = 0x3F800000
+    assert x.tolist() == [1, 1, 3]
+    assert x._version == bits._version == 1
+    assert x.view(dtype=numgrad.uint8).shape == (12,)
+    assert numgrad.ones(5)[:4].view(numgrad.float64).shape == (2,)  # of memory that is not a multiple of its elements
+    rows = numgrad.ones(2, 3)
+    assert numgrad.vmap(lambda row: row.view(numgrad.int16))(rows).shape == (2, 6)
+    with pytest.raises(RuntimeError, match=r"self\.dim\(\) cannot be 0 to view Float as Short"):
+        numgrad.vmap(lambda number: number.view(numgrad.int16))(x)
+    _, tangent = numgrad.func.jvp(lambda x: x.view(numgrad.int32).view(numgrad.float32), (x,), (x,))
+    assert not tangent.any()
+    compiled = numgrad.compile(lambda x: (x.view(numgrad.int32) & 0x7FFFFFFF).view(numgrad.float32), fullgraph=True)
+    for factor in (1.0, -1.0, -2.0):
+        assert numgrad.equal(compiled(x * factor), abs(x * factor))

@@ -339,3 +339,25 @@ def test_triangles_in_place(expression):
     for layout in LAYOUTS:
         assert_same(changed, *randoms((3, 4), layout=layout))
     assert_same(program(expression), *randoms((3, 4)))  # of a leaf that requires a gradient: an error
+
+
+VIEWED = [
+    "x", "x.t()", "x[:, 1:]", "x[:, 1:3]", "x[1:, 2:]", "x[:, ::2]", "x[:, :5]", "x[0, 0]", "x[:0]", "x[:, :0]",
+    "x.expand(2, 4, 6)", "x[:, :1].expand(4, 6)", "x.requires_grad_()", "x.requires_grad_() * 2",
+]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "complex64", "int16", "uint8", "bool"])
+@pytest.mark.parametrize("expression", VIEWED)
+def test_views_as_another_dtype(expression, dtype):
+    found = []
+    for m in (numgrad, __import__("torch")):
+        x = eval(expression, {"x": m.arange(24.0).reshape(4, 6)})
+        try:
+            view = x.view(getattr(m, dtype))
+        except RuntimeError as error:
+            found.append(str(error))
+            continue
+        facts = view.requires_grad, view.is_leaf, view.storage_offset(), view.stride(), view._version == x._version
+        found.append((facts, str(view.dtype), view.tolist()))
+    assert found[0] == found[1]

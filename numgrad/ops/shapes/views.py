@@ -7,13 +7,17 @@ from typing import Any
 
 from ...autograd.grad_mode import TRACED, state
 from ...core.layout import Layout, layout_of, numel, view_strides
-from ...core.tensor import Tensor
-from ..batching.batches import physical, size_of
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import dtype, tensor_type
+from ...devices.recording import place_read
+from ..batching.batches import is_mapped, mapped, physical, size_of
 from ..memory.copying import contiguous, row_reader, same
 from ..table.arguments import Dim
 from ..table.lookup import lookup
 from ..table.op import attach, composite
 from ..table.planned import planned
+
+_DTYPE = dtype
 
 
 @planned("AliasBackward0", view=True, dims=(), passed=["input"])
@@ -144,13 +148,62 @@ def _(grad, input_shape):
     return in_shape(grad, input_shape)
 
 
+def viewed_as(input: Tensor, dtype: dtype) -> Tensor:
+    """Return the bytes of a tensor as elements of another dtype, along the last dimension; in no graph."""
+    layout = input._layout
+    if layout.type.dtype is dtype:
+        return input._alias()
+    names = f"{layout.type.dtype.legacy} as {dtype.legacy} (different element sizes)"
+    wide, narrow = dtype.itemsize, layout.type.dtype.itemsize
+    shape, strides, offset = layout.shape, layout.strides, input._offset
+    if wide != narrow and not shape:
+        raise RuntimeError(f"self.dim() cannot be 0 to view {names}")
+    if wide < narrow:
+        times = narrow // wide
+        if strides[-1] != 1:
+            raise RuntimeError(f"self.stride(-1) must be 1 to view {names}, but got {strides[-1]}")
+        shape, strides = (*shape[:-1], shape[-1] * times), (*[step * times for step in strides[:-1]], 1)
+        offset *= times
+    elif wide > narrow:
+        times = wide // narrow
+        place_read(input._storage, "view(dtype)")
+        if shape[-1] % times:
+            raise RuntimeError(f"self.size(-1) must be divisible by {times} to view {names}, but got {shape[-1]}")
+        if strides[-1] != 1:
+            raise RuntimeError(f"self.stride(-1) must be 1 to view {names}, but got {strides[-1]}")
+        steps = {f"stride({dim})": step for dim, step in enumerate(strides[:-1])}
+        for what, number in {"storage_offset()": offset, **steps}.items():
+            if number % times:
+                raise RuntimeError(f"self.{what} must be divisible by {times} to view {names}, but got {number}")
+        shape, strides = (*shape[:-1], shape[-1] // times), (*[step // times for step in strides[:-1]], 1)
+        offset //= times
+    type = tensor_type(dtype, layout.type.device)
+    if is_mapped(input):
+        own = input._mapped
+        return mapped(own.level, viewed_as(own.tensor, dtype), own.batched)
+    row = input._storage
+    rest = row.size * narrow % wide  # bytes that are no element of the other dtype
+    whole = row[: row.size - rest // narrow] if rest else row
+    out = tensor_of(layout_of(type, shape, strides), whole.view(type.numpy), offset)
+    out._counter = input._counter
+    return out
+
+
 @lookup(function=False)
-def view(input: Layout, *shape: Any, size: Any = None) -> Any:
-    """The same elements in another shape, on the same memory; one size may be -1.
+def view(input: Layout, *shape: Any, size: Any = None, dtype: dtype | None = None) -> Any:
+    """The same memory in another shape, of which one size may be -1, or as elements of another dtype.
+
+    Of another dtype the last dimension has as many elements as fit in its bytes.  Such a view is in no graph, as in
+    PyTorch; it shares the version counter.
 
     Raises:
-        RuntimeError: the number of elements differs, or only a copy could have this shape.
+        RuntimeError: the number of elements differs, or only a copy could have this shape; elements of the other dtype
+            would not lie at multiples of their size, or the last dimension has gaps.
     """
+    if dtype is None and len(shape) == 1 and isinstance(shape[0], _DTYPE):
+        shape, dtype = (), shape[0]
+    if dtype is not None:
+        return viewed_as, (dtype,)
     sizes = sizes_of(shape, size, "view(): argument 'size'")
     return view_as_shape, (_inferred(sizes, input.size),)
 
