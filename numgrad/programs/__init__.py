@@ -3,7 +3,8 @@
 ``recorder`` records what a call does with memory, as ``steps``; ``surroundings`` finds what its function reaches, in
 ``places`` that its code ``mentions``, ``attached`` tells of hooks, and ``capture`` compares before and after.  ``plan``
 gives memory its places, ``linked`` has the machine code, or ``device_program`` the launches of a GPU, and ``program``
-calls it.  ``signatures``, ``guards`` and ``overlaps`` say when that is right, ``numbers`` become arguments, and
-``compiled`` is what users call.  Backward is in ``differentiation`` and ``node``, its ``gradients`` lie elsewhere each
-time, and ``aftermath`` is what it has done besides.  ``standalone`` programs are for ``numba_function`` and ``saving``.
+calls it.  ``signatures``, ``guards`` and ``overlaps`` say when that is right, ``numbers`` become arguments (calls that
+show that they cannot need ``undoing``), and ``compiled`` is what users call.  Backward is in ``differentiation`` and
+``node``, its ``gradients`` lie elsewhere each time, and ``aftermath`` is what it has done besides.  ``standalone``
+programs are for ``numba_function`` and ``saving``.
 """

@@ -35,6 +35,7 @@ from .recorder import Recorder
 from .steps import CONSTANT, OUTSIDE, Block, is_known, root_of
 from .surroundings import Surroundings
 from .trees import leaves, records_in, tensors_in
+from .undoing import Undo
 
 
 class Turn:
@@ -129,6 +130,7 @@ class Capture:
         begin: nodes with lower numbers were there before.
         arena: memory that the program may have in common with others.
         holders: tensors whose gradients are the last of the inputs.
+        undo: takes back what the call has changed, of a trial.
     """
 
     recorder: Recorder
@@ -146,6 +148,7 @@ class Capture:
     begin: int = 0
     arena: Arena | None = None
     holders: list[Tensor] = field(default_factory=list)
+    undo: Undo | None = None
 
     def results(self) -> list[Tensor]:
         """The tensors that the call returned."""
@@ -159,11 +162,12 @@ class Capture:
 
 def capture(
     function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
-    full: bool, moving: bool = False,
+    full: bool, moving: bool = False, trial: bool = False,
 ) -> Capture:
     """Call the function and record it; ``inputs`` are the tensors among the arguments.
 
-    With ``moving``, gradients may be other tensors in each call: they are inputs, too.
+    With ``moving``, gradients may be other tensors in each call: they are inputs, too.  A ``trial`` can be undone, and
+    is if it fails.
 
     Raises:
         CaptureError: with ``full``, where the program needs values.
@@ -207,7 +211,13 @@ def capture(
         recorder.break_off(unseen)
     recorder.begin_of_graph = made.begin = next_sequence()
     mode = state.mode & ORDINARY
-    made.result = recorded(recorder, lambda: function(*args, **keywords))
+    made.undo = Undo(made, lambda: Surroundings(function, others)) if trial else None
+    try:
+        made.result = recorded(recorder, lambda: function(*args, **keywords))
+    except Exception:
+        if made.undo is not None:
+            made.undo()
+        raise
     if state.mode & ORDINARY != mode:
         recorder.break_off("whether gradients are recorded is another matter after the call")
     if recorder.broken is None:

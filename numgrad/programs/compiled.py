@@ -23,7 +23,7 @@ from .guards import Guard
 from .linked import Arena
 from .names import described
 from .node import entered, freed_by, left
-from .numbers import Family, given, is_number, numbers_in, plainly, without_numbers
+from .numbers import Family, given, is_number, numbers_in, without_numbers
 from .program import REPORTED, Program
 from .recorder import CaptureError
 from .signatures import Guarded, Signature, UnknownArgumentError, key_of
@@ -280,14 +280,11 @@ class Compiled:
         with recording_turn as is_ours:
             if not is_ours:  # another thread records
                 return self._as_it_is(args, keywords)
-            watched = family is not None and family.first is not None and not family.refused
             moving = any(not isinstance(one.program, Differentiated) and one.guard.is_for_gradients() for one in latest)
-            try:
-                made, originals, arguments = self._capture(args, keywords, inputs, watched, moving)
-            except Exception:
-                if family is not None:  # it may be for the class of a number
-                    family.refused = True
-                raise
+            found = None
+            if family is not None and family.is_likely and not family.refused:
+                found = self._tried(args, keywords, inputs, family, moving)
+            made, originals, arguments = found or self._capture(args, keywords, inputs, moving)
         if made.recorder.broken is not None:
             self._note(signature, *made.recorder.broken)
         elif made.postponed:
@@ -299,8 +296,26 @@ class Compiled:
             return self._kept(signature, made, originals, arguments, family)
         return _original(made.result, originals)
 
+    def _tried(
+        self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], family: Family, moving: bool
+    ) -> tuple[Capture, dict[int, Tensor], Any] | None:
+        """Record a call in which numbers are watched; None if it is undone, as it was not as those before."""
+        try:
+            found = self._capture(args, keywords, inputs, moving, True)
+        except Exception:  # some C code takes only floats
+            family.refused = True
+            return None
+        made, _, arguments = found
+        undo, made.undo = made.undo, None
+        if family.confirms(made, numbers_in(arguments)):
+            return found
+        if undo is not None:
+            undo()
+        family.refused = True
+        return None
+
     def _capture(
-        self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], watched: bool, moving: bool
+        self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], moving: bool, watched: bool = False
     ) -> tuple[Capture, dict[int, Tensor], Any]:
         """Record a call; also the arguments that tensors stood for, by identity of these, and what the call was given.
 
@@ -323,7 +338,7 @@ class Compiled:
         keywords = {name: copies.of(value, inner) for name, value in keywords.items()}
         inner_inputs = [own.get(id(tensor), tensor) for tensor in inputs]
         try:
-            made = capture(self.function, args, keywords, inner_inputs, self.full, moving)
+            made = capture(self.function, args, keywords, inner_inputs, self.full, moving, watched)
             made.arena = self._arena
         finally:
             for one in own.values():
@@ -344,8 +359,7 @@ class Compiled:
         if not guard.held_by_the_call() or (live and consumed is None and made.holders):
             self._postpone(signature, made)
             return _original(made.result, originals)
-        numbers = family.note(made, not live or consumed is not None, numbers_in(arguments)) if family else None
-        made.result, arguments = plainly(made.result), plainly(arguments)
+        numbers = family.note(made, numbers_in(arguments)) if family else None
         result = made.result
         if not live or consumed is not None:
             program: Any = Program(made, attached=live, reuse=self.reuse, freed=consumed)

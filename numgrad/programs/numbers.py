@@ -1,13 +1,17 @@
-"""Numbers among arguments: by value at first, and an argument of the program from the second value on.
+"""Numbers among arguments: by value at first, and an argument of the program from the third value on.
 
 Note [Numbers as arguments]
-A program is recorded with the numbers that its function was given.  When a second call has another one, the function
-is given it as an object that is no float, and notes what is done with it: a comparison, a sum, a conversion, by Python
-or in C.  If there was nothing but operations that took it, the two records are laid side by side.  Where they differ in
-nothing but numbers that kernels are given, and each of these is, in both, one certain number that the call was given,
-one program can serve all: it reads the number from memory.  Numbers that were the same in both stay what they are.
-Those for which operations have ways of their own, such as 0, 1 and 2, keep their programs, and so do those that a dtype
-may be too small for.
+A program is recorded with the numbers that its function was given.  When a second call has other ones, the two records
+are laid side by side.  Where they differ in nothing but numbers that kernels are given, and each of these is, in both,
+a number that the call was given, one program may serve all.  The third call decides.  The function is given an object
+in place of each number, which is no float and notes what is done with it: a comparison, a sum, a conversion, by Python
+or in C.  The number may choose a branch in one of the next calls: two or three records cannot tell.  If there was
+nothing but operations that took it, and the record is that of the second call but for numbers, the program reads them
+from memory.  Otherwise the call is undone and the function called with the numbers themselves: some C code takes only
+floats, and Python may have taken another way for an object that is none.
+
+Numbers that were the same in both records stay what they are.  Those for which operations have ways of their own, such
+as 0, 1 and 2, keep their programs, and so do those that a dtype may be too small for.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from ..core.tensor import Tensor
 from ..devices.recording import Watched
 from ..ops.table.promotion import LARGEST_FLOAT32
 from .capture import Capture
+from .node import freed_by
 from .recorder import Recorder
 from .steps import CONSTANT, Block, HostCall, Launch, Load, Span, Step, root_of
 from .trees import leaves, mapped
@@ -88,11 +93,6 @@ def given(value: Any) -> Any:
     return GivenFloat(value) if value.__class__ is float else GivenInt(value)
 
 
-def plainly(tree: Any) -> Any:
-    """The tree with numbers themselves in place of those that are watched."""
-    return mapped(tree, lambda value: value.plain() if isinstance(value, Watched) else value)
-
-
 def numbers_in(arguments: Any) -> list[Any]:
     """The numbers among arguments that may become a program's: neither truth values nor special ones."""
     return [value for value in leaves(arguments) if isinstance(value, Watched) or is_number(value)]
@@ -151,12 +151,16 @@ class Record(NamedTuple):
         return cls(made.recorder, _shape(made), numbers)
 
 
-def generalized(first: Record, second: Capture, now: Sequence[Any]) -> Numbers | None:
-    """Make the second record one for all numbers; None if it differs from the first in anything else.
+#: Operands of a record that are numbers which the call was given: the launch, which operand, and which number.
+Places = list[tuple[Launch, int, int]]
 
-    The calls have one signature, numbers apart; ``now`` are those of the second, which are watched.
+
+def differences(first: Record, second: Capture, now: Sequence[Any]) -> Places | None:
+    """Return where the second record has other numbers than the first; None if they differ in anything else.
+
+    The calls have one signature, numbers apart; ``now`` are those of the second, which may be watched.
     """
-    if any(one.uses for one in now) or any(isinstance(one, Watched) for one in leaves(second.result)):
+    if any(isinstance(one, Watched) for one in leaves(second.result)):
         return None
     one, other, before = first.recorder, second.recorder, first.numbers
     if len(one.steps) != len(other.steps) or len(one.blocks) != len(other.blocks) or first.shape != _shape(second):
@@ -170,19 +174,26 @@ def generalized(first: Record, second: Capture, now: Sequence[Any]) -> Numbers |
     if not all(_same_block(*both, filled) for both in zip(one.blocks, other.blocks, strict=True)):
         return None
     pairs = dict(zip(one.blocks, other.blocks, strict=True))
-    found: list[tuple[Launch, int, int]] = []
+    found: Places = []
     for step, like in zip(one.steps, other.steps, strict=True):
-        differences = _differences(step, like, pairs, before, now)
-        if differences is None or not isinstance(like, Launch):
-            if differences != []:
-                return None
-            continue
-        found += [(like, position, index) for position, index in differences]
-    same = {index: one.value for index, one in enumerate(now) if one.value == before[index]}
+        places = _differences(step, like, pairs, before, now)
+        if places is None or (places and not isinstance(like, Launch)):
+            return None
+        if isinstance(like, Launch):
+            found += [(like, position, index) for position, index in places]
+    return found
+
+
+def generalized(first: Record, second: Capture, now: Sequence[Any]) -> Numbers | None:
+    """Make the second record, in which numbers are watched, one for all numbers; None if that cannot be."""
+    found = None if any(one.uses for one in now) else differences(first, second, now)
+    if found is None:
+        return None
+    same = {index: one.value for index, one in enumerate(now) if one.value == first.numbers[index]}
     numbers = Numbers(len(now), same)
     for launch, position, index in found:
         operands = list(launch.operands)
-        operands[position] = Load(numbers.span(other, now[index], index))
+        operands[position] = Load(numbers.span(second.recorder, now[index], index))
         launch.operands = tuple(operands)
     return numbers
 
@@ -245,12 +256,16 @@ def _differences(
         watched = like.watched.get(position) if isinstance(like, Launch) else None
         fits = [
             index for index, (first, number) in enumerate(zip(before, now, strict=True))
-            if (watched is None or watched is number) and _are((one, other), (first, number.value))
+            if (watched is None or watched is number) and _are((one, other), (first, _plain(number)))
         ]
-        if len(fits) != 1 or not _holds_all(like):
+        if not fits or (len(fits) > 1 and isinstance(now[0], Watched)) or not _holds_all(like):
             return None
         found.append((position, fits[0]))
     return found
+
+
+def _plain(number: Any) -> Any:
+    return number.value if isinstance(number, Watched) else number
 
 
 def _are(operands: tuple[Any, Any], numbers: tuple[Any, Any]) -> bool:
@@ -283,19 +298,20 @@ class Family:
     """The calls that differ in nothing but numbers.
 
     Attributes:
-        first: what was recorded of the first of them that can be replayed.
+        latest: what was recorded of the latest of the first two of them that can be replayed.
         programs: those that serve many of them, each with the memory for its numbers.
         count: how many of them there were with numbers of their own.
         unchecked: how many replays are still to be compared with the function itself.
+        is_likely: whether the first two differ in nothing but numbers, so that the next call is to be watched.
         refused: whether there cannot be one program for all.
     """
 
     def __init__(self, unchecked: int = 0) -> None:
-        self.first: Record | None = None
+        self.latest: Record | None = None
         self.programs: list[tuple[Any, Numbers]] = []
         self.count = 0
         self.unchecked = unchecked
-        self.refused = False
+        self.is_likely = self.refused = False
         self.lock = threading.Lock()
 
     def find(self, inputs: Sequence[Tensor], numbers: Sequence[Any]) -> tuple[Any, Numbers] | None:
@@ -305,19 +321,32 @@ class Family:
                 return guarded, own
         return None
 
-    def note(self, made: Capture, alone: bool, numbers: Sequence[Any]) -> Numbers | None:
-        """See whether what was recorded of a call serves others: then this is the memory for their numbers.
+    def confirms(self, made: Capture, numbers: Sequence[Any]) -> bool:
+        """Return whether a call in which numbers were watched was as those before."""
+        whole = made.recorder.broken is None and not made.postponed and _is_alone(made)
+        return whole and self.latest is not None and differences(self.latest, made, numbers) is not None
 
-        It may only be one that is ``alone``: no backward comes to it.
-        """
+    def note(self, made: Capture, numbers: Sequence[Any]) -> Numbers | None:
+        """See whether what was recorded of a call serves others: then this is the memory for their numbers."""
         with self.lock:
-            if self.first is None:
-                self.first = Record.of(made, numbers)
+            if self.refused:
+                return None
+            found = None
+            if self.latest is None:
                 looks = "type" in made.surroundings.mentioned  # at the class, which is not a number's for a watched one
-                self.refused = not alone or made.recorder.device >= 0 or looks
-                return None
-            if self.refused or not alone:
-                return None
-            found = generalized(self.first, made, numbers)
-            self.refused = found is None
+                self.refused = made.recorder.device >= 0 or looks or not _is_alone(made)
+            elif self.is_likely:
+                found = generalized(self.latest, made, numbers)
+                self.refused = found is None
+            else:
+                self.is_likely = _is_alone(made) and differences(self.latest, made, numbers) is not None
+                self.refused = not self.is_likely
+            if found is None:
+                self.latest = None if self.refused else Record.of(made, numbers)
             return found
+
+
+def _is_alone(made: Capture) -> bool:
+    """Whether no backward comes to what the call returned."""
+    live = made.live()
+    return not live or freed_by(live) is not None

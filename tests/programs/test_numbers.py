@@ -1,22 +1,28 @@
 """Numbers among the arguments of compiled functions, and those of optimizers."""
 
+import copy
+import datetime
+import decimal
+import json
 import math
+import struct
 
 import numpy as np
 import pytest
+from programs.beside import Holder, beside, ramp
 
 import numgrad
 from numgrad import nn
 
 
-def test_a_number_is_an_argument_from_its_second_value_on():
+def test_a_number_is_an_argument_from_its_third_value_on():
     compiled = numgrad.compile(lambda x, factor: (x * factor).sum() + factor, fullgraph=True)
     x = numgrad.randn(6)
     for factor in (0.3, 0.7, -1.25, 1e-3, 7.5):
         assert numgrad.equal(compiled(x, factor), (x * factor).sum() + factor)
     (family,) = compiled.families.values()
     assert len(family.programs) == 1
-    assert family.count == 2  # all others are served by the program of the second
+    assert family.count == 3  # all others are served by the program of the third
     for factor in (5, 9, -11):
         assert numgrad.equal(compiled(x, factor), (x * factor).sum() + factor)
 
@@ -34,6 +40,49 @@ def test_a_number_that_python_uses_keeps_its_programs(function):
         assert numgrad.equal(compiled(x, number), function(x, number))
     (family,) = compiled.families.values()
     assert family.refused
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, n: x * n if n < 40 else x + n, lambda x, n: x + n // 40, lambda x, n: x * [3.5, 7.5][n > 40],
+    lambda x, n: x * ([0.5] * 40 + [1.5] * 40)[n], lambda x, n: x * min(n, 40), lambda x, n: x * int(np.clip(n, 4, 40)),
+])
+def test_a_number_that_chooses_another_branch_in_a_later_call(function):
+    compiled = numgrad.compile(function, fullgraph=True)
+    for number in (4, 5, 6, 7, 9, 41, 50):
+        assert numgrad.equal(compiled(ramp(4), number), function(ramp(4), number))
+
+
+@pytest.mark.parametrize("use", [
+    lambda n: json.dumps({"lr": n}), lambda n: datetime.timedelta(seconds=n), copy.deepcopy, decimal.Decimal,
+    lambda n: math.ldexp(1.0, n), lambda n: struct.pack("d", n), lambda n: copy.copy([n])[0],
+])
+@pytest.mark.parametrize("is_used", [False, True])
+def test_c_code_that_takes_only_numbers_themselves(use, is_used):
+    """The third call is undone, and then done with the numbers themselves."""
+
+    @beside
+    def scenario(compiled, see):
+        weight = nn.Parameter(ramp(3))
+        optimizer = numgrad.optim.Adam([weight], lr=0.1)
+        progress = Holder()
+        progress.steps = 0
+
+        def step(x, n):
+            progress.steps += 1
+            optimizer.zero_grad()
+            x.add_(n)
+            ((weight * x).sum() * n).backward()
+            optimizer.step()
+            used = use(n)
+            return x * len(str(used)) if is_used else x + 1
+
+        f = compiled(step)
+        for number in (4, 5, 6, 7, 8, 9):
+            x = numgrad.zeros(3)
+            for _ in range(2):
+                see(f(x, number), x, x._version, weight, weight.grad, *optimizer.state[weight].values(), progress.steps)
+
+    scenario()
 
 
 def test_numbers_that_are_equal_by_chance_stay_what_they_are():
@@ -83,7 +132,7 @@ def test_a_step_with_a_number_of_its_own(kind):
         weights.append([p.tolist() for p in model.parameters()])
     assert weights[0] == weights[1]
     (family,) = step.families.values()
-    assert family.count == 3  # one that makes the optimizer's state, and two that are compared
+    assert family.count == 4  # one that makes the optimizer's state, and three that are compared
 
 
 def test_numbers_whose_class_is_looked_at():
