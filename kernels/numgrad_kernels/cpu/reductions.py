@@ -155,7 +155,8 @@ def sure_norms(x, length, inner, norms, order, least, out: Out):
         if doubtful:
             for column in range(begin, end):
                 if is_doubtful(norms[column], least):
-                    out[column] = _scaled_norm(x, column // inner * length * inner + column % inner, length, inner, order)
+                    first = column // inner * length * inner + column % inner
+                    out[column] = _scaled_norm(x, first, length, inner, order)
 
 
 # -- rows -------------------------------------------------------------------------------------------------------------
