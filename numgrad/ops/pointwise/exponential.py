@@ -16,7 +16,7 @@ from ..memory.copying import convert
 from ..table.arguments import wrong_kind
 from ..table.dispatch import unary
 from ..table.elementwise import pointwise
-from ..table.op import composite, export, public
+from ..table.op import check_tensors, composite, export, public
 from ..table.out import not_cast, write_out
 from ..table.promotion import result_type
 from .arithmetic import abs, conj, mul
@@ -280,6 +280,7 @@ def _(grad, out):
 @composite(in_place=True, direct=True)
 def ldexp(input: Tensor, other: Tensor, *, inplace: bool = False) -> Tensor:
     """``input * 2**other``, computed in the dtype of the result."""
+    check_tensors("ldexp", input=input, other=other)
     dtype = result_type(input, other)
     if not dtype.is_floating_point and not dtype.is_complex:
         dtype = get_default_dtype()

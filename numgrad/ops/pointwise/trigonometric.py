@@ -150,6 +150,7 @@ def sinc(input):
 
 @sinc.gradient("input")
 def _(grad, input):
+    """``grad * (cos(pi * input) - sinc(input)) / input``."""
     # Near 0 the quotient is one of small differences, and its derivatives are even more so: there it is a series, where
     # a term is the one before it times -square / (2 * n * (2 * n + 3)).
     angle = input * _PI

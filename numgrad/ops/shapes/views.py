@@ -201,7 +201,7 @@ def view(input: Layout, *shape: Any, size: Any = None, dtype: dtype | None = Non
             would not lie at multiples of their size, or the last dimension has gaps.
     """
     if dtype is None and len(shape) == 1 and isinstance(shape[0], _DTYPE):
-        shape, dtype = (), shape[0]
+        dtype = shape[0]
     if dtype is not None:
         return viewed_as, (dtype,)
     sizes = sizes_of(shape, size, "view(): argument 'size'")
