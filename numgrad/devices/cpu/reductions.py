@@ -193,9 +193,8 @@ def norm_axis(
     if not 1 < order < np.inf:
         return _folder(read, source, outer, length, inner, dtype, _norm(order))
     norms = _folder(None, source, outer, length, inner, dtype, _norm(order))
-    count = outer * inner
     given = length, inner, dtype, order, least_sure_norm(dtype, order)
-    sure = bound(reductions.sure_norms, dtype, None, source, given, [(count, dtype)], count)
+    sure = bound(reductions.sure_norms, dtype, None, source, given, [(outer * inner, dtype)])
 
     def launch(tensor: Any) -> Any:
         row = read(tensor)
