@@ -195,7 +195,7 @@ class _Pass:
             for node in order:
                 gradient = take(node)
                 if plain and gradient is not None and node.attached is None and node not in wanted:
-                    results: Any = node.apply(gradient)
+                    results: Any = () if node.adds and self._added(node, gradient) else node.apply(gradient)
                 else:
                     results = self._turn(node, gradient)
                     if results is None:
@@ -224,6 +224,25 @@ class _Pass:
         except Exception as error:
             self._note(error, node, gradient)
             raise
+
+    def _added(self, node: Node, gradient: Any) -> bool:
+        """Whether the node's one gradient could be added to what has arrived, where it is no zero.
+
+        So a part of a tensor costs a pass over that part, and not two over the tensor.
+        """
+        edge = node.edges[0]
+        if edge is None or self.mode & TRACED:
+            return False
+        target = edge[0]
+        present = None if target.more_outputs else self.buffers.get(target)
+        if (
+            present is None or present._shared or present._view is not None or not present._layout.contiguous
+            or present._layout.type is not gradient._layout.type or not node.add_to(present, gradient)
+        ):
+            return False
+        if target.__class__ is AccumulateGrad:
+            self._deliver_to_leaf(edge, None, node)
+        return True
 
     def _turn(self, node: Node, gradient: Any) -> Sequence[Any] | None:
         """The results of a node that has hooks, is watched, captured or without a gradient; None if it does not run."""

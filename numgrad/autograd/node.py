@@ -84,6 +84,8 @@ class Node:
     makes_fresh_gradients = True
     #: Whether ``apply`` is called even if no gradient arrived for any output.
     wants_undefined = False
+    #: Whether ``add_to`` may do what ``apply`` would, for a gradient that is mostly zeros.
+    adds = False
     #: The indices among ``edges`` that ``next_functions`` leaves out: operands that are no inputs in PyTorch's eyes.
     hidden: frozenset[int] = frozenset()
     #: The operation that it is of, as its name spells that, and the number after "Backward": "Pow" and "1" for
@@ -109,6 +111,10 @@ class Node:
         An input without an edge, or that gets no gradient, has None.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define apply")
+
+    def add_to(self, total: Any, gradient: Any) -> bool:
+        """Add the gradient of the first input to ``total``, in place and unrecorded; return whether that was done."""
+        return False
 
     def release(self, freed_by: Location) -> None:
         """Drop the tensors saved for backward: the pass that the call ``freed_by`` began is done with the node."""

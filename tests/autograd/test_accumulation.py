@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+import time
 import warnings
 
 import pytest
@@ -293,3 +294,55 @@ def test_many_threads_add_to_one_grad():
     for thread in threads:
         thread.join()
     assert x.grad.tolist() == [400.0] * 64
+
+
+PARTS = {
+    "select": lambda x, i: x[i],
+    "column": lambda x, i: x[:, i],
+    "slice": lambda x, i: x[i : i + 3],
+    "stepped slice": lambda x, i: x[i::2, ::3],
+    "empty slice": lambda x, i: x[i:i],
+    "diagonal": lambda x, i: x.diagonal(i - 1),
+    "index_select": lambda x, i: x.index_select(1, numgrad.tensor([i, 0, i])),
+    "index": lambda x, i: x[numgrad.tensor([[i, 0], [i, 3]])],
+    "embedding": lambda x, i: numgrad.nn.functional.embedding(numgrad.tensor([i, 1, i]), x),
+    "embedding with padding": lambda x, i: numgrad.nn.functional.embedding(numgrad.tensor([i, 1]), x, padding_idx=1),
+}
+
+
+@pytest.mark.parametrize("inner", [False, True], ids=["leaf", "inner"])
+@pytest.mark.parametrize("name", PARTS)
+def test_gradients_of_parts_add_up(name, inner):
+    part = PARTS[name]
+    x = numgrad.arange(24.0).reshape(4, 6).requires_grad_()
+    y = x.t().contiguous().t() * 2 if inner else x
+    uses = [part(y, i) for i in (0, 1, 2, 1)]
+    loss = sum([(use * use).sum() for use in uses]) + y.sum()
+    (recorded,) = numgrad.autograd.grad(loss, x, create_graph=True)
+    alone = [numgrad.autograd.grad((use * use).sum(), x, retain_graph=True)[0] for use in uses]
+    expected = sum(alone) + numgrad.full((4, 6), 2.0 if inner else 1.0)
+    loss.backward()
+    assert x.grad.tolist() == recorded.tolist() == expected.tolist()
+
+
+def test_gradient_of_a_part_leaves_what_others_have():
+    x, y = numgrad.ones(3, 2, requires_grad=True), numgrad.ones(3, 2, requires_grad=True)
+    given = numgrad.ones(3, 2)
+    numgrad.autograd.backward([x + y, x[1]], [given, numgrad.ones(2)])
+    assert given.tolist() == y.grad.tolist() == [[1, 1]] * 3
+    assert x.grad.tolist() == [[1, 1], [2, 2], [1, 1]]
+
+
+@pytest.mark.parametrize("part", [PARTS[name] for name in ("select", "slice", "diagonal", "index_select", "index")])
+def test_gradient_of_a_part_costs_what_the_part_does(part):
+    x = numgrad.zeros(1000, 1000, requires_grad=True)
+
+    def seconds(uses):
+        loss = sum([part(x, i).sum() for i in range(uses)])
+        start = time.process_time()
+        numgrad.autograd.grad(loss, x)
+        return time.process_time() - start
+
+    seconds(3)
+    few, many = (min(seconds(uses) for _ in range(3)) for uses in (2, 100))
+    assert many < 25 * few

@@ -23,7 +23,7 @@ from ..table.arguments import Dim, OptionalDim
 from ..table.lookup import lookup, operation
 from ..table.op import public
 from ..table.planned import planned
-from .index import index_backward, index_op, indices_of_all
+from .index import index_backward, index_op, index_put_op, indices_of_all
 from .launchers import index_reader, number_row, picker
 
 # -- for each element --------------------------------------------------------------------------------------------
@@ -238,6 +238,14 @@ def _(weight, indices, padding_idx, scale_grad_by_freq, sparse=False):
 @embedding_op.gradient("weight")
 def _(grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
     return embedding_dense_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
+
+
+@embedding_op.accumulation
+def _(total, grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
+    if 0 <= padding_idx < weight_shape[0] or scale_grad_by_freq:
+        return False
+    index_put_op.in_place(total, indices, grad, (0,), True, False)
+    return True
 
 
 @planned(

@@ -48,6 +48,12 @@ def _(grad, flat_index, input_shape, dims, distinct):
     return index_backward(grad, flat_index, input_shape, dims, distinct)
 
 
+@index_op.accumulation
+def _(total, grad, flat_index, input_shape, dims, distinct):
+    index_put_op.in_place(total, flat_index, grad, dims, True, distinct)
+    return True
+
+
 def _indices(node: Any) -> tuple[Tensor | None, ...]:
     """The flat index as an index for each dimension, None for one that has none: what PyTorch's node saves.
 

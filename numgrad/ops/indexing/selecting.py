@@ -91,6 +91,12 @@ def _(grad, dim, index, input_shape):
     return index_add_op(repeated_zero(input_shape, grad._layout.type), index, grad, dim, 1)
 
 
+@index_select_op.accumulation
+def _(total, grad, dim, index, input_shape):
+    index_add_op.in_place(total, index, grad, dim, 1)
+    return True
+
+
 def _writer(
     input: Layout, index: Layout, source: Layout | None, dim: int, accumulate: bool = False, negative: bool = False
 ) -> Callable[..., None]:

@@ -17,7 +17,7 @@ from ..table.op import composite, public
 from ..table.operands import not_implemented
 from ..table.planned import Planned, planned
 from .broadcasting import expand_op
-from .parts import narrow, of_part, part_cleared, part_writer, part_written
+from .parts import add_to_part, narrow, of_part, part_cleared, part_writer, part_written
 from .views import ravel
 from .windows import as_strided
 
@@ -44,6 +44,12 @@ def diagonal_copy(input: Layout, offset: int, dim1: int, dim2: int) -> Any:
 @diagonal_copy.gradient("input")
 def _(grad, input_shape, offset, dim1, dim2):
     return diagonal_backward(grad, input_shape, offset, dim1, dim2)
+
+
+@diagonal_op.accumulation
+def _(total, grad, input_shape, offset, dim1, dim2):
+    key = total._layout, grad._layout, diagonal_op, offset, dim1, dim2
+    return add_to_part(total, grad, key, 1, diagonal_op, offset, dim1, dim2)
 
 
 @planned("DiagonalBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim1", "dim2"], shapes=["shape"])

@@ -6,12 +6,15 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...autograd.grad_mode import state
 from ...core.formats import kept_layout
 from ...core.layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
 from ...core.tensor import Tensor, tensor_of
+from ...devices import row_adder
 from ..indexing.launchers import updating
 from ..memory.copying import copier, repeated_zero, writer
 from ..table.arguments import Dim
+from ..table.entries import Entries
 from ..table.lookup import lookup
 from ..table.op import attach, public
 from ..table.planned import Planned, planned
@@ -48,6 +51,36 @@ def select_op(input: Layout, dim: int, index: int) -> tuple[Layout, int]:
 @select_op.gradient("input")
 def _(grad, input_shape, dim, index):
     return select_backward(grad, input_shape, dim, index)
+
+
+@select_op.accumulation
+def _(total, grad, input_shape, dim, index):
+    return add_to_part(total, grad, (total._layout, grad._layout, dim), index, select_op, dim, index)
+
+
+#: What adds a gradient to a part, the part's layout, and by how many elements later it begins for each 1 of a number.
+_adders = Entries()
+_recent_adders = _adders.recent
+
+
+def add_to_part(total: Tensor, grad: Tensor, key: Any, number: int, view: Planned, *where: Any) -> bool:
+    """Add a gradient to the elements of ``total`` that the ``view`` has, if nothing but the sum is wanted.
+
+    ``key`` is what all depends on besides the ``number``, the last of the operands.
+    """
+    if state.mode or total._counter.__class__ is not list:
+        return False
+    found = _recent_adders.get(key) or _adders.find(key)
+    if found is None:
+        part, step = view.prepare(total._layout, *where)
+        program = row_adder(part.type.numpy)
+        add = part.type.backend.pointwise_launcher(program, [part, grad._layout], [part], into=True)
+        found = _adders.add(key, (add, part, step))
+    add, part, step = found
+    place = tensor_of(part, total._storage, total._offset + number * step)
+    add(place, grad, place)
+    total._counter[0] += 1
+    return True
 
 
 @planned(
@@ -115,6 +148,12 @@ def slice_op(input: Layout, dim: int, start: int, stop: int, step: int) -> tuple
 @slice_op.gradient("input")
 def _(grad, input_shape, dim, start, stop, step):
     return slice_backward(grad, input_shape, dim, start, stop, step)
+
+
+@slice_op.accumulation
+def _(total, grad, input_shape, dim, start, stop, step):
+    key = total._layout, grad._layout, dim, stop - start, step
+    return add_to_part(total, grad, key, start, slice_op, dim, start, stop, step)
 
 
 @planned(

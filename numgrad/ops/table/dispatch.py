@@ -273,7 +273,11 @@ def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     if mode & GRAD and input._requires_grad and entry.recorded:
         edge = edge_of(input)
         if edge is not None:
-            finish((entry.recipe(1), (edge,), operands, None), out)
+            recipe = entry.recipes.get(1) or entry.recipe(1)
+            if layout.__class__ is tuple or mode > ORDINARY:
+                finish((recipe, (edge,), operands, None), out)
+            else:
+                record(recipe, out, (edge,), operands)
     return out
 
 

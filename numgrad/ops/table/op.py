@@ -77,6 +77,7 @@ class Op:
         joint: whether one rule returns the gradients for all inputs.
         extras: the names of results, after the others, that have no gradient.
         graded: how many of the results may have one; None for all.
+        adder: what adds the gradient of the first input to a tensor: see ``accumulation``.
         host: the library's function that computes it on the CPU, on any device, where there is no kernel.
     """
 
@@ -86,6 +87,7 @@ class Op:
     extras: tuple[str, ...] = ()
     graded: int | None = None
     host: HostFunction | None = None
+    adder: Rule | None = None
 
     def __init__(
         self, function: Callable[..., Any], node: str, inputs: Sequence[str], fixed: Sequence[str], aten: str = "",
@@ -134,10 +136,18 @@ class Op:
         """The names of all that nodes may save, depending on which gradients are needed."""
         return {name for rule in self.rules.values() for name in parameters(rule)} - {"grad", "needed"}
 
+    def accumulation(self, rule: Rule) -> Rule:
+        """Decorate what adds the gradient of the first input to ``total``, where it is no zero.
+
+        It takes ``total`` and the arguments of that input's rule, and returns whether it did.
+        """
+        self.adder = rule
+        return rule
+
     def make_node_class(self, name: str, *numbers: str) -> type[Node]:
         """A class of this op's nodes, which do not show the conditions, nor the operands ``numbers``."""
         hidden = frozenset([n for n, i in enumerate(self.inputs) if i in self.conditions or i in numbers])
-        made = node_class(name, self.node_base, op=self, hidden=hidden)
+        made = node_class(name, self.node_base, op=self, hidden=hidden, adds=self.adder is not None)
         show_saved(made, self.saveable())
         return made
 
