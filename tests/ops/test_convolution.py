@@ -109,7 +109,43 @@ def test_derivatives_where_filters_see_one_channel(images, filters, options):
     assert numgrad.autograd.gradgradcheck(program, given)
 
 
+BLOCKS = [  # of 16, 8 and 4 elements, which filters and lines fill or not
+    ((2, 5, 12, 28), (16, 5, 3, 3), {"padding": 1}),
+    ((2, 6, 12, 15), (22, 3, 3, 2), {"groups": 2}),
+    ((3, 2, 40, 11), (7, 2, 4, 4), {"dilation": 2, "padding": (0, 3)}),
+    ((4, 3, 31, 9), (8, 3, 3, 3), {"stride": 2}),
+    ((2, 60, 300), (4, 60, 9), {}),
+    ((2, 3, 7, 8, 9), (5, 3, 2, 2, 2), {"padding": 1}),
+]
+
+
+@pytest.mark.parametrize("dtype", [numgrad.float32, numgrad.float64])
+@pytest.mark.parametrize(("images", "filters", "options"), BLOCKS)
+def test_sums_kept_in_registers_are_those_of_products_of_matrices(images, filters, options, dtype):
+    """Of complex numbers there are only products of matrices."""
+    x, w, b = _randoms(images, filters, filters[:1], dtype=dtype)
+    convolve = getattr(numgrad, f"conv{len(filters) - 2}d")
+
+    def results(*tensors):
+        out = convolve(*tensors, **options)
+        return out, *numgrad.autograd.grad(out, tensors, (out * 0.5).detach())
+
+    wide = [tensor.detach().to(numgrad.complex128).requires_grad_() for tensor in (x, w, b)]
+    tolerance = 1e-12 if dtype is numgrad.float64 else 2e-6
+    for found, wanted in zip(results(x, w, b), results(*wide), strict=True):
+        wanted = wanted.detach().real
+        assert (found.detach() - wanted).abs().max() <= tolerance * wanted.abs().max()
+
+
+def test_a_window_has_the_same_product_wherever_it_stands_in_a_line():
+    x, w = _randoms((2, 4, 20, 48), (5, 4, 3, 3), dtype=numgrad.float32)
+    out = numgrad.conv2d(x, w)
+    for start in (1, 5, 13):
+        assert numgrad.equal(out[..., start:], numgrad.conv2d(x[..., start:], w))
+
+
 LARGE = [
+    ((3, 5, 40, 41), (17, 5, 3, 3), {"padding": 1}),
     ((3, 8, 40, 41), (16, 1, 3, 3), {"padding": 2}),
     ((2, 8, 4000), (8, 1, 5), {"padding": 2}),
     ((3, 8, 40, 41), (16, 8, 3, 3), {"padding": 1}),

@@ -73,7 +73,11 @@ def _width(plan, piece):
 
 def _corner(plan, piece):
     """Where in an array of images the first window of a piece begins, less the steps to its line."""
-    pair = piece // _strips(plan)
+    return _steps_to_pair(plan, piece // _strips(plan))
+
+
+def _steps_to_pair(plan, pair):
+    """Where in an array of images the channels of a group begin, in one image."""
     return pair // plan[GROUPS] * plan[IMAGE_STEP] + pair % plan[GROUPS] * plan[CHANNELS] * plan[CHANNEL_STEP]
 
 

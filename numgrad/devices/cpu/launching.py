@@ -119,7 +119,7 @@ def _binder(
 
 
 def kernel_for(
-    function: Callable[..., None], compute: np.dtype, signature: tuple[Any, ...], size: int, **parts: Callable[..., Any]
+    function: Callable[..., None], compute: np.dtype, signature: tuple[Any, ...], size: int, **parts: Any
 ) -> Callable[[], Kernel]:
     """What gives the kernel that ``launch`` runs on arguments of this signature: dtypes of rows, classes of numbers.
 
