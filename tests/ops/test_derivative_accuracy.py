@@ -43,3 +43,14 @@ def test_first_and_second_derivatives(name, at, dtype):
         for derivative in derivatives:
             found = derivative(x).item()
             assert found == pytest.approx(expected, 8 * order * numgrad.finfo(dtype).eps, 1e-300)
+
+
+@pytest.mark.parametrize("derivative", [grad, forward])
+@pytest.mark.parametrize("name", ["asinh", "acosh"])
+def test_derivatives_where_squares_overflow(name, derivative):
+    assert derivative(getattr(numgrad, name))(numgrad.tensor(1e20)).item() == pytest.approx(1e-20, 1e-6, 0)
+
+
+def test_activations_where_intermediate_results_overflow():
+    assert grad(grad(numgrad.nn.functional.mish))(numgrad.tensor(100.0)) == 0
+    assert numgrad.nn.functional.hardswish(numgrad.tensor(1e38)).item() == pytest.approx(1e38)

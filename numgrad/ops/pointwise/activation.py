@@ -316,7 +316,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 @pointwise("HardswishBackward0", dtypes="f", export=False)
 def hardswish_op(input):
     """``input * hardsigmoid(input)``."""
-    return input * scalar.minimum(scalar.maximum(input + 3, 0), 6) / 6
+    return where(input >= 3, input, input * scalar.maximum(input + 3, 0) / 6)  # 6 times it may overflow
 
 
 @hardswish_op.gradient("input")

@@ -154,7 +154,7 @@ def mish_op(input):
 
 @mish_op.gradient("input")
 def _(grad, input):
-    step = tanh(log1p(exp(input)))
+    step = tanh(log1p(exp(where(input < 40, input, 40))))  # from there on it is 1
     return grad * (step + input * sigmoid(input) * (1 - step * step))
 
 

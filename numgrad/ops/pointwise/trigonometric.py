@@ -206,7 +206,7 @@ def asinh(input):
 
 @asinh.gradient("input")
 def _(grad, input):
-    return grad * conj(rsqrt(input * input + 1))
+    return grad / hypot_op(input, 1)  # a square may overflow
 
 
 @pointwise("AcoshBackward0", dtypes="c", export=False, inplace=False)
@@ -228,8 +228,8 @@ def acosh(input):
 
 @acosh.gradient("input")
 def _(grad, input):
-    square = where(input > 1, (input - 1) * (input + 1), input * input - 1)  # the product has all digits near 1
-    return grad * conj(rsqrt(square))
+    size = abs(input)  # factors have all digits near 1, and do not overflow as a square may
+    return grad * (rsqrt(size - 1) * rsqrt(size + 1))
 
 
 @pointwise("AtanhBackward0", result="float", dtypes="bifc")
