@@ -129,12 +129,13 @@ def convolution_weight(
     """The gradient for the filters: products of the gradients with the windows of the images."""
     out = layout_of(input.type, (grad_output.shape[1], input.shape[1] // groups, *kernel))
     direct = _depthwise("convolution_weight", input.shape, out.shape, grad_output, stride, padding, dilation, groups)
+    read = row_reader(grad_output)
     if direct is not None:
-        read, read_images = row_reader(grad_output), row_reader(input)
+        read_images = row_reader(input)
         return out, lambda grad, input: direct(read(grad), read_images(input))
-    padded, embed = _padded(input, padding)
-    multiply = window_products(padded, grad_output, out, stride, dilation, groups)
-    return out, lambda grad, input: multiply(embed(input), grad)
+    (padded, embed), packed = _padded(input, padding), layout_of(grad_output.type, grad_output.shape)
+    multiply = window_products(padded, packed, out, stride, dilation, groups)
+    return out, lambda grad, input: multiply(embed(input), tensor_of(packed, read(grad)))
 
 
 @convolution_input.gradient("grad_output")
