@@ -186,10 +186,11 @@ LENT = 2
 
 def lend(gradients: Sequence[Any]) -> None:
     """Have the engine not reuse the memory of these gradients; one that stands there twice is shared by two nodes."""
-    for index, gradient in enumerate(gradients):
+    seen: set[int] = set()
+    for gradient in gradients:
         if gradient is not None:
-            twice = any(gradient is other for other in gradients[:index])
-            gradient._shared = True if twice else gradient._shared or LENT
+            gradient._shared = True if id(gradient) in seen else gradient._shared or LENT
+            seen.add(id(gradient))
 
 
 # -- hooks of tensors ----------------------------------------------------------------------------------------

@@ -75,15 +75,17 @@ class Differentiated:
         self.attempts: int = 1 + max(earlier, default=0)
         self._refuse = refuse
         self._leaves = leaves_of(live, made)
+        numbers = {id(one): number for number, one in [*enumerate(made.inputs)][::-1]}
         #: For each leaf the tensor, or which of the arguments it is.
-        self._sources = [_source(leaf, made.inputs) for leaf in self._leaves]
-        numbers = {id(one): number for number, one in enumerate(made.inputs)}
+        self._sources: list[Any] = [
+            _Argument(numbers[id(leaf)]) if id(leaf) in numbers else leaf for leaf in self._leaves
+        ]
         self._arguments = mapped(
             arguments, lambda value: _Argument(numbers[id(value)]) if id(value) in numbers else value
         )
         results = made.results()
         #: For each of these which of the results it is, or the base of which.
-        self._which = [_place_in(results, one) for one in live]
+        self._which = _places_in(results, live)
         self._changes = bool(
             made.versions or made.grads or made.required or made.recorder.effects or written_outside(made.recorder)
         )
@@ -376,11 +378,12 @@ class _Argument:
 def leaves_of(live: Sequence[Tensor], made: Capture) -> list[Tensor]:
     """The tensors that backward from these gives gradients, of those that are there before and after the call."""
     leaves = []
+    entrances = {id(one._edge[0]): one for one in reversed(made.inputs) if one._edge is not None}
     for node in nodes_of(live):
         if node.__class__ is AccumulateGrad and id(node.variable) in made.known:
             leaves.append(node.variable)
         elif node.__class__ is Entrance:
-            leaves.append(next(one for one in made.inputs if one._edge is not None and one._edge[0] is node))
+            leaves.append(entrances[id(node)])
     return leaves
 
 
@@ -414,18 +417,13 @@ def _have_common_elements(views: Sequence[Tensor]) -> bool:
     return False
 
 
-def _place_in(results: Sequence[Tensor], tensor: Tensor) -> tuple[int, bool]:
-    """Return which of the results a tensor is, and whether it is rather the base of that."""
-    for number, one in enumerate(results):
-        if one is tensor:
-            return number, False
-    return next(number for number, one in enumerate(results) if one._view is not None and one._root is tensor), True
+def _places_in(results: Sequence[Tensor], tensors: Sequence[Tensor]) -> list[tuple[int, bool]]:
+    """Return which of the results each tensor is, and whether it is rather the base of that."""
+    places = {id(one._root): (number, True) for number, one in enumerate(results) if one._view is not None}
+    places |= {id(one): (number, False) for number, one in [*enumerate(results)][::-1]}
+    return [places[id(one)] for one in tensors]
 
 
 def is_temporary(block: Block) -> bool:
     """Whether a replay has a block of its own for it."""
     return block.origin == FRESH or (block.origin == CONSTANT and block.initial is not None)
-
-
-def _source(leaf: Tensor, inputs: Sequence[Tensor]) -> Any:
-    return next((_Argument(number) for number, one in enumerate(inputs) if one is leaf), leaf)

@@ -72,7 +72,11 @@ class Program:
         }
         self._dtypes: dict[Block, np.dtype] = {}
         self._made: dict[int, str] = {}
-        self._counters_made: dict[int, int] = {}
+        numbered = [*enumerate(made.inputs)][::-1]  # the first of several counts
+        self._numbers = {id(one): number for number, one in numbered}
+        self._positions = {id(one._storage): number for number, one in numbered}
+        self._counters = {id(one._counter): f"inputs[{number}]._counter" for number, one in numbered}
+        self._known_counters = {id(before.tensor._counter) for before in made.known.values()}
         self._kept_tensors: list[Tensor] = []
         self._tensors: list[str] = []  # statements that make tensors
         result = self._expression(made.result)
@@ -133,8 +137,8 @@ class Program:
 
     def _owner(self, tensor: Tensor) -> str:
         """A tensor whose ``grad`` the program reads or sets."""
-        numbers = [number for number, one in enumerate(self.made.inputs) if one is tensor]
-        return f"inputs[{numbers[0]}]" if numbers else self._name("p", tensor)
+        number = self._numbers.get(id(tensor))
+        return self._name("p", tensor) if number is None else f"inputs[{number}]"
 
     # -- what is returned ---------------------------------------------------------------------------------
 
@@ -164,9 +168,8 @@ class Program:
         made = self._made.get(id(tensor))
         if made is not None:
             return made
-        for number, one in enumerate(self.made.inputs):
-            if one is tensor:
-                return f"inputs[{number}]"
+        if id(tensor) in self._numbers:
+            return f"inputs[{self._numbers[id(tensor)]}]"
         if id(tensor) in self.made.known:
             return self._name("o", tensor)
         name = self._made[id(tensor)] = f"made{len(self._made)}"
@@ -187,28 +190,21 @@ class Program:
         for tensor in self._kept_tensors:
             if tensor._view is not None:
                 root = tensor._root
-                given = [f"inputs[{number}]" for number, one in enumerate(self.made.inputs) if one is root]
-                if id(root) in self._made or given or id(root) in self.made.known:
-                    base = self._made.get(id(root), given[0] if given else None) or self._name("o", root)
+                if id(root) in self._made or id(root) in self._numbers or id(root) in self.made.known:
+                    base = self._tensor(root)
                     view = self._name("w", tensor._view)
                     lines.append(f"{view}.connect_like({self._made[id(tensor)]}, {base})")
         return lines
 
     def _counter_of(self, tensor: Tensor) -> str:
         """The version counter, where it is that of another tensor, or none."""
-        if tensor._counter.__class__ is not list:
-            return self._name("c", tensor._counter)
-        for number, one in enumerate(self.made.inputs):
-            if one._counter is tensor._counter:
-                return f"inputs[{number}]._counter"
-        for before in self.made.known.values():
-            if before.tensor._counter is tensor._counter:
-                return self._name("c", tensor._counter)
-        for other, name in self._made.items():
-            if other != id(tensor) and self._counters_made.get(other) == id(tensor._counter):
-                return f"{name}._counter"
-        self._counters_made[id(tensor)] = id(tensor._counter)
-        return ""
+        counter = tensor._counter
+        name = self._counters.get(id(counter), "")
+        if counter.__class__ is not list or (not name and id(counter) in self._known_counters):
+            return self._name("c", counter)
+        if not name:
+            self._counters[id(counter)] = f"{self._made[id(tensor)]}._counter"
+        return name
 
     def _row_of(self, tensor: Tensor) -> tuple[str, str]:
         """The row that a tensor lies in, and where it begins there."""
@@ -277,8 +273,7 @@ class Program:
 
     def _position(self, number: int) -> int | None:
         """Which argument has the memory of this number that was there before; None if it is no argument's."""
-        storage = self.made.outside[number][0]
-        return next((position for position, one in enumerate(self.made.inputs) if one._storage is storage), None)
+        return self._positions.get(id(self.made.outside[number][0]))
 
     def _comes(self, block: Block) -> bool:
         """Whether a block is an argument's."""

@@ -6,7 +6,9 @@ import functools
 import sys
 import threading
 import weakref
+from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,8 @@ from .steps import (
     whole,
 )
 from .trees import leaves
+
+_address_of = attrgetter("address")
 
 
 class CaptureError(RuntimeError):
@@ -68,6 +72,7 @@ class Recorder(Watcher):
         self._device: int | None = None  # not known yet
         self._reports: list[np.ndarray] = []  # of the last kernel
         self._blocks: dict[int, Block] = {}
+        self._in_order: list[Block] | None = None  # these by address, once it is asked for
         self._inside = False  # a host function
         self._calls: list[tuple[str, Location]] = []  # the operations that are being done
         self._nodes: list[tuple[int, str, Location | None]] = []  # and nodes, each with the number of calls around it
@@ -84,12 +89,14 @@ class Recorder(Watcher):
 
         def gone(_: Any) -> None:
             blocks.pop(key, None)
+            self._in_order = None
 
         held = None if origin == FRESH else whole(root)
         begin = address or place_of(root)
         size = root.nbytes - (begin - place_of(root))
         block = Block(origin, begin, size, weakref.ref(root, gone), held, first=len(self.steps))
         blocks[key] = block
+        self._in_order = None
         self.blocks.append(block)
         return block
 
@@ -99,10 +106,11 @@ class Recorder(Watcher):
 
     def block_at(self, address: int) -> Block | None:
         """The block that has this address."""
-        for block in self._blocks.values():
-            if block.address <= address < block.address + block.size:
-                return block
-        return None
+        if self._in_order is None:
+            self._in_order = sorted([block for block in self._blocks.values() if block.size], key=_address_of)
+        place = bisect(self._in_order, address, key=_address_of)
+        block = self._in_order[place - 1] if place else None
+        return block if block is not None and address < block.address + block.size else None
 
     # -- what devices tell --------------------------------------------------------------------------------
 
