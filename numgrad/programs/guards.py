@@ -6,6 +6,7 @@ That depends on what the function finds around it, and on which memory the argum
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from functools import partial, partialmethod
 from types import CellType, FunctionType, MemberDescriptorType
 from typing import Any
 
@@ -18,7 +19,7 @@ from ..nn.modules.module import Module
 from ..optim.fused import FusedOptimizer
 from .attached import has_hooks
 from .capture import Capture
-from .mentions import is_installed, is_own
+from .mentions import attributes_of, is_installed, is_own
 from .overlaps import Arguments, ArgumentsOnGPU, all_of, seen_by
 from .places import ABSENT, Found, all_texts, same, same_items
 from .steps import root_of
@@ -44,8 +45,10 @@ class Guard:
 
     def __init__(self, made: Capture):
         self._names: dict[str, Any] = {"same": same, "same_items": same_items, "is_empty": _is_empty}
+        self._names |= {"get": dict.get, "ABSENT": ABSENT}
         self._conditions: dict[str, str] = {}
         self._of_libraries: set[str] = set()
+        self._given, self._changing = {id(one) for one in made.inputs}, list[str]()
         self._dictionaries: dict[type, Any] = {}
         self._hooks = hooks_added()
         self._surroundings = made.surroundings
@@ -66,7 +69,8 @@ class Guard:
             self._add_optimizer(found)
         self._add_grads(made, seen)
         self._asks = all_of(self._conditions, self._names)
-        self._arguments = Arguments(made, seen) if made.recorder.device < 0 else ArgumentsOnGPU(made, seen)
+        cls = Arguments if made.recorder.device < 0 else ArgumentsOnGPU
+        self._arguments = cls(made, seen, self._changing, self._names)
         self._fit = self._arguments.fit
 
     def add(self, roots: set[int]) -> None:
@@ -166,6 +170,9 @@ class Guard:
                 self._add_layout(self._name(value), value, what)
             elif isinstance(value, Module) or (not isinstance(value, type) and is_own(value.__class__)):
                 self._conditions[f"{self._name(value)}.__class__ is {self._name(value.__class__)}"] = what
+                items = attributes_of(value)
+                if getattr(value, "__dict__", None) is items:  # a program may give it another dictionary
+                    self._conditions[f"{self._name(value)}.__dict__ is {self._name(items)}"] = what
             if around.may_grow(found):
                 self._add_size(found)
 
@@ -197,8 +204,10 @@ class Guard:
             self._conditions[self._is_absent(found)] = what
         elif value is None or isinstance(value, bool):
             self._conditions[f"{held} is {value}"] = what
-        elif isinstance(value, Tensor):  # which the program has not to do with, its elements apart
+        elif isinstance(value, Tensor) and id(value) not in self._given:
+            # the program has nothing to do with its elements; it may be compared with arguments
             self._add_layout(held, value, what)
+            self._changing.append(held)
         elif isinstance(value, int | float | complex | str | bytes | tuple | types.dtype | types.device):
             own = self._name(value)
             self._conditions[f"({held} is {own} or same({held}, {own}))"] = what
@@ -221,12 +230,14 @@ class Guard:
         holder, key = found.holder, found.key
         if isinstance(holder, CellType):
             return f"{self._name(holder)}.cell_contents"
-        if isinstance(holder, FunctionType):
+        if isinstance(holder, FunctionType | partial | partialmethod):
             return f"{self._name(holder)}.{key}"
         if isinstance(key, MemberDescriptorType):
             return f"{self._name(key)}.__get__({self._name(holder)})"
         if isinstance(holder, type):  # each access to the dictionary of a class makes another view of it
             holder = self._dictionaries.setdefault(holder, vars(holder))
+        if isinstance(holder, dict) and type(holder) is not dict:  # it may add what is missing
+            return f"get({self._name(holder)}, {self._key(key)}, ABSENT)"
         return f"{self._name(holder)}[{self._key(key)}]"
 
     def _is_absent(self, found: Found) -> str:
@@ -292,6 +303,7 @@ class Guard:
                 self._conditions[f"{name}._grad is {self._name(grad)}"] = _GRADIENT
                 self._conditions[f"{name}._grad._storage is {self._name(grad._storage)}"] = _GRADIENT
                 self._conditions[f"{name}._grad._offset == {grad._offset}"] = _GRADIENT
+                self._conditions[f"{name}._grad._layout is {self._name(grad._layout)}"] = _GRADIENT
             elif id(tensor) not in changed:
                 self._conditions[f"{self._name(tensor)}._grad is not None"] = _HAS_GRADIENT
 

@@ -50,6 +50,7 @@ _KNOWN: tuple[type, ...] = (
     classmethod, functools.cached_property, functools.partial, functools.partialmethod, functools.singledispatchmethod,
     operator.attrgetter, operator.itemgetter, operator.methodcaller, np.ufunc, inspect.Signature, inspect.Parameter,
     type(vars(inspect.FullArgSpec)["args"]), dataclasses.Field, type(dataclasses.MISSING),
+    type(vars(dataclasses)["_HAS_DEFAULT_FACTORY"]),
     type(dataclasses.KW_ONLY), super,
 )
 

@@ -38,11 +38,15 @@ class Arguments:
 
     Attributes:
         fit: ``fit(inputs)`` says so.
+
+    Args:
+        places: expressions for tensors that may be others in each call, but no argument.
+        names: of the objects in these.
     """
 
     _address: Callable[[Any], int] = staticmethod(address_of)
 
-    def __init__(self, made: Capture, seen: set[int]):
+    def __init__(self, made: Capture, seen: set[int], places: Sequence[str] = (), names: dict[str, Any] | None = None):
         given = {id(one) for one in made.inputs}
         around = {id(found.value._storage): found.value._storage for found in made.surroundings.tensors.values()}
         around |= {id(one.storage): one.storage for one in made.known.values() if id(one.tensor) not in given}
@@ -67,7 +71,10 @@ class Arguments:
         #: What the program is given, as it is written in conditions: arguments, and then gradients.
         self._given = [f"inputs[{number}]" for number in range(len(made.inputs) - len(made.holders))]
         self._given += [f"{self._owner(made, one)}._grad" for one in made.holders]
-        self.fit = all_of(self._conditions(made, same, seen), self._names, "inputs")
+        conditions = [*self._conditions(made, same, seen)]
+        arguments = self._given[:len(made.inputs) - len(made.holders)]
+        conditions += [f"{place} is not {given}" for place, given in itertools.product(places, arguments)]
+        self.fit = all_of(conditions, {**(names or {}), **self._names}, "inputs")
 
     def _owner(self, made: Capture, holder: Tensor) -> str:
         for number, one in enumerate(made.inputs):
@@ -100,7 +107,8 @@ class Arguments:
             if grad is not None and id(root_of(grad._storage)) in seen:  # the program has to do with it
                 self._names |= {f"grad{number}": grad, f"grad_storage{number}": grad._storage}
                 yield f"{given}._grad is grad{number} and grad{number}._storage is grad_storage{number}"
-                yield f"grad{number}._offset == {grad._offset}"
+                self._names[f"grad_layout{number}"] = grad._layout
+                yield f"grad{number}._offset == {grad._offset} and grad{number}._layout is grad_layout{number}"
         every = f"({', '.join([*self._given, ''])})"
         if made.holders:
             yield f"roots_of({every}) == {_roots_of(made.inputs)}"

@@ -86,10 +86,10 @@ def cells_of(function: FunctionType) -> Iterator[Found]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are one to a program, or numbers of one class and of one value, also in tuples."""
+    """Return whether a program cannot tell values apart: one object, equal numbers without attributes, tuples."""
     if one is other:
         return True
-    if one.__class__ is not other.__class__:
+    if one.__class__ is not other.__class__ or hasattr(one, "__dict__"):
         return False
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(same, one, other))

@@ -299,7 +299,7 @@ class Surroundings:
             if self._is_reading:
                 self._mention(READS_ALL)
         elif isinstance(value, functools.partial | functools.partialmethod):
-            yield from (Found(one, None, "of partial", found) for one in (value.func, value.args, value.keywords))
+            yield from (Found(getattr(value, key), value, key, found) for key in ("func", "args", "keywords"))
         elif isinstance(value, dict | list | tuple | set | frozenset | deque | MappingProxyType):
             yield from self._of_container(value, found)
             cls: Any = type(value)
@@ -317,7 +317,9 @@ class Surroundings:
             yield Found(attributes_of(value)["_data"], way=found)
         elif isinstance(value, logging.Logger):
             held = attributes_of(value)
-            yield from (Found(held[key], held, key, found) for key in ("level", "disabled", "propagate"))
+            yield from (Found(held[key], held, key, found) for key in ("level", "disabled", "propagate", "parent"))
+            manager = vars(value.manager)
+            yield Found(manager["_disable"], manager, "_disable", found)
         elif isinstance(value, staticmethod | classmethod):
             if isinstance(value, classmethod) and self._is_reading:  # it may make objects
                 self._mention(MAKES)
@@ -428,7 +430,9 @@ class Surroundings:
 
 
 def _is_looked_into(value: Any) -> bool:
-    """Whether a class or a module is the program's own."""
+    """Return whether a class, a module, or the class of a number or a text is the program's own."""
+    if isinstance(value, _VALUES):
+        return is_own(type(value))
     return is_own(value) if isinstance(value, type) else isinstance(value, ModuleType) and is_own_module(value)
 
 

@@ -2,6 +2,8 @@
 
 Every disagreement is printed with the shortest program that shows it, once for each kind; the end is a table of how
 many programs ran in each mode and how they compared.  The exit status says whether any disagreed.
+
+With ``--against changing``, programs are compiled that read Python state, which changes between calls of them.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fuzz.beside import beside
+from fuzz.changing import difference, random_script, shortest_script
 from fuzz.comparing import Disagreement
 from fuzz.drawing import random_program
 from fuzz.identities import itself
@@ -33,10 +36,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--programs", type=int, default=1000, help="how many programs, each in one mode")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--mode", choices=[*MODES], help="only this mode; otherwise one after the other")
-    parser.add_argument("--against", choices=("torch", "itself", "compiled"), default="torch")
+    parser.add_argument("--against", choices=("torch", "itself", "compiled", "changing"), default="torch")
     parser.add_argument("--shown", type=int, default=1, help="how many programs of each kind are printed")
     options = parser.parse_args(arguments)
 
+    if options.against == "changing":
+        return changing(range(options.seed, options.seed + options.programs))
     check, families = itself, FAMILIES
     if options.against == "compiled":
         check, families = replayed, [*FAMILIES, (1, chance)]
@@ -69,6 +74,20 @@ def main(arguments: list[str] | None = None) -> int:
     for kind, number in kinds.most_common():
         print(f"{number:5} {kind}")
     return any(count["disagree"] for count in counts.values())
+
+
+def changing(seeds: range) -> int:
+    """Run scripts whose state changes; print the shortest one of each that disagrees, and how many there are."""
+    counts: Counter = Counter()
+    for seed in tqdm(seeds, unit=" scripts", mininterval=2):
+        script = random_script(seed)
+        unlike, is_refused = difference(script)
+        counts["disagree" if unlike else "refused" if is_refused else "agree"] += 1
+        if unlike:
+            script = shortest_script(script, lambda shorter: difference(shorter)[0] is not None)
+            tqdm.write(f"\n# seed {seed}: {difference(script)[0]}\n{script}")
+    print(", ".join(f"{number} {name}" for name, number in sorted(counts.items())))
+    return counts["disagree"] > 0
 
 
 def _same(one: Disagreement, other: Disagreement | None) -> bool:

@@ -4,6 +4,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from fuzz.changing import difference as changing_difference
+from fuzz.changing import random_script, shortest_script
 from fuzz.comparing import Outcome, difference
 from fuzz.drawing import random_program
 from fuzz.identities import itself
@@ -12,6 +14,7 @@ from fuzz.operations import FAMILIES, shaping
 from fuzz.programs import Leaf, Program, Step
 from fuzz.replaying import chance, replayed
 from fuzz.shrinking import shortest
+from fuzz.states import STATES
 
 import numgrad
 
@@ -84,6 +87,16 @@ def test_compiled_programs_give_the_same_bits(mode):
         assert unlike is None, f"{unlike.text}\nin the mode {mode} (seed {seed}) of\n{drawn}"
 
 
+def test_state_that_changes_between_calls_is_seen():
+    count = Counter()
+    for seed in range(40):
+        script = random_script(seed)
+        unlike, is_refused = changing_difference(script)
+        assert unlike is None, f"{unlike}\n(seed {seed}) of\n{script}"
+        count[is_refused] += 1
+    assert count[False] >= 20, "too few scripts were compiled"
+
+
 # -- the fuzzer finds what is wrong -----------------------------------------------------------------------------
 
 
@@ -109,6 +122,15 @@ def test_a_wrong_derivative_is_found_and_shown_in_one_line(mode):
     found = shortest(drawn, fails)
     assert [step.text for step in found.steps] == ["v0.detach() * v0"]
     assert len(found.leaves) == 1
+
+
+def test_a_change_that_is_not_seen_is_found_and_shown(monkeypatch):
+    monkeypatch.setattr("numgrad.programs.guards.Guard.stands", lambda self: True)
+    script = random_script(0, tuple(state for state in STATES if state.name == "variable"))
+    assert changing_difference(script)[0] is not None
+    found = shortest_script(script, lambda shorter: changing_difference(shorter)[0] is not None)
+    assert len(found.steps) <= 3
+    assert "s0" in found.body[0]
 
 
 def test_a_kink_is_no_disagreement():

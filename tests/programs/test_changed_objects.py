@@ -1,14 +1,17 @@
 """Objects by which a function comes to others: methods, descriptors, what reads attributes by name, what is wrapped."""
 
 import builtins
+import collections
 import configparser
 import contextlib
 import dataclasses
 import enum
 import functools
+import logging
 import sys
 from operator import attrgetter, methodcaller
 
+import pytest
 from programs.beside import Holder, beside, in_turn, ramp
 
 import numgrad
@@ -248,3 +251,92 @@ def test_records(compiled, see):
         functions, see, lambda: setattr(plain, "k", 3.0), lambda: setattr(slots, "k", 3.0),
         lambda: setattr(held, "g", 3.0), lambda: setattr(held, "kind", Kind.B), lambda: config.set("a", "b", "3"),
     )
+
+
+@beside
+def test_another_dictionary_of_attributes(compiled, see):
+    held = Holder()
+    held.weight = 1.0
+    in_turn([compiled(lambda x: x * held.weight)], see, lambda: setattr(held, "__dict__", {"weight": 2.0}))
+
+
+class Number(float):
+    """A number that may have attributes."""
+
+
+@beside
+def test_attributes_of_numbers(compiled, see):
+    number = Number(3.0)
+    number.weight = 1.0
+
+    def replace():
+        nonlocal number
+        number = Number(3.0)
+
+    function = compiled(lambda x: x * getattr(number, "weight", 5.0))
+    in_turn([function], see, lambda: setattr(number, "weight", 2.0), replace)
+
+
+@beside
+def test_the_state_of_partial_functions(compiled, see):
+    product = functools.partial(lambda one, other: one * other, other=1.0)
+    state = (product.func, (), {"other": 2.0}, {})
+    in_turn([compiled(lambda x: product(x))], see, lambda: product.__setstate__(state))
+
+
+@beside
+def test_dictionaries_that_add_what_is_missing(compiled, see):
+    held = collections.defaultdict(lambda: 3.0, one=1.0, two=2.0)
+    in_turn([compiled(lambda x: x * held["one"])], see, held.clear)
+    see(len(held))
+
+
+@beside
+def test_a_default_factory_is_known(compiled, see):
+    @dataclasses.dataclass
+    class Options:
+        weight: float = 1.0
+        sizes: list = dataclasses.field(default_factory=list)
+
+    options = Options()
+    in_turn([compiled(lambda x: x * options.weight)], see, lambda: setattr(options, "weight", 2.0))
+
+
+@beside
+def test_levels_that_loggers_have_from_elsewhere(compiled, see):
+    logger = logging.getLogger("programs")
+    level = logging.root.level
+    functions = [compiled(lambda x: x * logger.getEffectiveLevel()), compiled(lambda x: x * logger.isEnabledFor(50))]
+    try:
+        in_turn(functions, see, lambda: logging.root.setLevel(40), lambda: logging.disable(50))
+    finally:
+        logging.root.setLevel(level)
+        logging.disable(0)
+
+
+@beside
+def test_a_tensor_that_comes_into_a_place_is_known_as_argument(compiled, see):
+    held, other = [ramp(3)], ramp(3)
+    pad = ramp(3)
+    function = compiled(lambda x: x * (2.0 if x is pad else 1.0))
+    for x in (*held, *held, other, pad):
+        see(function(x))
+    pad = other
+    for x in (other, *held):
+        see(function(x))
+
+
+@pytest.mark.filterwarnings("ignore:grad and param do not obey")
+@beside
+def test_a_gradient_with_other_strides(compiled, see):
+    parameter, flat = ramp(3).requires_grad_(), numgrad.zeros(9)
+    parameter.grad = flat[:3]
+
+    def backward(x):
+        (parameter * x).sum().backward()
+
+    function = compiled(backward)
+    for made in (flat[:3], flat[:3], flat[::3]):
+        parameter.grad.data = made
+        function(ramp(3))
+        see(flat.clone())

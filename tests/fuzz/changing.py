@@ -1,0 +1,190 @@
+"""Random programs that read Python state, which changes between the calls: compiled, they compute what they are.
+
+A program is a script: pieces of state, a function that computes with them, and calls of it with changes in between.
+It may be refused with a warning.  If it is not, each call has the same results, gradients and errors, bit for bit.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fuzz.states import STATES, UNSEEN, State
+
+import numgrad
+
+__all__ = ["Script", "difference", "random_script", "shortest_script"]
+
+VALUES = ("1.0", "2.0", "0.5", "3.0", "2", "-1.5")
+
+#: Where the number of a piece and a value are put into its lines.
+PLACE = re.compile(r"[#?]")
+
+#: How a piece of state enters; R is what is read.
+NUMBERS = (
+    "h = h * R", "h = h + R", "h = torch.tanh(h) - R", "h = h + x.sum() * R", "h = h * 0.5 if R > 1 else torch.tanh(h)",
+    "h = h * torch.full((4,), float(R))",
+)
+TENSORS = ("h = h * R", "h = h + R", "h = torch.tanh(h) * R", "h = h + (x * R).sum()")
+
+ARGUMENTS = (
+    "ramp(4)", "ramp(4)", "ramp(8)[::2]", "ramp(5)[1:]", "ramp(1).expand(4)", "ramp(4).requires_grad_()",
+    "ramp(4).requires_grad_()", "ramp(8).requires_grad_()[::2]", "ramp(4).neg()",
+)
+
+HEAD = """\
+import array, collections, contextlib, contextvars, dataclasses, datetime, decimal, enum, fractions, functools, gc
+import itertools, logging, math, operator, os, queue, random, sys, threading, types, weakref
+import numpy as np
+import numgrad as torch
+from numgrad import nn
+from numgrad.nn import functional as F
+
+def run(compile):
+    log = []
+
+    def plain(value):
+        if isinstance(value, torch.Tensor):
+            bits = value.detach().contiguous().numpy().tobytes()
+            return str(value.dtype), tuple(value.shape), value.requires_grad, bits, value.tolist()
+        return tuple(map(plain, value)) if isinstance(value, tuple | list) else value
+
+    @contextlib.contextmanager
+    def noting():
+        try:
+            yield
+        except Exception as error:
+            log.append(type(error).__name__)
+
+    def ramp(size):
+        return torch.linspace(-1.0, 2.0, size)
+
+    def call(function, x):
+        with noting():
+            log.append(plain(function(x)))
+        log.append(plain(x.grad if x.is_leaf else None))
+        log.append(plain(x))
+
+    names = {"log": log, "plain": plain, "noting": noting, "ramp": ramp, "call": call, "compile": compile}
+    exec(SCRIPT, {**globals(), **names, "__name__": __name__})
+    return log
+"""
+
+TAIL = """
+expected, found = run(lambda f: f), run(torch.compile)
+for number, (one, other) in enumerate(zip(expected, found)):
+    if repr(one) != repr(other):
+        print(number, "expected", one, "found", other)
+"""
+
+
+@dataclass(frozen=True)
+class Script:
+    """A function that reads ``states``, numbered pieces; ``steps`` are calls and changes."""
+
+    states: tuple[str, ...]
+    body: tuple[str, ...]
+    steps: tuple[str, ...]
+    after: tuple[str, ...]
+    is_local: bool
+
+    @property
+    def text(self) -> str:
+        """The script, whose names are globals, or variables that the function has in its closure."""
+        lines = [line for state in self.states for line in state.splitlines()]
+        lines += ["def f(x):", "    h = x", *[f"    {line}" for line in self.body], "f = compile(f)"]
+        for step in self.steps:
+            lines += [step] if step.startswith("call(") else ["with noting():", f"    {step}"]
+        for step in self.after:
+            lines += ["with noting():", f"    {step}"]
+        if self.is_local:
+            lines = ["def main():", *[f"    {line}" for line in lines], "main()"]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return f'SCRIPT = """\n{self.text}\n"""\n\n{HEAD}{TAIL}'
+
+
+def random_script(seed: int, states: tuple[State, ...] | None = None) -> Script:
+    """The script of a seed, of the kinds of state that are not known to change unseen."""
+    choose = random.Random(seed)
+    usual = [state for state in STATES if state.name not in UNSEEN]
+
+    def lines(number: int, text: str) -> str:
+        return PLACE.sub(lambda found: str(number) if found[0] == "#" else choose.choice(VALUES), text)
+
+    pieces = [*enumerate(choose.choice(usual) for _ in range(choose.choice((1, 1, 2, 2, 3, 4))))]
+    pieces = [*enumerate(states)] if states else pieces
+    setups, body, arguments = [], [], [*ARGUMENTS]
+    for number, piece in pieces:
+        setups.append(lines(number, piece.setup))
+        arguments += [lines(number, one) for one in piece.arguments]
+        read = lines(number, choose.choice(piece.reads))
+        if read.startswith("!"):
+            body.append(read[1:])
+        else:
+            body.append(re.sub(r"\bR\b", lambda _: read, choose.choice(TENSORS if piece.is_tensor else NUMBERS)))  # noqa: B023
+    if choose.random() < 0.4:
+        body.append("h.sum().backward() if h.requires_grad else None")
+    body.append("return h")
+    preferred, steps = [choose.choice(arguments) for _ in range(2)], []
+    for _ in range(choose.randint(5, 9)):
+        argument = choose.choice(preferred) if choose.random() < 0.8 else choose.choice(arguments)
+        steps += [f"call(f, {argument})"] * choose.choice((1, 2, 2))
+        for _ in range(choose.choice((0, 1, 1, 2))):
+            number, piece = choose.choice(pieces)
+            steps.append(lines(number, choose.choice(piece.changes)))
+        number, piece = choose.choice(pieces)
+        if piece.after:
+            steps.append(f"log.append(plain({lines(number, piece.after)}))")
+    after = [lines(number, piece.restore) for number, piece in pieces if piece.restore]
+    return Script(tuple(setups), tuple(body), tuple(steps), tuple(after), choose.random() < 0.4)
+
+
+def _logs(script: Script, compiled: bool) -> tuple[list, bool]:
+    """What a script notes, and whether it was refused."""
+    scope: dict[str, Any] = {"SCRIPT": compile(script.text, "<script>", "exec"), "__name__": __name__}
+    exec(HEAD, scope)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        random.seed(0)
+        numgrad.manual_seed(0)
+        log = scope["run"](numgrad.compile if compiled else lambda f: f)
+    return log, any("cannot be compiled as a whole" in str(one.message) for one in caught)
+
+
+def difference(script: Script) -> tuple[str | None, bool]:
+    """What a script does differently when its function is compiled, if anything, and whether it was refused."""
+    expected, _ = _logs(script, compiled=False)
+    found, is_refused = _logs(script, compiled=True)
+    for number, (one, other) in enumerate(zip(expected, found, strict=False)):
+        if repr(one) != repr(other):
+            return f"entry {number}: expected {one}, found {other}", is_refused
+    return (None if len(expected) == len(found) else "another number of entries"), is_refused
+
+
+def shortest_script(script: Script, fails: Callable[[Script], bool]) -> Script:
+    """A script that still fails, without what it does not need for that."""
+    again = True
+    while again:
+        again = False
+        for shorter in _shorter(script):
+            if fails(shorter):
+                script, again = shorter, True
+                break
+    return script
+
+
+def _shorter(script: Script) -> Iterator[Script]:
+    for name in ("steps", "body", "states"):
+        if name == "states" and script.after:  # which restore what these keep
+            continue
+        lines = getattr(script, name)
+        for number in range(len(lines)):
+            yield replace(script, **{name: lines[:number] + lines[number + 1:]})
+    if script.is_local:
+        yield replace(script, is_local=False)
