@@ -432,7 +432,8 @@ class Surroundings:
 def _is_looked_into(value: Any) -> bool:
     """Return whether a class, a module, or the class of a number or a text is the program's own."""
     if isinstance(value, _VALUES):
-        return is_own(type(value))
+        cls: Any = type(value)
+        return is_own(cls)
     return is_own(value) if isinstance(value, type) else isinstance(value, ModuleType) and is_own_module(value)
 
 

@@ -11,7 +11,8 @@ __all__ = ["STATES", "UNSEEN", "State"]
 
 #: Kinds that compiled functions still get wrong; none of them is drawn unless it is named.
 UNSEEN = frozenset({
-    "method of a module made within", "base of an argument", "identity of found tensors", "handlers of a logger", "gradient of an unused tensor",
+    "method of a module made within", "state of an optimizer",
+    "base of an argument", "identity of found tensors", "handlers of a logger", "gradient of an unused tensor",
 })
 
 
@@ -266,7 +267,6 @@ _TENSORS = (
           "p#.grad = torch.ones(4)", "o# = torch.optim.SGD([p#], lr=0.25, momentum=0.5)", "o#.state.clear()",
           "p#.requires_grad_(False)",
           "p#.requires_grad_(True)", "o#.load_state_dict(o#.state_dict())", f"p#.data = {_FULL}",
-          "o#.param_groups[0]['params'][0] = q#",
           "o#.param_groups[0]['nesterov'] = True", "t#.step()", "p#.grad = None"), after="[p#, q#, p#.grad, q#.grad]"),
     _tensor("tensors in containers", f"t# = {_FULL}\ns# = [t#, {_FULL}]\nd# = {{'a': t#}}", ("s#[0]", "s#[-1]",
           "d#['a']", "t#",
@@ -317,6 +317,8 @@ _TENSORS = (
     State("method of a module made within", "forward# = nn.ReLU.forward", ("nn.ReLU()(h)",),
           ("nn.ReLU.forward = lambda self, x: x * ?", "nn.ReLU.forward = forward#"), is_tensor=True,
           restore="nn.ReLU.forward = forward#"),
+    State("state of an optimizer", f"p# = nn.Parameter({_FULL})\no# = torch.optim.SGD([p#], lr=0.5)",
+          ("!(p# * x).sum().backward(); o#.step()",), ("log.append(len(o#.state))", "o#.state.clear()")),
     State("identity of found tensors", f"t# = {_FULL}\nu# = t#", ("(t# is u#) + 1", "[t#, u#].index(u#) + 1"),
           (f"u# = {_FULL}", "u# = t#", f"t# = {_FULL}")),
 )
