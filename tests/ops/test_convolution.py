@@ -197,3 +197,28 @@ def test_what_a_node_shows():
     assert node.name() == "ConvolutionBackward0"
     assert (node._saved_stride, node._saved_padding, node._saved_groups) == ((1, 1), (1, 1), 1)
     assert "_saved_needed" not in dir(node)
+
+
+@pytest.mark.parametrize("value", [numgrad.nan, numgrad.inf])
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_padding_does_not_spread_nan_or_infinity(dims, padding, value):
+    correlate = getattr(numgrad.nn.functional, f"conv{dims}d")
+    transposed = getattr(numgrad.nn.functional, f"conv_transpose{dims}d")
+    x, weight = numgrad.ones(1, 1, *(4,) * dims), numgrad.ones(1, 1, *(3,) * dims)
+    weight[..., 0] = value  # meets padding alone in the first column of windows, if there is padding
+    x.requires_grad_()
+    out = correlate(x, weight, padding=padding)
+    assert out[..., 0].isfinite().all() == bool(padding)
+    (grad,) = numgrad.autograd.grad(out.sum(), x)
+    assert grad[..., -1].isfinite().all()
+    assert not grad[..., 0].isfinite().any()
+    spread = transposed(x.detach(), weight)
+    assert spread[..., -1].isfinite().all()
+    assert not spread[..., 0].isfinite().any()
+    weight = numgrad.ones_like(weight).requires_grad_()
+    cotangent = numgrad.ones_like(out)
+    cotangent[..., 0] = value
+    (grad,) = numgrad.autograd.grad(correlate(x, weight, padding=padding), weight, cotangent)
+    assert grad[..., 0].isfinite().all() == bool(padding)
+    assert not grad[..., 1].isfinite().any()

@@ -15,6 +15,7 @@ from .launching import *  # noqa: F403
 from .likelihood import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .optimizers import *  # noqa: F403
+from .padding import *  # noqa: F403
 from .pointwise import *  # noqa: F403
 from .products import *  # noqa: F403
 from .recurrence import *  # noqa: F403

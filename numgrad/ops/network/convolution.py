@@ -7,7 +7,7 @@ transposed convolution is the second of them, of what it is given for the gradie
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of
@@ -42,9 +42,9 @@ def convolution_op(
     if direct is not None:
         read_images, read_bias = row_reader(input), row_reader(bias)
         return out, lambda input, weight, bias: direct(read_images(input), read(weight), read_bias(bias))
-    padded, embed = _padded(input, padding)
-    correlate = correlator(padded, out, kernel, stride, dilation, groups, bias)
-    return out, lambda input, weight, bias: correlate(embed(input), read(weight), bias)
+    sizes = _padded_sizes(input, padding)
+    correlate = _correlated(input, sizes, padding, (), out, kernel, stride, dilation, groups, bias)
+    return out, lambda input, weight, bias: correlate(input, read(weight), bias)
 
 
 @convolution_op.gradient("input", "weight", "bias")
@@ -90,16 +90,15 @@ def _spread_products(
     reach = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     sizes = [extent + more for extent, more in zip(size, reach, strict=True)]
     low = [more - extra for more, extra in zip(reach, padding, strict=True)]
-    image, embed = spread(grad_output, sizes, low, stride)
     ones = (1,) * len(kernel)
-    correlate = correlator(image, out, tuple(kernel), ones, dilation, groups, bias)
+    correlate = _correlated(grad_output, sizes, low, stride, out, tuple(kernel), ones, dilation, groups, bias)
     backwards = layout_of(
         weight.type, (groups, channels, filters, *kernel),
         (filters * steps[0], steps[1], steps[0], *[-step for step in steps[2:]]),
     )
     last = sum([(k - 1) * step for k, step in zip(kernel, steps[2:], strict=True)])
     turned = of_part(backwards, last, copier(backwards, layout_of(weight.type, backwards.shape)))
-    return out, lambda grad, weight, bias: correlate(embed(grad), turned(weight), bias)
+    return out, lambda grad, weight, bias: correlate(grad, turned(weight), bias)
 
 
 def _added_products(
@@ -133,9 +132,21 @@ def convolution_weight(
     if direct is not None:
         read_images = row_reader(input)
         return out, lambda grad, input: direct(read(grad), read_images(input))
-    (padded, embed), packed = _padded(input, padding), layout_of(grad_output.type, grad_output.shape)
+    padded, embed = spread(input, _padded_sizes(input, padding), padding)
+    packed = layout_of(grad_output.type, grad_output.shape)
     multiply = window_products(padded, packed, out, stride, dilation, groups)
-    return out, lambda grad, input: multiply(embed(input), tensor_of(packed, read(grad)))
+    inside = _inside(input, padded, padding, ())
+    mend = input.type.backend.weight_mending_launcher(padded, packed, kernel, stride, dilation, groups, inside)
+    if padded is input or mend is None:
+        return out, lambda grad, input: multiply(embed(input), tensor_of(packed, read(grad)))
+
+    def launch(grad: Tensor, input: Tensor) -> Any:
+        images, given = embed(input), read(grad)
+        row = multiply(images, tensor_of(packed, given))
+        mend(images, given, row)
+        return row
+
+    return out, launch
 
 
 @convolution_input.gradient("grad_output")
@@ -218,6 +229,37 @@ def _depthwise(
     )
 
 
-def _padded(input: Layout, padding: Ints) -> tuple[Layout, Callable[[Tensor], Tensor]]:
-    """The layout of images with zeros before and behind each dimension, and what puts them there."""
-    return spread(input, [size + 2 * extra for size, extra in zip(input.shape[2:], padding, strict=True)], padding)
+def _padded_sizes(input: Layout, padding: Ints) -> list[int]:
+    """The extents of images with zeros before and behind each dimension."""
+    return [size + 2 * extra for size, extra in zip(input.shape[2:], padding, strict=True)]
+
+
+def _inside(input: Layout, image: Layout, low: Sequence[int], step: Sequence[int]) -> tuple[Sequence[int], ...]:
+    """Where images that :func:`spread` puts into ``image`` begin and end, and their elements' steps."""
+    step = step or (1,) * len(low)
+    each_dim = zip(low, input.shape[2:], step, image.shape[2:], strict=True)
+    return low, [min(first + (extent - 1) * by + 1, size) for first, extent, by, size in each_dim], step
+
+
+def _correlated(
+    input: Layout, sizes: Sequence[int], low: Sequence[int], step: Sequence[int], out: Layout, kernel: Ints,
+    stride: Ints, dilation: Ints, groups: int, bias: Layout | None,
+) -> Callable[[Tensor, Any, Tensor | None], Any]:
+    """What puts images into zeros, as :func:`spread` does, and multiplies the windows with filters.
+
+    The zeros are no terms of the sums: an infinity or NaN that they are multiplied with does not count.
+    """
+    image, embed = spread(input, sizes, low, step)
+    correlate = correlator(image, out, kernel, stride, dilation, groups, bias)
+    inside = _inside(input, image, low, step)
+    mend = image.type.backend.mending_launcher(image, out, kernel, stride, dilation, groups, inside, bias)
+    if image is input or mend is None:
+        return lambda images, filters, bias: correlate(embed(images), filters, bias)
+
+    def launch(images: Tensor, filters: Any, bias: Tensor | None) -> Any:
+        embedded = embed(images)
+        row = correlate(embedded, filters, bias)
+        mend(embedded, filters, bias, row)
+        return row
+
+    return launch
