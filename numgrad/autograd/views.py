@@ -17,7 +17,7 @@ from ..core.layout import Layout, overlaps_itself
 from .accumulation import overwrite
 from .checks import check_updatable
 from .errors import freed_error, operation_name
-from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS, SAVED_HOOKS, recording, state
+from .grad_mode import ANOMALY, GRAD, INFERENCE, LEVELS, SAVED_HOOKS, TRACED, WATCHED, recording, state
 from .hooks import replace_edge
 from .locations import Location, note_change
 from .node import Edge, Node, edge_of
@@ -236,9 +236,11 @@ class CopySlices(Node):
         operation = self.operation  # another thread may release it
         if not isinstance(operation, Node):
             raise freed_error(self, operation)
-        # A copy that lies in memory as the base does, so that the steps to the view can be taken from it.
-        result = operations.zeros(self.layout.shape, self.layout.type, self.layout.strides, gradient)
-        overwrite(result, gradient)
+        if self._owns(gradient):
+            result = gradient
+        else:  # a copy that lies in memory as the base does, so that the steps to the view can be taken from it
+            result = operations.zeros(self.layout.shape, self.layout.type, self.layout.strides, gradient)
+            overwrite(result, gradient)
         written = self.view.view_of(result, self.layout)
         others = list(operation.apply(written.clone()))
         own = others.pop(self.index)
@@ -251,6 +253,14 @@ class CopySlices(Node):
                 if other is not None:
                     other._shared = True
         return result, *others
+
+    def _owns(self, gradient: Any) -> bool:
+        """Whether the gradient can become that of the base as it was: nobody else has it, and it lies as the base."""
+        return (
+            gradient is not None and gradient._layout is self.layout and self.layout.contiguous
+            and gradient._view is None and not gradient._shared and self.attached is None
+            and not state.mode & (TRACED | ANOMALY | WATCHED) and gradient._counter.__class__ is list
+        )
 
     def release(self, freed_by: Location) -> None:
         self.operation = freed_by

@@ -1,5 +1,7 @@
 """Writing to views: the base and its other views see the change, in their values and in their graph."""
 
+import time
+
 import numpy as np
 import pytest
 from ops.gradients import check_gradients
@@ -292,3 +294,35 @@ def test_a_view_whose_elements_share_memory_follows_its_base(w):
     base.mul_(2)
     (rows * tensor([[1.0], [10.0]], dtype=numgrad.float64)).sum().backward()
     assert w.grad.tolist() == [22.0] * 3
+
+
+def test_writing_to_a_part_leaves_the_gradient_that_others_hold():
+    x, seen = numgrad.ones(3, 2, requires_grad=True), []
+    y = x * 2
+    y.register_hook(seen.append)
+    y[1] = numgrad.zeros(2)
+    z = y * 3
+    z.retain_grad()
+    z[0] = numgrad.zeros(2)
+    given = numgrad.ones(3, 2)
+    z.backward(given)
+    assert given.tolist() == [[1, 1]] * 3
+    assert [hooked.tolist() for hooked in seen] == [[[0, 0], [0, 0], [3, 3]]]
+    assert x.grad.tolist() == [[0, 0], [0, 0], [6, 6]]
+
+
+def test_gradient_of_a_write_costs_what_the_part_does():
+    w = numgrad.ones(1000, requires_grad=True)
+
+    def seconds(writes):
+        y = numgrad.zeros(1000, 1000)
+        for i in range(writes):
+            y[i] = w
+        loss = y.sum()
+        start = time.process_time()
+        numgrad.autograd.grad(loss, w)
+        return time.process_time() - start
+
+    seconds(3)
+    few, many = (min(seconds(writes) for _ in range(3)) for writes in (2, 100))
+    assert many < 15 * few
