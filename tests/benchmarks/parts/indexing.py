@@ -14,6 +14,19 @@ def _index_put(module: Any, x: Any, values: Any, row: Any, column: Any) -> Any:
     return module.index_put(x, (row, column), values, accumulate=True)
 
 
+def _uses(part: Any) -> Any:
+    """The sum of 200 parts of one leaf."""
+    return lambda module, x, *index: module.stack([part(x, i, *index) for i in range(200)]).sum(0)
+
+
+def _row_by_row(module: Any, rows: Any) -> Any:
+    """A matrix that is written row by row."""
+    out = module.zeros(rows.shape)
+    for i in range(rows.shape[0]):
+        out[i] = rows[i]
+    return out
+
+
 def parts(rows: int, columns: int) -> Iterator[Part]:
     """On about as many elements as the other large tables."""
     x = Input((rows, columns))
@@ -40,5 +53,13 @@ def parts(rows: int, columns: int) -> Iterator[Part]:
         derivative("scatter_add along rows", lambda m, x, s, i: x.scatter_add(1, i, s), x, x, places),
         derivative("index_add of rows", lambda m, x, s, i: x.index_add(0, i, s), x, x, chosen),
         derivative("index_put, adding", _index_put, x, Input((rows * columns // 4,)), some, across),
+    ]
+    leaf, two = Input((200, 8)), integers((2,), 200)
+    cases += [
+        derivative("200 times x[i]", _uses(lambda x, i: x[i]), leaf),
+        derivative("200 times x[1:4]", _uses(lambda x, i: x[1:4]), leaf),
+        derivative("200 times index_select", _uses(lambda x, i, index: x.index_select(0, index)), leaf, two),
+        derivative("200 times x[i], of many", _uses(lambda x, i: x[i]), x),
+        derivative("y[i] = row", _row_by_row, leaf),
     ]
     yield Part("Indexing, joining, rearranging, forward and backward", cases, 0.9)
