@@ -858,7 +858,10 @@ class Methods:
         """The ``k``-th smallest element along a dimension (``k`` from 1), and its index."""
 
     def ldexp(self, other: Tensor, **keywords: Any) -> Tensor:
-        """``input * 2**other``."""
+        """``input * 2**other``, computed in the dtype of the result."""
+
+    def ldexp_(self, other: Tensor, **keywords: Any) -> Tensor:
+        """``ldexp`` in place: overwrites the tensor and returns it."""
 
     def le(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input <= other``."""
@@ -1504,8 +1507,8 @@ class Methods:
     def vdot(self, other: Tensor, **keywords: Any) -> Tensor:
         """``dot`` with the first vector conjugated."""
 
-    def view(self, *shape: Any, size: Any = ..., **keywords: Any) -> Tensor:
-        """The same elements in another shape, on the same memory; one size may be -1."""
+    def view(self, *shape: Any, size: Any = ..., dtype: _dtype | None = ..., **keywords: Any) -> Tensor:
+        """The same memory in another shape, of which one size may be -1, or as elements of another dtype."""
 
     def view_as(self, other: Tensor, **keywords: Any) -> Tensor:
         """The same elements in the shape of ``other``, on the same memory."""
@@ -2435,7 +2438,7 @@ def is_floating_point(input: Tensor, **keywords: Any) -> _bool:
 
 
 def is_inference(input: Tensor, **keywords: Any) -> _bool:
-    """Whether this is an inference tensor: made in inference mode, and no view of a normal tensor."""
+    """Return whether this is an inference tensor: made in inference mode, and no view of a normal tensor."""
 
 
 def is_neg(input: Tensor, **keywords: Any) -> _bool:
@@ -2508,7 +2511,7 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor |
 
 
 def ldexp(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
-    """``input * 2**other``."""
+    """``input * 2**other``, computed in the dtype of the result."""
 
 
 def le(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:

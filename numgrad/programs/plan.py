@@ -98,7 +98,7 @@ class Plan:
         """
         live: list[tuple[int, int, int]] = []  # last step, begin and end of the blocks in use, the first to go first
         gaps: list[tuple[int, int]] = []  # in order, with none beside another
-        end = 0
+        end = used = 0
         for block in sorted(blocks, key=lambda block: (block.first, -block.size)):
             while live and live[0][0] < block.first:
                 _, *gap = heappop(live)
@@ -114,7 +114,8 @@ class Plan:
                 end = begin + size
             heappush(live, (block.last, begin, begin + size))
             self._places[block] = (_ARENA, begin)
-        return end
+            used = max(used, begin + block.size)
+        return used
 
     # -- steps ------------------------------------------------------------------------------------------------
 

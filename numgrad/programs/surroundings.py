@@ -275,7 +275,9 @@ class Surroundings:
         """Find what a global and attributes lead to through modules of libraries."""
         found = Found(names.get(path[0], ABSENT), names, path[0])
         for name in path[1:]:
-            if not _is_library(found.value) or name not in vars(found.value):
+            if not _is_library(found.value) or not hasattr(found.value, name):  # which may import a module
+                return
+            if name not in vars(found.value):
                 return
             found = Found(vars(found.value)[name], vars(found.value), name, found)
             yield found

@@ -88,7 +88,6 @@ def test_vmap_over_masks(shape):
     ("shapes", "options", "error", "message"),
     [
         (((4,), (4,), (4,)), {}, RuntimeError, "at least 2 dimensional"),
-        (((2, 4),) * 3, {"attn_mask": torch.ones(2, 2), "is_causal": True}, RuntimeError, "not be set when is_causal"),
         (((2, 4),) * 3, {"attn_mask": torch.tensor([[0]])}, RuntimeError, "Expected attn_mask dtype"),
         (((2, 4),) * 3, {"attn_mask": torch.ones(3, 2, 2)}, RuntimeError, "doesn't match the broadcast shape.*mask"),
         (((2, 4),) * 3, {"enable_gqa": True}, IndexError, "Dimension out of range"),
