@@ -11,8 +11,8 @@ __all__ = ["STATES", "UNSEEN", "State"]
 
 #: Kinds that compiled functions still get wrong; none of them is drawn unless it is named.
 UNSEEN = frozenset({
-    "method of a module made within", "state of an optimizer",
-    "base of an argument", "identity of found tensors", "handlers of a logger", "gradient of an unused tensor", "cached",
+    "method of a module made within", "state of an optimizer", "base of an argument", "identity of found tensors",
+    "handlers of a logger", "gradient of an unused tensor", "cached",
 })
 
 
