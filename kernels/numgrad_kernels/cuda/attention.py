@@ -61,7 +61,7 @@ def attention(
     k_start = _start(head, heads, k_stack, k_head)
     v_start = _start(head, heads, v_stack, v_head)
     out_start = _start(head, heads, out_stack, out_head) + first * out_row
-    sign, factor = T(-1) if scale < 0 else T(1), T(abs(scale))
+    sign, factor = T(-1) if T(scale) < T(0) else T(1), abs(T(scale))
     for row in range(thread, TILE, THREADS):
         tops[np.uint64(row)] = T(-np.inf)
         sums[np.uint64(row)] = T(0)
@@ -154,7 +154,7 @@ def attention_queries(
     out_start = _start(head, heads, out_stack, out_head) + first * out_row
     grad_start = _start(head, heads, grad_stack, grad_head) + first * grad_row
     grad_q_start = _start(head, heads, grad_q_stack, grad_q_head) + first * grad_q_row
-    sign, factor = T(-1) if scale < 0 else T(1), T(abs(scale))
+    sign, factor = T(-1) if T(scale) < T(0) else T(1), abs(T(scale))
     for row in range(line, rows, SIDE):
         mean = T(0)
         for column in range(across, width, SIDE):
@@ -226,7 +226,7 @@ def attention_keys(
     grad_start = _start(head, heads, grad_stack, grad_head)
     grad_k_start = _start(head, heads, grad_k_stack, grad_k_head) + first * grad_k_row
     grad_v_start = _start(head, heads, grad_v_stack, grad_v_head) + first * grad_v_row
-    sign, factor = T(-1) if scale < 0 else T(1), T(abs(scale))
+    sign, factor = T(-1) if T(scale) < T(0) else T(1), abs(T(scale))
     _clear(grad_k, grad_k_start, grad_k_row, rows, width, line, across)
     _clear(grad_v, grad_v_start, grad_v_row, rows, width, line, across)
     for begin in range(first if causal else 0, queries, TILE):

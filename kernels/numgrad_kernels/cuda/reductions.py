@@ -100,9 +100,10 @@ def sure_norms(x, columns, length, inner, order, least, norms: InOut):
     thread = np.int64(cuda.threadIdx.x)
     begin = np.int64(cuda.blockIdx.x) * THREADS
     own = begin + thread
-    if cuda.syncthreads_or(own < columns and is_doubtful(norms[min(own, columns - 1)], least)):
+    doubtful = np.int32(1) if own < columns and is_doubtful(norms[min(own, columns - 1)], T(least)) else np.int32(0)
+    if cuda.syncthreads_or(doubtful):
         for column in range(begin, min(columns, begin + THREADS)):
-            if is_doubtful(norms[column], least):
+            if is_doubtful(norms[column], T(least)):
                 first = column_start(column, length, inner)
                 top = T(0)
                 for i in range(thread, length, THREADS):
