@@ -77,6 +77,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+#: Attributes that what stands for an argument does not have as the argument itself has them.
+_OF_GRAPHS = frozenset({"grad_fn", "output_nr", "retains_grad", "_base", "_is_view"})
+
+
 @dataclass(frozen=True, slots=True)
 class Before:
     """What a tensor was before the call."""
@@ -162,12 +166,14 @@ class Capture:
 
 def capture(
     function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor],
-    full: bool, moving: bool = False, trial: bool = False,
+    full: bool, moving: bool = False, trial: bool = False, originals: Sequence[Tensor] = (),
+    as_it_is: Callable[[], Any] | None = None,
 ) -> Capture:
     """Call the function and record it; ``inputs`` are the tensors among the arguments.
 
     With ``moving``, gradients may be other tensors in each call: they are inputs, too.  A ``trial`` can be undone, and
-    is if it fails.
+    is if it fails.  Where arguments stand for ``originals``, ``as_it_is`` calls the function with these: it is called
+    where that could make a difference.
 
     Raises:
         CaptureError: with ``full``, where the program needs values.
@@ -202,13 +208,16 @@ def capture(
         random.gpu_generator(index)  # is there before: making it is nothing to be repeated
     if _shared_elsewhere(known.values(), inputs):
         recorder.break_off("an argument lies in an array in which another tensor lies that is found elsewhere")
-    if any(has_attributes(one) for one in inputs):
+    if any(has_attributes(one) for one in (*inputs, *originals)):
         recorder.break_off("an argument is a tensor with attributes of its own, which may be others in each call")
     if has_hooks(surroundings, inputs):
         recorder.break_off("hooks are Python that is called in between")
-    unseen = _unseen(surroundings)
+    unseen = _unseen(surroundings) or _unlike(originals, surroundings)
     if unseen is not None:
         recorder.break_off(unseen)
+    if recorder.broken is not None and as_it_is is not None:
+        made.result = as_it_is()
+        return made
     recorder.begin_of_graph = made.begin = next_sequence()
     mode = state.mode & ORDINARY
     made.undo = Undo(made, lambda: Surroundings(function, others)) if trial else None
@@ -232,6 +241,15 @@ def _unseen(surroundings: Surroundings) -> str | None:
     if surroundings.mentioned.unseen:
         return f"it uses {min(surroundings.mentioned.unseen)}, by which it may find anything"
     return next(filter(None, map(changes_unseen, surroundings.reached.values())), None)
+
+
+def _unlike(originals: Sequence[Tensor], surroundings: Surroundings) -> str | None:
+    """What the function would find another of what stands for an argument that has a graph."""
+    found = [surroundings.tensors[id(one)].name() for one in originals if id(one) in surroundings.tensors]
+    if found:
+        return f"an argument that has a graph is a tensor that it finds, too ({found[0]})"
+    names = [name for name in _OF_GRAPHS if name in surroundings.mentioned]
+    return f"it reads {min(names)} of a tensor, and an argument has a graph" if originals and names else None
 
 
 def recorded(recorder: Recorder, function: Callable[[], Any]) -> Any:

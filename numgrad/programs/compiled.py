@@ -333,12 +333,15 @@ class Compiled:
             return own[id(value)]
 
         own: dict[int, Tensor] = {}
+        as_it_is = functools.partial(self.function, *args, **keywords)
         copies = Copies()
         args = copies.of(tuple(args), inner)
         keywords = {name: copies.of(value, inner) for name, value in keywords.items()}
         inner_inputs = [own.get(id(tensor), tensor) for tensor in inputs]
         try:
-            made = capture(self.function, args, keywords, inner_inputs, self.full, moving, watched)
+            made = capture(
+                self.function, args, keywords, inner_inputs, self.full, moving, watched, [*originals.values()], as_it_is
+            )
             made.arena = self._arena
         finally:
             for one in own.values():

@@ -92,6 +92,11 @@ class Arguments:
                 yield f"{given} is tensor{number}"
             elif self._names["found"] and number < arguments:
                 yield f"id({given}) not in found"
+            if number < arguments and "grad" in made.surroundings.mentioned:  # the same of gradients
+                for before in made.known.values():
+                    if before.grad is not None:
+                        compared = "is" if before.grad is one else "is not"
+                        yield f"{given} {compared} {self._owner(made, before.tensor)}._grad"
             if number in same:
                 self._names[f"storage{number}"] = one._storage
                 yield f"{given}._storage is storage{number} and {given}._offset == {one._offset}"

@@ -3,7 +3,7 @@
 import warnings
 
 import pytest
-from programs.beside import beside, replays
+from programs.beside import beside, ramp, replays
 
 import numgrad
 from numgrad import nn
@@ -182,3 +182,34 @@ def test_a_tensor_that_is_found_lies_elsewhere_in_its_memory(compiled, see):
     for number in range(6):
         part.data = base[number // 2 :][:2]
         see(call(numgrad.ones(2)))
+
+
+@beside
+def test_an_argument_is_a_gradient_that_the_function_finds(compiled, see):
+    weight = ramp(3).requires_grad_()
+    weight.grad = ramp(3)
+    doubled, added = compiled(lambda x: x * (2 if x is weight.grad else 1)), compiled(lambda w, x: (w.grad is x) + x)
+    for number in range(8):
+        x = weight.grad if number % 4 > 1 else ramp(3)
+        see(doubled(x), added(weight, x))
+        if number == 4:
+            weight.grad = ramp(3)
+
+
+_found = (ramp(3).requires_grad_() * 2)[:]
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x * len(x.grad_fn.name()), lambda x: x * len(x.grad_fn.next_functions), lambda x: x * x.output_nr,
+    lambda x: x * (2 if x.retains_grad else 1), lambda x: x._base * 2, lambda x: x * (2 if x._is_view() else 1),
+    lambda x: x * (2 if x is _found else 1), lambda x: x * {_found: 2}.get(x, 1), lambda x: x * getattr(x, "scale", 1),
+])
+def test_what_stands_for_an_argument_with_a_graph_is_not_seen(function):
+    given = [(ramp(3).requires_grad_() * 2)[:], ramp(2, 3).requires_grad_().unbind()[1], _found]
+    given[0].retain_grad()
+    given[1].scale = 3
+    compiled = numgrad.compile(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for x in given * 2:
+            assert numgrad.equal(compiled(x), function(x))
