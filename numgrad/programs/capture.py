@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import random
+from ..autograd.function_node import BackwardCFunction
 from ..autograd.grad_mode import ORDINARY, state
 from ..autograd.locations import Location, calling_location
 from ..autograd.node import AccumulateGrad, next_sequence
@@ -25,7 +26,7 @@ from ..devices.recording import Effect
 from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
 from .attached import beyond_elements, has_attributes, has_hooks
-from .known import changes_unseen
+from .known import changes_unseen, is_value
 from .linked import Arena
 from .mentions import attributes_of
 from .names import argument_names
@@ -398,6 +399,10 @@ def _open_end(made: Capture) -> str | None:
                 "a result depends on a tensor that the call has made and that requires gradients: return the detach() "
                 "of the result if no backward is to come to it"
             )
+        if isinstance(node, BackwardCFunction):
+            kept = [name for name, value in vars(node.context).items() if not is_value(value)]
+            if kept:
+                return f"a Function keeps an object in ctx.{kept[0]}, which may change before backward"
         if node.__class__ not in (AccumulateGrad, Entrance) and node.sequence < made.begin:
             return "a result depends on a tensor with a graph that is no argument: give it as one"
     return None

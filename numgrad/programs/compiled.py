@@ -106,7 +106,7 @@ class Compiled:
         try:
             key, inputs = key_of(mode, args, keywords)
             signature = self.signatures.get(key)
-        except (UnknownArgumentError, TypeError) as error:  # what has no hash
+        except (UnknownArgumentError, TypeError, RecursionError) as error:  # what has no hash, or is nested deeply
             return self._unserved(str(error), args, keywords)
         if signature is None:
             return self._with_other_numbers(mode, key, args, keywords, inputs)

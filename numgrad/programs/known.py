@@ -28,17 +28,22 @@ import numpy as np
 
 from ..core.generators import Generator
 from ..core.tensor import Tensor
+from ..core.types import device, dtype, layout, memory_format
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from .mentions import attributes_of, is_open
 from .places import LARGEST_ARRAY, Found
 
-#: Classes of the interpreter's and of Python's library that are known, with classes derived from them.
-_KNOWN: tuple[type, ...] = (
-    # values
+#: Classes of the interpreter's and of Python's library whose objects do not change.
+_VALUES: tuple[type, ...] = (
     int, float, complex, str, bytes, range, slice, type(None), type(...), type(NotImplemented), enum.Enum, re.Pattern,
     fractions.Fraction, decimal.Decimal, datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo,
     pathlib.PurePath, uuid.UUID, np.generic, np.dtype, np.finfo, np.iinfo,
+)
+
+#: Those that are known, with classes derived from them.
+_KNOWN: tuple[type, ...] = (
+    *_VALUES,
     # containers and objects that are looked into
     dict, list, tuple, set, frozenset, collections.deque, types.MappingProxyType, type({}.keys()), type({}.values()),
     type({}.items()), types.CellType, type(os.environ), logging.Logger, np.ndarray, Tensor, Generator, Module,
@@ -97,6 +102,13 @@ def changes_unseen(found: Found) -> str | None:
         f"{what} is an object of the class {cls.__name__}, which may change unseen: give what is read of it as an "
         "argument"
     )
+
+
+def is_value(value: Any) -> bool:
+    """Return whether an object is what it is for ever, tensors apart, of which versions tell."""
+    if isinstance(value, tuple | frozenset):
+        return all(map(is_value, value))
+    return isinstance(value, (*_VALUES, Tensor, type, types.FunctionType, dtype, device, layout, memory_format))
 
 
 def _draws(value: Any) -> bool:

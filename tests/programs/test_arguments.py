@@ -4,6 +4,7 @@
 
 import collections
 
+import pytest
 from programs.beside import beside, ramp
 
 import numgrad
@@ -348,3 +349,12 @@ def test_callable_argument(compiled, see):
     f = compiled(lambda h, x: h(x))
     for h in (numgrad.sin, numgrad.cos, numgrad.sin, lambda x: x * 2, lambda x: x * 3):
         see(f(h, ramp(3)), f(h, ramp(3)))
+
+
+def test_arguments_that_are_nested_deeply_run_as_they_are():
+    nested = ()
+    for _ in range(2000):
+        nested = (nested, 0.5)
+    compiled = numgrad.compile(lambda x, pair: x * pair[1])
+    with pytest.warns(UserWarning, match="recursion"):
+        assert [compiled(ramp(2), nested).tolist() for _ in range(3)] == [[-0.5, -0.25]] * 3

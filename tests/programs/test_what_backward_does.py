@@ -151,6 +151,56 @@ def test_what_backward_finds_changes_after_the_first_call(compiled, see):
         see(x.grad)
 
 
+class Scaled(numgrad.autograd.Function):
+    """A product with a number in a dictionary, in backward, too."""
+
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.scale = scale
+        return x * scale["by"]
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.scale["by"], None
+
+
+@pytest.mark.parametrize("is_argument", [False, True])
+@pytest.mark.parametrize("late", [[0], [1], [2], [3], [1, 3], [0, 1, 2, 3]])
+def test_an_object_that_a_function_keeps_changes_before_backward(late, is_argument):
+    @beside(as_it_is=True)
+    def scenario(compiled, see):
+        scale = {"by": 3.0}
+        f = compiled(Scaled.apply) if is_argument else compiled(lambda x, _: Scaled.apply(x, scale))
+        for number in range(6):
+            x = ramp(3).requires_grad_()
+            y = f(x, scale if is_argument else None)
+            if number in late:
+                scale["by"] = number + 4.0
+            y.sum().backward()
+            see(y, x.grad)
+
+    scenario()
+
+
+@beside
+def test_what_a_function_keeps_that_does_not_change(compiled, see):
+    class Kept(numgrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.shape, ctx.factor, ctx.dtype, ctx.parts = x.shape, factor, x.dtype, (x, 2.0, slice(1))
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, g):
+            return (g * ctx.factor * ctx.parts[0]).reshape(ctx.shape), None
+
+    f = compiled(lambda x: Kept.apply(x, 2.5))
+    for _ in range(4):
+        x = ramp(3).requires_grad_()
+        f(x).sum().backward()
+        see(x.grad)
+
+
 # -- when backward comes, and to what ------------------------------------------------------------------------
 
 
