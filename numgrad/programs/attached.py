@@ -1,17 +1,22 @@
-"""What programs attach to tensors, modules and optimizers: hooks, and attributes of their own."""
+"""Hooks and attributes of tensors, modules and optimizers, and graphs that a replay cannot give its results."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..autograd.function_node import BackwardCFunction
+from ..autograd.node import AccumulateGrad
 from ..autograd.saved import PACKED
 from ..core.tensor import Tensor
 from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
-from .node import nodes_of
+from .known import is_value
+from .node import Entrance, freed_by, nodes_of
 from .surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from .capture import Capture
 
 #: What tensors that are parameters or buffers are marked with.
 _MARKS = frozenset({"_is_buffer", "_is_param", "persistent"})
@@ -69,3 +74,44 @@ def runs_python(node: Any) -> bool:
     """Whether a node of a graph runs Python of the program's own: a Function, hooks, or what unpacks saved tensors."""
     hooked = node.attached is not None and not node.attached.is_idle()
     return hooked or isinstance(node, BackwardCFunction) or PACKED in (getattr(node, "versions", None) or ())
+
+
+def check_graph(made: Capture) -> None:
+    """Break off if results are more than a replay makes, or their graph goes beyond what it has edges for."""
+    edges = [one.edge for one in made.known.values() if one.edge is not None]
+    entrances = [node for node, _ in edges if node.__class__ is Entrance]
+    others = [node.attached for node, _ in edges if node.__class__ is not Entrance and node.attached is not None]
+    reason = None
+    if any(one.passed for one in entrances):
+        reason = "backward goes on to the graph of an argument"
+    elif (
+        any(one.hooked for one in entrances) or not all(one.is_idle() for one in others)
+        or has_hooks(made.surroundings, made.inputs)
+    ):
+        reason = "hooks are added to what was there before, or it is told to keep its gradient, which a replay does not"
+    reason = reason or beyond_elements([one for one in made.results() if id(one) not in made.known])
+    reason = reason or _open_end(made)
+    if reason is not None:
+        made.recorder.break_off(reason)
+
+
+def _open_end(made: Capture) -> str | None:
+    """Why the graph of results is not one that a replay can give them; None if it is, or is used up."""
+    live = made.live()
+    if live and all(freed_by([one]) is not None for one in live):
+        return None
+    for node in nodes_of(made.results()):
+        if node.name() == "CheckpointFunctionBackward":
+            return "a checkpoint is reentrant: give it use_reentrant=False"
+        if node.__class__ is AccumulateGrad and id(node.variable) not in made.known:
+            return (
+                "a result depends on a tensor that the call has made and that requires gradients: return the detach() "
+                "of the result if no backward is to come to it"
+            )
+        if isinstance(node, BackwardCFunction):
+            kept = [name for name, value in vars(node.context).items() if not is_value(value)]
+            if kept:
+                return f"a Function keeps an object in ctx.{kept[0]}, which may change before backward"
+        if node.__class__ not in (AccumulateGrad, Entrance) and node.sequence < made.begin:
+            return "a result depends on a tensor with a graph that is no argument: give it as one"
+    return None

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from .. import random
-from ..autograd.function_node import BackwardCFunction
 from ..autograd.grad_mode import ORDINARY, state
 from ..autograd.locations import Location, calling_location
-from ..autograd.node import AccumulateGrad, next_sequence
+from ..autograd.node import next_sequence
 from ..autograd.watching import unwatch, watch
 from ..core.generators import MersenneTwister
 from ..core.tensor import Tensor
@@ -25,12 +24,12 @@ from ..devices import launches
 from ..devices.recording import Effect
 from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
-from .attached import beyond_elements, has_attributes, has_hooks
-from .known import changes_unseen, is_value
+from .attached import check_graph, has_attributes, has_hooks
+from .known import changes_unseen
 from .linked import Arena
 from .mentions import attributes_of
 from .names import argument_names
-from .node import Entrance, freed_by, nodes_of, saved_tensors
+from .node import saved_tensors
 from .places import Found
 from .recorder import Recorder
 from .steps import CONSTANT, OUTSIDE, Block, is_known, root_of
@@ -360,52 +359,11 @@ def _compare(made: Capture, again: Callable[[], Surroundings]) -> None:
     read = {id(one._counter) for effect in recorder.effects for one in effect.reads()}
     if any(id(counter) in read for counter, _ in made.versions):
         recorder.break_off("it changes an option of an optimizer in place, and replays look at these before all else")
-    _check_graph(made)
+    check_graph(made)
     if recorder.broken is None:
         _check_kept(made, again)
     if recorder.broken is None:
         keep_constants(made)
-
-
-def _check_graph(made: Capture) -> None:
-    """Break off if results are more than a replay makes, or their graph goes beyond what it has edges for."""
-    edges = [one.edge for one in made.known.values() if one.edge is not None]
-    entrances = [node for node, _ in edges if node.__class__ is Entrance]
-    others = [node.attached for node, _ in edges if node.__class__ is not Entrance and node.attached is not None]
-    reason = None
-    if any(one.passed for one in entrances):
-        reason = "backward goes on to the graph of an argument"
-    elif (
-        any(one.hooked for one in entrances) or not all(one.is_idle() for one in others)
-        or has_hooks(made.surroundings, made.inputs)
-    ):
-        reason = "hooks are added to what was there before, or it is told to keep its gradient, which a replay does not"
-    reason = reason or beyond_elements([one for one in made.results() if id(one) not in made.known])
-    reason = reason or _open_end(made)
-    if reason is not None:
-        made.recorder.break_off(reason)
-
-
-def _open_end(made: Capture) -> str | None:
-    """Why the graph of results is not one that a replay can give them; None if it is, or is used up."""
-    live = made.live()
-    if live and all(freed_by([one]) is not None for one in live):
-        return None
-    for node in nodes_of(made.results()):
-        if node.name() == "CheckpointFunctionBackward":
-            return "a checkpoint is reentrant: give it use_reentrant=False"
-        if node.__class__ is AccumulateGrad and id(node.variable) not in made.known:
-            return (
-                "a result depends on a tensor that the call has made and that requires gradients: return the detach() "
-                "of the result if no backward is to come to it"
-            )
-        if isinstance(node, BackwardCFunction):
-            kept = [name for name, value in vars(node.context).items() if not is_value(value)]
-            if kept:
-                return f"a Function keeps an object in ctx.{kept[0]}, which may change before backward"
-        if node.__class__ not in (AccumulateGrad, Entrance) and node.sequence < made.begin:
-            return "a result depends on a tensor with a graph that is no argument: give it as one"
-    return None
 
 
 def keep_constants(made: Capture) -> None:
