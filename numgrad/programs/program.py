@@ -105,7 +105,7 @@ class Program:
         self.text = "\n".join(["def run(inputs, saved=None):", *["    " + line for line in [
             *([f"inputs = [*inputs, {', '.join(moving)}]"] if moving else []),
             *[f"{self._owner(tensor)}.requires_grad_()" for tensor in made.required],
-            *[f"{name}_grad = {name}._grad" for name, _ in grads if self.plan.may_fail],
+            *[f"grad{number} = {name}._grad" for number, (name, _) in enumerate(grads) if self.plan.may_fail],
             *[f"{name}._grad = None" for name, _ in grads],
             *self._memory(), *self._run(rows, grads),
             *self._tensors, *self._versions(), *nodes, *views,
@@ -320,7 +320,7 @@ class Program:
         undo = [
             *[f"    {name}[...] = kept_{name}" for name in undone],
             *[f"    {effect}.undo()" for effect in effects],
-            *[f"    {name}._grad = {name}_grad" for name, _ in grads if self.plan.may_fail],
+            *[f"    {name}._grad = grad{number}" for number, (name, _) in enumerate(grads) if self.plan.may_fail],
         ]
         run = [f"wrong = run_program({executable.takes})"]
         if any(isinstance(stretch, HostCall) for stretch in self.plan.steps):  # the function will raise it again

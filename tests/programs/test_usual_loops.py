@@ -136,6 +136,21 @@ def test_points_that_require_gradients_in_the_step(compiled, see):
 
 
 @beside
+def test_the_gradient_of_an_argument_that_is_indexed(compiled, see):
+    order = numgrad.tensor([2, 0, 1])
+
+    @compiled
+    def step(x):
+        loss = x.index_select(0, order).square().sum()
+        loss.backward()
+        return loss
+
+    for _ in range(4):
+        x = numgrad.randn(3, requires_grad=True)
+        see(step(x).detach(), x.grad)
+
+
+@beside
 def test_a_trainer_that_counts_its_steps_and_averages_weights(compiled, see):
     class Trainer:
         steps = 0
