@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from fuzz.states import STATES, UNSEEN, State
 
 import numgrad
 
-__all__ = ["Script", "difference", "random_script", "shortest_script"]
+__all__ = ["Script", "difference", "random_script", "shorter_scripts"]
 
 VALUES = ("1.0", "2.0", "0.5", "3.0", "2", "-1.5")
 
@@ -117,8 +117,8 @@ def random_script(seed: int, states: tuple[State, ...] | None = None) -> Script:
     def lines(number: int, text: str) -> str:
         return PLACE.sub(lambda found: str(number) if found[0] == "#" else choose.choice(VALUES), text)
 
-    pieces = [*enumerate(choose.choice(usual) for _ in range(choose.choice((1, 1, 2, 2, 3, 4))))]
-    pieces = [*enumerate(states)] if states else pieces
+    drawn = states or [choose.choice(usual) for _ in range(choose.choice((1, 1, 2, 2, 3, 4)))]
+    pieces = [*enumerate(drawn)]
     setups, body, arguments = [], [], [*ARGUMENTS]
     for number, piece in pieces:
         setups.append(lines(number, piece.setup))
@@ -167,24 +167,16 @@ def difference(script: Script) -> tuple[str | None, bool]:
     return (None if len(expected) == len(found) else "another number of entries"), is_refused
 
 
-def shortest_script(script: Script, fails: Callable[[Script], bool]) -> Script:
-    """A script that still fails, without what it does not need for that."""
-    again = True
-    while again:
-        again = False
-        for shorter in _shorter(script):
-            if fails(shorter):
-                script, again = shorter, True
-                break
-    return script
-
-
-def _shorter(script: Script) -> Iterator[Script]:
+def shorter_scripts(script: Script) -> Iterator[Script]:
+    """Yield scripts without a line, with the plainest argument, or with names that are globals."""
     for name in ("steps", "body", "states"):
         if name == "states" and script.after:  # which restore what these keep
             continue
         lines = getattr(script, name)
         for number in range(len(lines)):
             yield replace(script, **{name: lines[:number] + lines[number + 1:]})
+    plain = tuple(f"call(f, {ARGUMENTS[0]})" if step.startswith("call(") else step for step in script.steps)
+    if plain != script.steps:
+        yield replace(script, steps=plain)
     if script.is_local:
         yield replace(script, is_local=False)

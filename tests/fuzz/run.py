@@ -19,7 +19,7 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fuzz.beside import beside
-from fuzz.changing import difference, random_script, shortest_script
+from fuzz.changing import difference, random_script, shorter_scripts
 from fuzz.comparing import Disagreement
 from fuzz.drawing import random_program
 from fuzz.identities import itself
@@ -28,7 +28,7 @@ from fuzz.modes import MODES
 from fuzz.operations import FAMILIES
 from fuzz.programs import Program
 from fuzz.replaying import chance, replayed
-from fuzz.shrinking import shortest
+from fuzz.shrinking import shorter_programs, shortest
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
             counts[mode]["agree" if unlike is None else unlike.excuse or "disagree"] += 1
             if unlike is None or unlike.excuse not in (None, NUMGRAD_IS_RIGHT):
                 continue
-            program = shortest(program, lambda p: _same(unlike, check(mode, p, seed)))  # noqa: B023
+            program = shortest(program, lambda p: _same(unlike, check(mode, p, seed)), shorter_programs)  # noqa: B023
             final = check(mode, program, seed)
             kind = f"{mode}, {final.kind}, {_operations(program)}" + (f": {final.excuse}" if final.excuse else "")
             kinds[kind] += 1
@@ -84,7 +84,7 @@ def changing(seeds: range) -> int:
         unlike, is_refused = difference(script)
         counts["disagree" if unlike else "refused" if is_refused else "agree"] += 1
         if unlike:
-            script = shortest_script(script, lambda shorter: difference(shorter)[0] is not None)
+            script = shortest(script, lambda shorter: difference(shorter)[0] is not None, shorter_scripts)
             tqdm.write(f"\n# seed {seed}: {difference(script)[0]}\n{script}")
     print(", ".join(f"{number} {name}" for name, number in sorted(counts.items())))
     return counts["disagree"] > 0

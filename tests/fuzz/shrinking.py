@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from fuzz.programs import Program
 
 import numgrad
 
-__all__ = ["shortest"]
+__all__ = ["shorter_programs", "shortest"]
+
+T = TypeVar("T")
 
 
-def shortest(program: Program, fails: Callable[[Program], bool]) -> Program:
-    """The program made shorter, step by step, as long as it fails."""
-    changed = True
-    while changed:
-        changed = False
-        for shorter in _shorter(program):
-            if fails(shorter):
-                program, changed = shorter, True
-                break
-    return program
+def shortest(failing: T, fails: Callable[[T], bool], shorter: Callable[[T], Iterator[T]]) -> T:
+    """What fails made shorter, step by step, as long as it fails; ``shorter`` yields what is simpler in one respect."""
+    found: T | None = failing
+    while found is not None:
+        failing = found
+        found = next(filter(fails, shorter(failing)), None)
+    return failing
 
 
-def _shorter(program: Program) -> Iterator[Program]:
+def shorter_programs(program: Program) -> Iterator[Program]:
     """Programs that are simpler in one respect, the shortest first."""
     leaves, steps, outputs = program.leaves, program.steps, program.outputs
     if len(outputs) > 1:
