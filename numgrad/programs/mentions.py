@@ -32,20 +32,19 @@ _INSTALLED = tuple({
 #: Names of directories for installed packages, of which a process may have several: a user's, a system's.
 _PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 
+#: Functions and classes that read attributes of any names.
+_READERS = (vars, dir, attrgetter, methodcaller, dataclasses.asdict, dataclasses.astuple, inspect.getmembers)
+
 #: What a function mentions that reads attributes of any names.
-_ANY_NAME = frozenset({
-    "vars", "__dict__", "asdict", "astuple", "attrgetter", "methodcaller", "getmembers", "dir", "__getattribute__",
-    "MATCH_CLASS",
-})
+_ANY_NAME = frozenset({"__dict__", "__getattribute__", "MATCH_CLASS", *[one.__name__ for one in _READERS]})
 
-#: Functions and classes of Python's library among these.
-_READERS = (attrgetter, methodcaller, dataclasses.asdict, dataclasses.astuple, inspect.getmembers)
+#: Functions that take an object and the name of an attribute.
+_TAKERS = (getattr, hasattr, setattr, delattr)
+_BY_NAME = frozenset([one.__name__ for one in _TAKERS])
 
-#: What takes an object and the name of an attribute.
-_BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
-
-#: What finds globals and modules by any name, or objects by their identity.
-_UNSEEN = frozenset({"globals", "eval", "exec", "__import__", "import_module", "id"})
+#: Functions that find globals and modules by any name, or objects by their identity.
+_FINDERS = (globals, eval, exec, __import__, importlib.import_module, id)
+_UNSEEN = frozenset([one.__name__ for one in _FINDERS])
 
 #: Methods that are called when an object is made.
 MAKING = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
@@ -117,15 +116,15 @@ class Mentions:
         unseen: what finds globals by any name; empty if it does not.
     """
 
-    globals: frozenset[str]
-    attributes: frozenset[str]
-    counters: frozenset[str]
-    paths: frozenset[tuple[str, ...]]
-    imports: frozenset[tuple[str, int]]
-    optional: frozenset[str]
-    any_name: bool
-    catches: bool
-    unseen: frozenset[str]
+    globals: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+    counters: frozenset[str] = frozenset()
+    paths: frozenset[tuple[str, ...]] = frozenset()
+    imports: frozenset[tuple[str, int]] = frozenset()
+    optional: frozenset[str] = frozenset()
+    any_name: bool = False
+    catches: bool = False
+    unseen: frozenset[str] = frozenset()
 
 
 class Mentioned:
@@ -280,17 +279,13 @@ def _is_constant(steps: list[dis.Instruction]) -> bool:
 
 
 #: What a function mentions that makes objects, and what one does that reads attributes of any names.
-_NONE: frozenset[Any] = frozenset()
-MAKES = Mentions(_NONE, MAKING, _NONE, _NONE, _NONE, _NONE, False, False, _NONE)
-READS_ALL = Mentions(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE, True, False, _NONE)
+MAKES = Mentions(attributes=MAKING)
+READS_ALL = Mentions(any_name=True)
 
 #: Functions and classes that find objects by any name, wherever a program keeps them.
 FINDS_ALL: dict[int, Mentions] = {
-    **{id(one): READS_ALL for one in (getattr, hasattr, setattr, delattr, vars, dir, *_READERS)},
-    **{
-        id(one): Mentions(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE, False, False, frozenset({one.__name__}))
-        for one in (globals, eval, exec, __import__, importlib.import_module, id)
-    },
+    **{id(one): READS_ALL for one in (*_READERS, *_TAKERS)},
+    **{id(one): Mentions(unseen=frozenset({one.__name__})) for one in _FINDERS},
 }
 
 

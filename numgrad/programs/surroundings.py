@@ -64,7 +64,7 @@ LIMIT = 20_000
 
 #: What has no tensors in it, and what is compared by value.
 _PLAIN = (
-    int, float, complex, str, bytes, type(None), type, ModuleType, np.generic, CodeType, type(ABSENT),
+    int, float, complex, str, bytes, type(None), type, np.generic, CodeType, type(ABSENT),
 )
 
 #: What belongs to a dictionary, and methods of objects that are built in.
@@ -190,7 +190,7 @@ class Surroundings:
                 self.read.append(found)
         if id(value) in FINDS_ALL and self._is_reading:
             self._mention(FINDS_ALL[id(value)])
-        if isinstance(value, ModuleType) and not is_own_module(value):
+        if _is_library(value):
             if self._is_reading and not _is_read_by_paths(found):
                 self._look_at_library(found)
             return
@@ -432,11 +432,11 @@ class Surroundings:
 
 
 def _is_looked_into(value: Any) -> bool:
-    """Return whether a class, a module, or the class of a number or a text is the program's own."""
-    if isinstance(value, _VALUES):
-        cls: Any = type(value)
-        return is_own(cls)
-    return is_own(value) if isinstance(value, type) else isinstance(value, ModuleType) and is_own_module(value)
+    """Return whether a class, or the class of a number or a text, is the program's own."""
+    if isinstance(value, type):
+        return is_own(value)
+    cls: Any = type(value)
+    return isinstance(value, _VALUES) and is_own(cls)
 
 
 def _is_library(value: Any) -> bool:

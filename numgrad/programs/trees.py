@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.tensor import Tensor
@@ -38,19 +38,19 @@ def record(cls: type, parts: dict[str, Any]) -> Any:
     return made
 
 
+def _inner(tree: Any) -> Iterable[Any] | None:
+    """Return what a tree consists of; None if it is a leaf."""
+    if isinstance(tree, tuple) or tree.__class__ is list:
+        return tree
+    if tree.__class__ in DICTIONARIES:
+        return tree.values()
+    return parts_of(tree).values() if is_record(tree) else None
+
+
 def records_in(tree: Any) -> list[Any]:
     """Return the objects of dataclasses in a tree."""
-    if isinstance(tree, Tensor):
-        return []
-    if isinstance(tree, tuple) or tree.__class__ is list:
-        inner = [*tree]
-    elif tree.__class__ in DICTIONARIES:
-        inner = [*tree.values()]
-    elif is_record(tree):
-        return [tree, *records_in([*parts_of(tree).values()])]
-    else:
-        return []
-    return [one for value in inner for one in records_in(value)]
+    own = [tree] if is_record(tree) else []
+    return own + [one for part in _inner(tree) or () for one in records_in(part)]
 
 
 def leaves(tree: Any) -> list[Any]:
@@ -61,17 +61,12 @@ def leaves(tree: Any) -> list[Any]:
 
 
 def _walk(tree: Any, found: list[Any]) -> None:
-    if isinstance(tree, tuple) or tree.__class__ is list:
-        for one in tree:
-            _walk(one, found)
-    elif tree.__class__ in DICTIONARIES:
-        for one in tree.values():
-            _walk(one, found)
-    elif is_record(tree):
-        for one in parts_of(tree).values():
-            _walk(one, found)
-    else:
+    parts = _inner(tree)
+    if parts is None:
         found.append(tree)
+    else:
+        for one in parts:
+            _walk(one, found)
 
 
 def tensors_in(tree: Any) -> list[Tensor]:
