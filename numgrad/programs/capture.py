@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import collections
 import gc
-import os
-import threading
+from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,61 +19,18 @@ from ..core.generators import MersenneTwister
 from ..core.tensor import Tensor
 from ..core.types import device, dtype
 from ..devices import launches
-from ..devices.recording import Effect
-from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
 from .attached import check_graph, has_attributes, has_hooks
+from .counters import Counter, is_counter
 from .known import changes_unseen
 from .linked import Arena
-from .mentions import attributes_of
 from .names import argument_names
 from .node import saved_tensors
-from .places import Found
 from .recorder import Recorder
 from .steps import CONSTANT, OUTSIDE, Block, is_known, root_of
 from .surroundings import Surroundings
 from .trees import leaves, records_in, tensors_in
 from .undoing import Undo
-
-
-class Turn:
-    """A lock that belongs to the thread that took it: one that Ctrl-C kept from giving it back may take it again.
-
-    As a context manager it is True for the thread that has it, and False where another thread does.
-
-    Attributes:
-        taken: the identity of the thread that has it, under "thread".
-    """
-
-    def __init__(self) -> None:
-        self.taken: dict[str, int] = {}  # whose ``setdefault`` is atomic
-
-    def __enter__(self) -> bool:
-        try:
-            return self.taken.setdefault("thread", threading.get_ident()) == threading.get_ident()
-        except BaseException:  # Ctrl-C
-            self.__exit__()
-            raise
-
-    def __exit__(self, *exception: object) -> None:
-        if self.taken.get("thread") == threading.get_ident():
-            self.taken.clear()
-
-
-#: One program is recorded at a time.
-recording_turn = Turn()
-
-
-def _after_fork() -> None:
-    """In the child: a thread that is not here may have been recording."""
-    if recording_turn.taken:
-        recording_turn.taken.clear()
-        launches.record(None)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-
 
 #: Attributes that what stands for an argument does not have as the argument itself has them.
 _OF_GRAPHS = frozenset({"grad_fn", "output_nr", "retains_grad", "_base", "_is_view"})
@@ -93,24 +48,6 @@ class Before:
     offset: int
     edge: Any
     requires_grad: int
-
-
-@dataclass
-class Counter(Effect):
-    """An attribute to which each call adds a number, and which the function does not read otherwise."""
-
-    holder: Any
-    key: Any
-    change: int
-
-    def advance(self) -> None:
-        self.holder[self.key] += self.change
-
-    def undo(self) -> None:
-        self.holder[self.key] -= self.change
-
-    def repeats(self, other: Effect) -> bool:
-        return isinstance(other, Counter) and other == self
 
 
 @dataclass
@@ -301,7 +238,7 @@ def _holders(named: Sequence[tuple[str, Tensor]]) -> list[tuple[str, Tensor]]:
     distinct = {id(tensor): (name, tensor) for name, tensor in reversed(named)}
     memory = [tensor._storage for _, tensor in distinct.values()]
     memory += [tensor._grad._storage for _, tensor in distinct.values() if tensor._grad is not None]
-    roots = collections.Counter([id(root_of(storage)) for storage in memory])
+    roots = Counts([id(root_of(storage)) for storage in memory])
     return [
         (name, tensor) for name, tensor in distinct.values() if (grad := tensor._grad) is not None and is_plain(grad)
         and not has_attributes(grad) and is_known(grad._storage) and roots[id(root_of(grad._storage))] == 1
@@ -396,7 +333,7 @@ def _check_kept(made: Capture, again: Callable[[], Surroundings]) -> None:
     found = again()
     changed = []
     for place, before in made.surroundings.changed(found):
-        if _is_counter(place, before) and found.mentioned.only_counts(place.key):
+        if is_counter(place, before) and found.mentioned.only_counts(place.key):
             made.recorder.effects.append(Counter(place.holder, place.key, place.value - before))
         else:
             changed.append(place.name())
@@ -416,16 +353,6 @@ def _check_kept(made: Capture, again: Callable[[], Surroundings]) -> None:
             f"{what} comes from a place that is not looked at, or is kept there after the call: give it as an "
             "argument, or return it", location
         )
-
-
-def _is_counter(place: Found, before: Any) -> bool:
-    """Return whether the call has changed an integer that is a plain attribute of an object."""
-    if not (place.value.__class__ is before.__class__ is int and place.holder.__class__ is dict and place.way):
-        return False
-    owner: Any = type(place.way.value)
-    if owner.__setattr__ not in (object.__setattr__, Module.__setattr__):
-        return False
-    return place.holder is attributes_of(place.way.value) and not hasattr(getattr(owner, place.key, 0), "__set__")
 
 
 def _kept(made: Capture) -> tuple[str, Location] | None:

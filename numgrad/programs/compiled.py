@@ -16,7 +16,7 @@ from ..autograd.watching import BLOCK, span
 from ..core.tensor import Tensor
 from ..core.types import default_dtype_changed
 from ..devices import recording
-from .capture import Capture, capture, recording_turn
+from .capture import Capture, capture
 from .checking import checked_run, is_linked
 from .differentiation import Differentiated
 from .guards import Guard
@@ -29,6 +29,7 @@ from .recorder import CaptureError
 from .signatures import Guarded, Signature, UnknownArgumentError, key_of
 from .standalone import Standalone, standalone
 from .trees import Copies, mapped
+from .turns import recording_turn
 
 #: Programs that are kept for one signature, and calls with numbers of their own that are recorded.
 LIMIT = 8

@@ -10,31 +10,28 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
-import numpy as np
-from numpy.lib.stride_tricks import as_strided
-
 from ..autograd.errors import modified_error
 from ..autograd.grad_mode import ANOMALY, enable_grad, state
 from ..autograd.locations import Location
 from ..autograd.node import AccumulateGrad, Edge, edge_of
 from ..core.deterministic import are_deterministic_algorithms_enabled
-from ..core.layout import span
 from ..core.tensor import Tensor
 from ..devices import recording
 from .aftermath import Aftermath
 from .attached import runs_python
-from .capture import Capture, check_made, keep_constants, outside_of, recorded, recording_turn, written_outside
+from .bases import overlapped_bases, places_in
+from .capture import Capture, check_made, keep_constants, outside_of, recorded, written_outside
 from .gradients import apart, is_dense, laid_out
 from .guards import Guard
 from .node import CompiledBackward, Entrance, entered, nodes_of, spared, through
 from .overlaps import alignment
 from .program import REPORTED, Program, alone
 from .recorder import Recorder
-from .signatures import begin_of
 from .steps import CONSTANT, FRESH, OUTSIDE, Block, root_of
 from .surroundings import Surroundings
 from .trees import leaves as leaves_in
 from .trees import mapped, tensors_in
+from .turns import recording_turn
 
 #: Calls without a backward pass after which a program is linked that saves nothing for one.
 PATIENCE = 3
@@ -70,7 +67,7 @@ class Differentiated:
         programs: Sequence[Any], refuse: Callable[[str, Location | None], None],
     ):
         self.function, self._made, self._guard = function, made, guard
-        self._live = live = [*live, *_overlapped_bases(live, made)]
+        self._live = live = [*live, *overlapped_bases(live, made)]
         earlier = [one.program.attempts for one in programs if one.program.stale]
         self.attempts: int = 1 + max(earlier, default=0)
         self._refuse = refuse
@@ -85,7 +82,7 @@ class Differentiated:
         )
         results = made.results()
         #: For each of these which of the results it is, or the base of which.
-        self._which = _places_in(results, live)
+        self._which = places_in(results, live)
         self._changes = bool(
             made.versions or made.grads or made.required or made.recorder.effects or written_outside(made.recorder)
         )
@@ -385,43 +382,6 @@ def leaves_of(live: Sequence[Tensor], made: Capture) -> list[Tensor]:
         elif node.__class__ is Entrance:
             leaves.append(entrances[id(node)])
     return leaves
-
-
-def _overlapped_bases(live: Sequence[Tensor], made: Capture) -> list[Tensor]:
-    """Return the tensors that no one else has, and of which several results are views with elements in common.
-
-    The results of a replay are views of these, too: a change of one of them in place is one of the others.
-    """
-    views: dict[int, list[Tensor]] = {}
-    others = {id(one) for one in (*made.inputs, *made.results())} | made.known.keys()
-    for one in live:
-        if one._view is not None and one._view.made is None and id(one._root) not in others and not one._root.is_leaf:
-            views.setdefault(id(one._root), []).append(one)
-    return [own[0]._root for own in views.values() if _have_common_elements(own)]
-
-
-def _have_common_elements(views: Sequence[Tensor]) -> bool:
-    if len(views) < 2:
-        return False
-    items = [one._layout.type.dtype.itemsize for one in views]
-    begin = min(map(begin_of, views))
-    spans = [span(one._layout.shape, one._layout.strides) * item for one, item in zip(views, items, strict=True)]
-    ends = [begin_of(one) + size for one, size in zip(views, spans, strict=True)]
-    marks = np.zeros(max(ends) - begin, np.uint8)
-    for one, item in zip(views, items, strict=True):
-        strides = *[item * step for step in one._layout.strides], 1
-        own = as_strided(marks[begin_of(one) - begin :], (*one._layout.shape, item), strides)
-        if own.any():
-            return True
-        own[...] = 1
-    return False
-
-
-def _places_in(results: Sequence[Tensor], tensors: Sequence[Tensor]) -> list[tuple[int, bool]]:
-    """Return which of the results each tensor is, and whether it is rather the base of that."""
-    places = {id(one._root): (number, True) for number, one in enumerate(results) if one._view is not None}
-    places |= {id(one): (number, False) for number, one in [*enumerate(results)][::-1]}
-    return [places[id(one)] for one in tensors]
 
 
 def is_temporary(block: Block) -> bool:

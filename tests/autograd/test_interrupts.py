@@ -10,7 +10,7 @@ from numgrad.autograd import detect_anomaly, enable_grad, forward_ad, inference_
 from numgrad.autograd.grad_mode import inference_blocks, state, thread_state
 from numgrad.autograd.graph import save_on_cpu, saved_tensors_hooks
 from numgrad.devices import launches, recording
-from numgrad.programs.capture import recording_turn
+from numgrad.programs.turns import recording_turn
 from numgrad.utils.checkpoint import checkpoint
 
 
