@@ -168,6 +168,8 @@ class Op:
                     raise ValueError(f"{self.name} has no differentiable input '{name}'")
                 if name in self.rules:
                     self.forget()
+                if name == self.inputs[0]:
+                    self.adder = None  # that of another rule
                 self.rules[name] = rule
             if "node_class" in vars(self):
                 for each in self.node_classes():

@@ -207,12 +207,14 @@ class RuleNode(OpNode):
         return tuple(results[0]) if self.op.joint else tuple(results)
 
     def add_to(self, total: Any, gradient: Any) -> bool:
-        recipe = self.recipe
+        recipe, adder = self.recipe, self.op.adder
+        if adder is None:
+            return False
         _, slots, constants = recipe.calls[0]
         if slots is None:
-            return self.op.adder(total, gradient, *constants)
+            return adder(total, gradient, *constants)
         values = [gradient, *self.unpacked(), *recipe.known]
-        return self.op.adder(total, *[values[slot] for slot in slots])
+        return adder(total, *[values[slot] for slot in slots])
 
     def unpacked(self) -> Any:
         """What was saved, in the order of the names.
