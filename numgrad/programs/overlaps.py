@@ -87,16 +87,8 @@ class Arguments:
     def _conditions(self, made: Capture, same: Sequence[int], seen: set[int]) -> Iterator[str]:
         arguments, held = len(made.inputs) - len(made.holders), {id(one) for one in made.holders}
         for number, (given, one) in enumerate(zip(self._given, made.inputs, strict=True)):
-            if id(one) in self._names["found"] and number < arguments:  # its function may compare identities
-                self._names[f"tensor{number}"] = one
-                yield f"{given} is tensor{number}"
-            elif self._names["found"] and number < arguments:
-                yield f"id({given}) not in found"
-            if number < arguments and "grad" in made.surroundings.mentioned:  # the same of gradients
-                for before in made.known.values():
-                    if before.grad is not None:
-                        compared = "is" if before.grad is one else "is not"
-                        yield f"{given} {compared} {self._owner(made, before.tensor)}._grad"
+            if number < arguments:
+                yield from self._identities(made, number, given)
             if number in same:
                 self._names[f"storage{number}"] = one._storage
                 yield f"{given}._storage is storage{number} and {given}._offset == {one._offset}"
@@ -119,6 +111,20 @@ class Arguments:
             yield f"roots_of({every}) == {_roots_of(made.inputs)}"
         if "apart" in self._names:
             yield f"apart.holds({every})"
+
+    def _identities(self, made: Capture, number: int, given: str) -> Iterator[str]:
+        """Yield that an argument is the tensor, or the gradient, that the function finds, or none: it may compare."""
+        one = made.inputs[number]
+        if id(one) in self._names["found"]:
+            self._names[f"tensor{number}"] = one
+            yield f"{given} is tensor{number}"
+        elif self._names["found"]:
+            yield f"id({given}) not in found"
+        if "grad" in made.surroundings.mentioned:
+            for before in made.known.values():
+                if before.grad is not None:
+                    compared = "is" if before.grad is one else "is not"
+                    yield f"{given} {compared} {self._owner(made, before.tensor)}._grad"
 
 
 @dataclass(frozen=True, slots=True)

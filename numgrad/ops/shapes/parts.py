@@ -10,9 +10,9 @@ from ...autograd.grad_mode import state
 from ...core.formats import kept_layout
 from ...core.layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
 from ...core.tensor import Tensor, tensor_of
-from ...devices import row_adder
 from ..indexing.launchers import updating
 from ..memory.copying import copier, repeated_zero, writer
+from ..pointwise.arithmetic import add
 from ..table.arguments import Dim
 from ..table.entries import Entries
 from ..table.lookup import lookup
@@ -73,12 +73,10 @@ def add_to_part(total: Tensor, grad: Tensor, key: Any, number: int, view: Planne
     found = _recent_adders.get(key) or _adders.find(key)
     if found is None:
         part, step = view.prepare(total._layout, *where)
-        program = row_adder(part.type.numpy)
-        add = part.type.backend.pointwise_launcher(program, [part, grad._layout], [part], into=True)
-        found = _adders.add(key, (add, part, step))
-    add, part, step = found
+        found = _adders.add(key, (add.op.launcher([part, grad._layout], part, into=True), part, step))
+    add_part, part, step = found
     place = tensor_of(part, total._storage, total._offset + number * step)
-    add(place, grad, place)
+    add_part(place, grad, place)
     total._counter[0] += 1
     return True
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...autograd.grad_mode import TRACED, state
+from ...core import types
 from ...core.layout import Layout, layout_of, numel, view_strides
 from ...core.tensor import Tensor, tensor_of
-from ...core.types import dtype, tensor_type
 from ...devices.recording import place_read
 from ..batching.batches import is_mapped, mapped, physical, size_of
 from ..memory.copying import contiguous, row_reader, same
@@ -16,8 +16,6 @@ from ..table.arguments import Dim
 from ..table.lookup import lookup
 from ..table.op import attach, composite
 from ..table.planned import planned
-
-_DTYPE = dtype
 
 
 @planned("AliasBackward0", view=True, dims=(), passed=["input"])
@@ -148,7 +146,7 @@ def _(grad, input_shape):
     return in_shape(grad, input_shape)
 
 
-def viewed_as(input: Tensor, dtype: dtype) -> Tensor:
+def viewed_as(input: Tensor, dtype: types.dtype) -> Tensor:
     """Return the bytes of a tensor as elements of another dtype, along the last dimension; in no graph."""
     layout = input._layout
     if layout.type.dtype is dtype:
@@ -177,7 +175,7 @@ def viewed_as(input: Tensor, dtype: dtype) -> Tensor:
                 raise RuntimeError(f"self.{what} must be divisible by {times} to view {names}, but got {number}")
         shape, strides = (*shape[:-1], shape[-1] // times), (*[step // times for step in strides[:-1]], 1)
         offset //= times
-    type = tensor_type(dtype, layout.type.device)
+    type = types.tensor_type(dtype, layout.type.device)
     if is_mapped(input):
         own = input._mapped
         return mapped(own.level, viewed_as(own.tensor, dtype), own.batched)
@@ -190,7 +188,7 @@ def viewed_as(input: Tensor, dtype: dtype) -> Tensor:
 
 
 @lookup(function=False)
-def view(input: Layout, *shape: Any, size: Any = None, dtype: dtype | None = None) -> Any:
+def view(input: Layout, *shape: Any, size: Any = None, dtype: types.dtype | None = None) -> Any:
     """The same memory in another shape, of which one size may be -1, or as elements of another dtype.
 
     Of another dtype the last dimension has as many elements as fit in its bytes.  Such a view is in no graph, as in
@@ -200,7 +198,7 @@ def view(input: Layout, *shape: Any, size: Any = None, dtype: dtype | None = Non
         RuntimeError: the number of elements differs, or only a copy could have this shape; elements of the other dtype
             would not lie at multiples of their size, or the last dimension has gaps.
     """
-    if dtype is None and len(shape) == 1 and isinstance(shape[0], _DTYPE):
+    if dtype is None and len(shape) == 1 and isinstance(shape[0], types.dtype):
         dtype = shape[0]
     if dtype is not None:
         return viewed_as, (dtype,)
