@@ -14,12 +14,13 @@ from typing import Any
 from .accumulation import fit, note_contribution
 from .anomaly_mode import check_gradients, explain_failure
 from .errors import note_node
-from .grad_mode import ANOMALY, STREAMS, TRACED, WATCHED, state, switch_back, thread_state, with_recording
+from .grad_mode import ANOMALY, STREAMS, TRACED, WATCHED, state, with_recording
 from .hooks import hook_name, lend, run_post_hooks, run_pre_hooks
 from .locations import calling_location
 from .node import AccumulateGrad, DeadEnd, Node
 from .operations import operations
 from .order import leading_to, only_behind, reach
+from .thread_state import switch_back, thread_state
 from .watching import NODE, apply_told, span, walk_told
 
 

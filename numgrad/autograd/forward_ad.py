@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .checks import is_tensor
-from .grad_mode import ModeDecorator, guarded, state
+from .grad_mode import ModeDecorator, state
 from .levels import Level, Tangents, check_tangent_shape, outside, outwards, tangent_of
 from .operations import operations
+from .thread_state import guarded
 
 __all__ = [
     "UnpackedDualTensor", "dual_level", "dual_tensor", "enter_dual_level", "exit_dual_level", "make_dual",

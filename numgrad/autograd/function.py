@@ -12,8 +12,9 @@ from .calls import transformed
 from .checks import is_tensor
 from .function_call import FunctionCall, finish
 from .function_node import BackwardCFunction, FunctionCtx
-from .grad_mode import GRAD, TRANSFORMED, no_grad, state, switch_back, thread_state, with_recording
+from .grad_mode import GRAD, TRANSFORMED, no_grad, state, with_recording
 from .node import Node
+from .thread_state import switch_back, thread_state
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 

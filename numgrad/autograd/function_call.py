@@ -16,11 +16,11 @@ from ..core.layout import Layout
 from .calls import Call, transformed
 from .checks import is_tensor
 from .function_node import BackwardCFunction
-from .grad_mode import undisturbed
 from .levels import Level, check_tangent_shape, outside, set_tangent, tangent_of, with_duals
 from .locations import count_change
 from .node import MAYBE, NO_LAYOUT
 from .operations import operations
+from .thread_state import undisturbed
 from .views import SEVERAL, FunctionView, check_writable, record_inplace
 
 if TYPE_CHECKING:

@@ -14,11 +14,12 @@ from weakref import proxy, ref
 from ..core.layout import Layout
 from .checks import is_tensor
 from .errors import freed_error
-from .grad_mode import GRAD, state, undisturbed
+from .grad_mode import GRAD, state
 from .locations import Location
 from .node import NO_LAYOUT, Edge, edge_of
 from .operations import operations
 from .saved import SavedTensor, SavingNode, keep
+from .thread_state import undisturbed
 
 if TYPE_CHECKING:
     from .function import Function

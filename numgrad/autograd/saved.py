@@ -14,10 +14,11 @@ from weakref import ref
 
 from .checks import is_tensor
 from .errors import freed_error, modified_error
-from .grad_mode import DUAL, LEVELS, SAVED_HOOKS, in_mode, state, undisturbed, with_recording
+from .grad_mode import DUAL, LEVELS, SAVED_HOOKS, in_mode, state, with_recording
 from .levels import share_tangents
 from .locations import Location
 from .node import AccumulateGrad, Edge, Node, edge_of
+from .thread_state import undisturbed
 
 #: In place of a version: the tensor is kept as a pack hook returned it.
 PACKED = -1

@@ -9,8 +9,9 @@ from typing import Any
 from ..autograd.checks import is_tensor
 from ..autograd.forward_ad import dual_tensor, primal_and_tangent
 from ..autograd.functional.gradients import materialized
-from ..autograd.grad_mode import guarded, is_grad_enabled
+from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.levels import Tangents
+from ..autograd.thread_state import guarded
 from .arguments import Argnums, at_argnums, check_outputs, flatten, map_leaves, split_aux
 from .recording import Recording
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.grad_mode import guarded
+from ..autograd.thread_state import guarded
 from ..core.tensor import Tensor
 from ..ops.batching.batches import Batched, below, mapped, unmapped
 from ..ops.creation.random_numbers import get_rng_state, set_rng_state

@@ -6,8 +6,9 @@ from typing import Any
 
 from .. import devices
 from ..autograd.checks import is_inference
-from ..autograd.grad_mode import guarded, state
+from ..autograd.grad_mode import state
 from ..autograd.operations import operations
+from ..autograd.thread_state import guarded
 from ..core.layout import output_strides, overlaps_itself
 from ..core.tensor import Tensor
 from .batching import calls  # noqa: F401 - it says how calls are done under vmap

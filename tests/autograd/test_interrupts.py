@@ -7,8 +7,9 @@ import pytest
 import numgrad
 from numgrad import func, ones
 from numgrad.autograd import detect_anomaly, enable_grad, forward_ad, inference_mode, no_grad, profiler
-from numgrad.autograd.grad_mode import inference_blocks, state, thread_state
+from numgrad.autograd.grad_mode import inference_blocks, state
 from numgrad.autograd.graph import save_on_cpu, saved_tensors_hooks
+from numgrad.autograd.thread_state import thread_state
 from numgrad.devices import launches, recording
 from numgrad.programs.turns import recording_turn
 from numgrad.utils.checkpoint import checkpoint

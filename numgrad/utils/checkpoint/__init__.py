@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ...autograd.grad_mode import GRAD as _GRAD
-from ...autograd.grad_mode import guarded as _guarded
 from ...autograd.grad_mode import state as _state
+from ...autograd.thread_state import guarded as _guarded
 from ...core.missing import found_later as _found_later
 from .recomputation import CheckpointError, GraphExecGroup
 from .recomputation import Frame as _Frame
