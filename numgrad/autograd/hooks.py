@@ -17,14 +17,21 @@ Hooks = OrderedDict[int, Callable[..., Any]]
 
 _ids = itertools.count()
 
-#: How many hooks have been added, in a list of one int.
-_added = [0]
+#: How many changes of a rare kind there were, in a list of one int.
+_changes = [0]
 
 
-def hooks_added() -> int:
-    """How many hooks of tensors, nodes, modules and optimizers have been added so far: whether there may be new ones.
+def rare_changes() -> int:
+    """Return how often a hook was added to a tensor, node, module or optimizer, or a module given another class.
+
+    While the number stays the same, nobody needs to look for such changes.
     """
-    return _added[0]
+    return _changes[0]
+
+
+def note_rare_change() -> None:
+    """Count one more of these changes."""
+    _changes[0] += 1
 
 
 class RemovableHandle:
@@ -74,7 +81,7 @@ def add_hook(
     hooks: Hooks, hook: Callable[..., Any], *, prepend: bool = False, marks: Sequence[OrderedDict[int, bool]] = ()
 ) -> RemovableHandle:
     """Add a hook after the others, or before them; its number is noted in the dictionaries ``marks``, too."""
-    _added[0] += 1
+    note_rare_change()
     handle = RemovableHandle(hooks, extra_dict=list(marks))
     hooks[handle.id] = hook
     if prepend:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.hooks import hooks_added
+from ..autograd.hooks import rare_changes
 from ..core import types
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
@@ -50,7 +50,8 @@ class Guard:
         self._of_libraries: set[str] = set()
         self._given, self._changing = {id(one) for one in made.inputs}, list[str]()
         self._dictionaries: dict[type, Any] = {}
-        self._hooks = hooks_added()
+        self._rare: dict[str, str] = {}  # conditions that a rare change may have broken, and nothing else
+        self._changes = rare_changes()
         self._surroundings = made.surroundings
         changed = {id(tensor) for tensor, _ in made.grads}
         seen = seen_by(made)
@@ -87,7 +88,7 @@ class Guard:
     def conditions(self) -> list[str]:
         hidden = ("__code__", "__defaults__")
         listed = {
-            what: None for condition, what in self._conditions.items()
+            what: None for condition, what in [*self._conditions.items(), *self._rare.items()]
             if not what.endswith(hidden) and " not in v" not in condition and what not in self._of_libraries
         }
         return [*listed]
@@ -98,20 +99,26 @@ class Guard:
 
     def stands(self) -> bool:
         """Whether what the function finds around it is what it was."""
-        if hooks_added() != self._hooks and not self._has_no_hooks():
+        if rare_changes() != self._changes and not self._is_unchanged():
             return False
         try:
             return self._asks()
         except _MISSING:  # something is not there any more
             return False
 
-    def _has_no_hooks(self) -> bool:
-        """Whether none of the hooks added since are those of what the function finds."""
-        added = hooks_added()
-        if has_hooks(self._surroundings):
+    def _is_unchanged(self) -> bool:
+        """Return whether none of the rare changes since was one of what the function finds."""
+        changes = rare_changes()
+        if has_hooks(self._surroundings) or not all(map(self._holds, self._rare)):
             return False
-        self._hooks = added
+        self._changes = changes
         return True
+
+    def _holds(self, condition: str) -> bool:
+        try:
+            return bool(eval(condition, self._names))
+        except _MISSING:
+            return False
 
     def held_by_the_call(self) -> bool:
         """Whether the recorded call itself has left all as it was, gradients apart."""
@@ -129,14 +136,8 @@ class Guard:
 
     def failed(self) -> list[str]:
         """What is not as it was."""
-        found = []
-        for condition, what in self._conditions.items():
-            try:
-                if not eval(condition, self._names):
-                    found.append(what)
-            except _MISSING:
-                found.append(what)
-        return list(dict.fromkeys(found))
+        conditions = [*self._conditions.items(), *self._rare.items()]
+        return list(dict.fromkeys([what for condition, what in conditions if not self._holds(condition)]))
 
     def _name(self, value: Any) -> str:
         name = f"v{id(value)}"
@@ -169,10 +170,12 @@ class Guard:
             elif isinstance(value, Tensor) and not isinstance(found.holder, dict) and id(value) not in known:
                 self._add_layout(self._name(value), value, what)
             elif isinstance(value, Module) or (not isinstance(value, type) and is_own(value.__class__)):
-                self._conditions[f"{self._name(value)}.__class__ is {self._name(value.__class__)}"] = what
+                rare = isinstance(value, Module) and type(value).__setattr__ is Module.__setattr__
+                conditions = self._rare if rare else self._conditions
+                conditions[f"{self._name(value)}.__class__ is {self._name(value.__class__)}"] = what
                 items = attributes_of(value)
                 if getattr(value, "__dict__", None) is items:  # a program may give it another dictionary
-                    self._conditions[f"{self._name(value)}.__dict__ is {self._name(items)}"] = what
+                    conditions[f"{self._name(value)}.__dict__ is {self._name(items)}"] = what
             if around.may_grow(found):
                 self._add_size(found)
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...autograd.hooks import RemovableHandle, add_hook
+from ...autograd.hooks import RemovableHandle, add_hook, note_rare_change
 from ...core.tensor import Tensor, type_name
 from ..parameter import Buffer, Parameter
 
@@ -177,6 +177,8 @@ class Attributes:
             self.register_buffer(name, value, getattr(value, "persistent", kept) if isinstance(value, Buffer) else kept)
         else:
             object.__setattr__(self, name, value)
+            if name in ("__class__", "__dict__"):
+                note_rare_change()
 
     def _non_persistent(self) -> set[str]:
         return self.__dict__.get("_non_persistent_buffers_set", set())
