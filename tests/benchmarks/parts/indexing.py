@@ -59,7 +59,7 @@ def parts(rows: int, columns: int) -> Iterator[Part]:
         derivative("200 times x[i]", _uses(lambda x, i: x[i]), leaf),
         derivative("200 times x[1:4]", _uses(lambda x, i: x[1:4]), leaf),
         derivative("200 times index_select", _uses(lambda x, i, index: x.index_select(0, index)), leaf, two),
-        derivative("200 times x[i], of many", _uses(lambda x, i: x[i]), x),
+        derivative("200 times x[i], of many", _uses(lambda x, i: x[i % len(x)]), x),
         derivative("y[i] = row", _row_by_row, leaf),
     ]
     yield Part("Indexing, joining, rearranging, forward and backward", cases, 0.9)
