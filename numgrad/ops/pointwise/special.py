@@ -166,7 +166,7 @@ _R0, _R1, _R2, _R3 = -1.970840454, -1.624906493, 3.429567803, 1.641345311
 _S1, _S2 = 3.5438892, 1.6370678
 
 
-@pointwise("ErfinvOfBothBackward0", dtypes="f", inplace=False, export=False, constant=["left"])
+@pointwise("ErfinvOfBothBackward0", aten="erfinv", dtypes="f", inplace=False, export=False, constant=["left"])
 def erfinv_of_both(y, left):
     """The number from 0 on whose error function is ``y``, and whose complementary one is ``left``, ``1 - y``.
 
