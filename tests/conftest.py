@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+import numgrad
 from numgrad_kernels import overloads
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that spin would keep the other processes waiting
@@ -22,6 +23,12 @@ def pytest_runtest_protocol():
         return (yield)
     finally:
         gc.unfreeze()
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    """Each test draws the same random numbers, whichever tests ran before it in its process."""
+    numgrad.manual_seed(0)
 
 
 def pytest_deselected(items):
