@@ -4,6 +4,9 @@ The recursions are those of Graves et al., "Connectionist temporal classificatio
 ``n`` has ``steps[n]`` steps and ``2 * lengths[n] + 1`` states: a label after every other one, and blanks around them.
 ``labels[n, s]`` is what state ``s`` emits, with the logarithm of a probability in ``x``, seen as (time, batch,
 classes).  Rows over states are ``width`` long for all examples; all labels are classes.
+
+Sums of logarithms over many steps are large, and the gradients depend on small differences between them.  So each sum
+is a pair: the rounded sum in one array, its rounding error in another.
 """
 
 from __future__ import annotations
@@ -18,12 +21,32 @@ from ..scalar import exp, log
 T = np.float32
 
 
-def log_sum(a, b, c):
-    """``log(exp(a) + exp(b) + exp(c))``."""
-    top = max(a, max(b, c))
+def added(a, a_error, b):
+    """``a + b`` and its rounding error (Knuth's two-sum)."""
+    rough = a + b
+    if abs(rough) == T(np.inf):
+        return rough, T(0)
+    part = rough - a
+    error = (a - (rough - part)) + (b - part) + a_error
+    whole = rough + error
+    return whole, error - (whole - rough)
+
+
+def larger(a, a_error, b, b_error):
+    """The larger of two pairs."""
+    if a > b or (a == b and a_error > b_error):
+        return a, a_error
+    return b, b_error
+
+
+def log_sum(a, a_error, b, b_error, c, c_error):
+    """``log(exp(a) + exp(b) + exp(c))`` of three pairs."""
+    top, error = larger(b, b_error, c, c_error)
+    top, error = larger(a, a_error, top, error)
     if top == T(-np.inf):
-        return top
-    return top + log(exp(a - top) + exp(b - top) + exp(c - top))
+        return a + b + c, T(0)  # NaN if one of them is
+    sum_ = exp((a - top) + (a_error - error)) + exp((b - top) + (b_error - error)) + exp((c - top) + (c_error - error))
+    return added(top, error, log(sum_))
 
 
 def skips(labels, base, state):
@@ -31,52 +54,79 @@ def skips(labels, base, state):
     return labels[base + state] != labels[base + state - 2]
 
 
-def log_likelihood(alpha, last, count):
-    """Of an example, from its last step's row of ``alpha``: it ends in the last label, or in the blank after it."""
-    before = alpha[last + count - 2] if count > 1 else T(-np.inf)
-    return log_sum(alpha[last + count - 1], before, T(-np.inf))
+def arriving(alpha, errors, before, labels, base, s):
+    """The pair of all ways to state ``s``, from the row of the step before."""
+    one, one_error, two, two_error = T(-np.inf), T(0), T(-np.inf), T(0)
+    if s > 0:
+        one, one_error = alpha[before + s - 1], errors[before + s - 1]
+    if s > 1 and skips(labels, base, s):
+        two, two_error = alpha[before + s - 2], errors[before + s - 2]
+    return log_sum(alpha[before + s], errors[before + s], one, one_error, two, two_error)
 
 
-def ctc_losses(x, time, batch, classes, labels, width, steps, lengths, losses: Out, alpha: Out):
+def leaving(beta, errors, after, labels, base, s, count):
+    """The pair of all ways from state ``s`` to the end, from the row of the step after."""
+    one, one_error, two, two_error = T(-np.inf), T(0), T(-np.inf), T(0)
+    if s + 1 < count:
+        one, one_error = beta[after + s + 1], errors[after + s + 1]
+    if s + 2 < count and skips(labels, base, s + 2):
+        two, two_error = beta[after + s + 2], errors[after + s + 2]
+    return log_sum(beta[after + s], errors[after + s], one, one_error, two, two_error)
+
+
+def likelihood(alpha, errors, start, width, own, count):
+    """The pair of an example, whose rows of ``alpha`` begin at ``start``: it ends in the last label or the blank after.
+    """
+    if own == 0:
+        return T(0) if count == 1 else T(-np.inf), T(0)
+    last = start + (own - 1) * width + count - 1
+    before, before_error = T(-np.inf), T(0)
+    if count > 1:
+        before, before_error = alpha[last - 1], errors[last - 1]
+    return log_sum(alpha[last], errors[last], before, before_error, T(-np.inf), T(0))
+
+
+def share(a, a_error, b, b_error, total, total_error):
+    """``exp(a + b - total)``."""
+    both, error = added(a, a_error + b_error, b)
+    return exp((both - total) + (error - total_error))
+
+
+def ctc_losses(x, time, batch, classes, labels, width, steps, lengths, losses: Out, alpha: Out, errors: Out):
     """Minus the logarithm of the probability of each example's labels.
 
     ``alpha[n, t, s]`` becomes that of the labels up to state ``s`` in the steps up to ``t``: -inf where there are none.
     """
     for n in prange(batch):
-        own, count, base = steps[n], 2 * lengths[n] + 1, n * width
+        own, count, base, start = steps[n], 2 * lengths[n] + 1, n * width, n * time * width
         for t in range(time):
-            row, emitted = (n * time + t) * width, (t * batch + n) * classes
+            row, emitted = start + t * width, (t * batch + n) * classes
             present = count if t < own else 0
             for s in range(present, width):
-                alpha[row + s] = T(-np.inf)
+                alpha[row + s], errors[row + s] = T(-np.inf), T(0)
             for s in range(present):
-                if t == 0:
-                    whole = T(0) if s < 2 else T(-np.inf)
-                else:
-                    previous = row - width + s
-                    one = alpha[previous - 1] if s > 0 else T(-np.inf)
-                    two = alpha[previous - 2] if s > 1 and skips(labels, base, s) else T(-np.inf)
-                    whole = log_sum(alpha[previous], one, two)
-                alpha[row + s] = whole + x[emitted + labels[base + s]]
-        if own > 0:
-            losses[n] = -log_likelihood(alpha, (n * time + own - 1) * width, count)
-        else:
-            losses[n] = T(0) if count == 1 else T(np.inf)
+                whole, error = T(0) if s < 2 else T(-np.inf), T(0)
+                if t > 0:
+                    whole, error = arriving(alpha, errors, row - width, labels, base, s)
+                alpha[row + s], errors[row + s] = added(whole, error, x[emitted + labels[base + s]])
+        losses[n] = T(0) - likelihood(alpha, errors, start, width, own, count)[0]
 
 
 def ctc_gradients(
-    grad, x, time, batch, classes, labels, width, steps, lengths, losses, alpha, zero_infinity, beta: Out, out: Out
+    grad, x, time, batch, classes, labels, width, steps, lengths, alpha, errors, zero_infinity, beta: Out,
+    beta_errors: Out, out: Out
 ):  # fmt: skip
     """``grad[n] * (exp(x[t, n, c]) - p)`` where p is the probability that example n is at a label c in step t.
 
     It is 0 in steps that an example does not have, and with ``zero_infinity`` where its loss is infinite; else that is
-    NaN there.  ``beta`` is a row over states for each example, for what comes after a step.
+    NaN there.  ``beta`` is a row over states for each example, for the later step.
     """
     for n in prange(batch):
-        own, count, base, loss = steps[n], 2 * lengths[n] + 1, n * width, losses[n]
-        lost = loss == T(np.inf)
+        own, count, base, start = steps[n], 2 * lengths[n] + 1, n * width, n * time * width
+        total, total_error = likelihood(alpha, errors, start, width, own, count)
+        lost = total == T(-np.inf)
         for t in range(time - 1, -1, -1):
-            row, emitted = (n * time + t) * width, (t * batch + n) * classes
+            row, emitted = start + t * width, (t * batch + n) * classes
             if t >= own or lost:
                 value = T(0) if t >= own or zero_infinity else T(np.nan)
                 for c in range(classes):
@@ -85,14 +135,10 @@ def ctc_gradients(
             for c in range(classes):
                 out[emitted + c] = grad[n] * exp(x[emitted + c])
             for s in range(count):  # the states after s still have the later step's values
-                if t == own - 1:
-                    whole = T(0) if s >= count - 2 else T(-np.inf)
-                else:
-                    one = beta[base + s + 1] if s + 1 < count else T(-np.inf)
-                    two = beta[base + s + 2] if s + 2 < count and skips(labels, base, s + 2) else T(-np.inf)
-                    whole = log_sum(beta[base + s], one, two)
+                whole, error = T(0) if s >= count - 2 else T(-np.inf), T(0)
+                if t < own - 1:
+                    whole, error = leaving(beta, beta_errors, base, labels, base, s, count)
                 label = labels[base + s]
-                beta[base + s] = whole + x[emitted + label]
-                both = whole + alpha[row + s]
-                if both > T(-np.inf):
-                    out[emitted + label] -= grad[n] * exp(both + loss)
+                p = share(alpha[row + s], errors[row + s], whole, error, total, total_error)
+                out[emitted + label] -= grad[n] * p
+                beta[base + s], beta_errors[base + s] = added(whole, error, x[emitted + label])

@@ -16,17 +16,17 @@ __all__ = ["ctc_gradient_launcher", "ctc_launcher"]
 
 def ctc_launcher(
     type: Any, time: int, batch: int, classes: int, width: int
-) -> Callable[..., tuple[DeviceRow, DeviceRow]]:
-    """What computes the losses and alpha; see the CPU's."""
-    dtype = type.numpy
+) -> Callable[..., list[DeviceRow]]:
+    """What computes the losses, alpha and alpha's rounding errors; see the CPU's."""
+    dtype, size = type.numpy, batch * time * width
 
-    def run(x: Any, labels: Any, steps: Any, lengths: Any) -> tuple[DeviceRow, DeviceRow]:
-        losses, alpha = empty_row(batch, dtype, x.device), empty_row(batch * time * width, dtype, x.device)
+    def run(x: Any, labels: Any, steps: Any, lengths: Any) -> list[DeviceRow]:
+        found = [empty_row(each, dtype, x.device) for each in (batch, size, size)]
         launch(
-            alignments.ctc_losses, dtype, x, time, batch, classes, labels, width, steps, lengths, losses, alpha,
+            alignments.ctc_losses, dtype, x, time, batch, classes, labels, width, steps, lengths, *found,
             blocks=batch,
         )
-        return losses, alpha
+        return found
 
     return run
 
@@ -38,15 +38,14 @@ def ctc_gradient_launcher(
     dtype, size = type.numpy, batch * time
 
     def run(
-        grad: Any, x: Any, labels: Any, steps: Any, lengths: Any, losses: Any, alpha: Any
+        grad: Any, x: Any, labels: Any, steps: Any, lengths: Any, alpha: Any, errors: Any
     ) -> DeviceRow:
-        device = x.device
-        beta, shares = empty_row(2 * batch * width, dtype, device), empty_row(size * width, dtype, device)
-        out = empty_row(size * classes, dtype, device)
-        sizes = time, batch, classes, labels, width, steps, lengths, losses
-        launch(alignments.ctc_occupancy, dtype, x, *sizes, alpha, beta, shares, blocks=batch)
+        sizes = 2 * batch * width, 2 * batch * width, size * width, size * classes
+        beta, beta_errors, shares, out = [empty_row(each, dtype, x.device) for each in sizes]
+        given = time, batch, classes, labels, width, steps, lengths, alpha, errors
+        launch(alignments.ctc_occupancy, dtype, x, *given, beta, beta_errors, shares, blocks=batch)
         launch(
-            alignments.ctc_gradients, dtype, grad, x, *sizes, shares, int(zero_infinity), size, out,
+            alignments.ctc_gradients, dtype, grad, x, *given, shares, int(zero_infinity), size, out,
             blocks=blocks_for(size),
         )
         return out

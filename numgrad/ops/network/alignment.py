@@ -13,27 +13,29 @@ from ...core.tensor import Tensor
 from ..creation.factories import arange
 from ..indexing.gathering import gather_op
 from ..memory.copying import row_reader
-from ..pointwise.arithmetic import add, mul, neg
+from ..pointwise.arithmetic import add, mul, neg, sub
 from ..pointwise.comparison import ge, gt, le, lt, ne, where
 from ..pointwise.exponential import exp
-from ..pointwise.special import logaddexp_op
 from ..reductions.axes import Prepared
 from ..shapes.broadcasting import expand
 from ..shapes.dimensions import unsqueeze
+from ..shapes.joining import stack
 from ..shapes.padding import constant_pad
 from ..shapes.parts import narrow
 from ..table.composition import as_variable, differentiated_as
 from ..table.planned import planned
+from .softmax import log_softmax_op
 
 
 @planned(
     "CtcLossBackward0", aten="_ctc_loss", inputs=["log_probs", "labels", "steps", "lengths"],
-    nondifferentiable=["labels", "steps", "lengths"], extras=["log_alpha"],
+    nondifferentiable=["labels", "steps", "lengths"], extras=["log_alpha", "errors"],
 )
 def ctc_loss_op(
     log_probs: Layout, labels: Layout, steps: Layout, lengths: Layout, zero_infinity: bool
 ) -> Prepared:
-    """Minus the logarithms of the probabilities of the examples' labels, and those of the ways to each state.
+    """Minus the logarithms of the probabilities of the examples' labels, and those of the ways to each state with their
+    rounding errors.
 
     Args:
         log_probs: of shape (time, batch, classes).
@@ -44,23 +46,25 @@ def ctc_loss_op(
     (time, batch, classes), width = log_probs.shape, labels.shape[1]
     reads = [row_reader(each) for each in (log_probs, labels, steps, lengths)]
     compute = log_probs.type.backend.ctc_launcher(log_probs.type, time, batch, classes, width)
-    layouts = layout_of(log_probs.type, (batch,)), layout_of(log_probs.type, (batch, time, width))
-    return layouts, lambda *tensors: compute(*[read(one) for read, one in zip(reads, tensors, strict=True)])
+    of_states = layout_of(log_probs.type, (batch, time, width))
+    return (layout_of(log_probs.type, (batch,)), of_states, of_states), lambda *tensors: compute(
+        *[read(one) for read, one in zip(reads, tensors, strict=True)]
+    )
 
 
 @ctc_loss_op.gradient("log_probs")
-def _(grad, log_probs, labels, steps, lengths, out, log_alpha, zero_infinity):
-    return ctc_loss_backward(grad, log_probs, labels, steps, lengths, out, log_alpha, zero_infinity)
+def _(grad, log_probs, labels, steps, lengths, log_alpha, errors, zero_infinity):
+    return ctc_loss_backward(grad, log_probs, labels, steps, lengths, log_alpha, errors, zero_infinity)
 
 
 @planned(
     "CtcLossBackwardBackward0", aten="_ctc_loss_backward",
-    inputs=["grad_output", "log_probs", "labels", "steps", "lengths", "losses", "log_alpha"],
-    nondifferentiable=["labels", "steps", "lengths", "losses", "log_alpha"],
+    inputs=["grad_output", "log_probs", "labels", "steps", "lengths", "log_alpha", "errors"],
+    nondifferentiable=["labels", "steps", "lengths", "log_alpha", "errors"],
 )
 def ctc_loss_backward(
-    grad_output: Layout, log_probs: Layout, labels: Layout, steps: Layout, lengths: Layout, losses: Layout,
-    log_alpha: Layout, zero_infinity: bool,
+    grad_output: Layout, log_probs: Layout, labels: Layout, steps: Layout, lengths: Layout, log_alpha: Layout,
+    errors: Layout, zero_infinity: bool,
 ) -> Prepared:
     """``grad_output * (exp(log_probs) - p)``, p being the probability that an example is at a label in a step.
 
@@ -68,7 +72,7 @@ def ctc_loss_backward(
     is ``-grad_output * p``, and ``log_softmax`` makes the same of both.
     """
     (time, batch, classes), width = log_probs.shape, labels.shape[1]
-    given = grad_output, log_probs, labels, steps, lengths, losses, log_alpha
+    given = grad_output, log_probs, labels, steps, lengths, log_alpha, errors
     reads = [row_reader(each) for each in given]
     compute = log_probs.type.backend.ctc_gradient_launcher(
         log_probs.type, time, batch, classes, width, zero_infinity
@@ -79,15 +83,15 @@ def ctc_loss_backward(
 
 
 @differentiated_as(ctc_loss_backward)
-def _(grad_output, log_probs, labels, steps, lengths):
+def _(grad_output, log_probs, labels, steps, lengths, log_alpha, errors):
     """``grad_output * (exp(log_probs) - p)``, p being minus the derivative of the loss."""
     variable = as_variable(log_probs)
-    losses = _losses(variable, labels, steps, lengths)
+    alpha = where(gt(log_alpha, _NEVER), log_alpha, _NEVER)
+    losses, possible = _losses(variable, labels, steps, lengths, alpha, errors)
     (slopes,) = grad([losses], [variable], [losses.new_ones(losses.shape)], create_graph=True)
     time = log_probs._layout.shape[0]
     counted = unsqueeze(lt(unsqueeze(arange(time, device=steps.device), 1), steps), 2)
-    possible = unsqueeze(unsqueeze(lt(losses, -_NEVER / 2), 0), 2)
-    each = where(counted, where(possible, add(exp(log_probs), slopes), 0), 0)
+    each = where(counted, where(unsqueeze(unsqueeze(possible, 0), 2), add(exp(log_probs), slopes), 0), 0)
     return mul(unsqueeze(unsqueeze(grad_output, 0), 2), each)
 
 
@@ -95,23 +99,39 @@ def _(grad_output, log_probs, labels, steps, lengths):
 _NEVER = -1e30
 
 
-def _losses(log_probs: Tensor, labels: Tensor, steps: Tensor, lengths: Tensor) -> Tensor:
-    """The losses by other operations, one step after the other."""
+def _losses(
+    log_probs: Tensor, labels: Tensor, steps: Tensor, lengths: Tensor, alpha: Tensor, errors: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The losses less their values, by other operations, one step after the other; and which of them are finite.
+
+    All derivatives are those of the losses.  The values are 0 but for rounding, however large the logarithms are: from
+    each of these, which is a constant of ``alpha`` and its rounding error in ``errors``, its value is subtracted.
+    """
     time, batch, _ = log_probs._layout.shape
     width = labels._layout.shape[1]
     states, ends = arange(width, device=steps.device), unsqueeze(lengths, 1) * 2
-    index = expand(unsqueeze(labels, 0), (time, batch, width))
-    emitted = gather_op(where(gt(log_probs, _NEVER), log_probs, _NEVER), index, 2)
-    skips = ne(labels, _shifted(labels, 2, 0)) & ge(states, 2)
-    alpha = where(lt(states, 2), emitted[0], _NEVER)
+    emitted = gather_op(
+        where(gt(log_probs, _NEVER), log_probs, _NEVER), expand(unsqueeze(labels, 0), (time, batch, width)), 2
+    )
+    changes = sub(emitted, emitted.detach())
+    skips = unsqueeze(ne(labels, _shifted(labels, 2, 0)) & ge(states, 2), 1)
+    ways = [alpha, _shifted(alpha, 1, _NEVER), where(skips, _shifted(alpha, 2, _NEVER), _NEVER)]
+    arriving = _shares(stack(ways), stack([_shifted(errors, count, 0.0) for count in range(3)]), 0)
+    total = changes[0]
     for t in range(1, time):
-        two = where(skips, _shifted(alpha, 2, _NEVER), _NEVER)
-        whole = logaddexp_op(logaddexp_op(alpha, _shifted(alpha, 1, _NEVER)), two)
-        alpha = where(unsqueeze(lt(t, steps), 1), add(whole, emitted[t]), alpha)
-    at_end = ge(states, ends - 1) & le(states, ends)
-    return neg(where(at_end, alpha, _NEVER).logsumexp(1))
+        whole = add(arriving[:, :, t - 1], stack([_shifted(total, count, 0.0) for count in range(3)])).logsumexp(0)
+        total = where(unsqueeze(lt(t, steps), 1), add(whole, changes[t]), total)
+    last = expand(unsqueeze(unsqueeze(steps - 1, 1), 1).clamp_min(0), (batch, 1, width))
+    at_end = where(ge(states, ends - 1) & le(states, ends), gather_op(alpha, last, 1)[:, 0], _NEVER)
+    ending = _shares(at_end, gather_op(errors, last, 1)[:, 0], 1)
+    return neg(add(total, ending).logsumexp(1)), gt(at_end.amax(1), _NEVER / 2)
+
+
+def _shares(logarithms: Tensor, errors: Tensor, dim: int) -> Tensor:
+    """The logarithms of each one's share of a sum, of logarithms with rounding errors."""
+    return log_softmax_op(add(sub(logarithms, logarithms.amax(dim, True)), errors), dim)
 
 
 def _shifted(rows: Tensor, count: int, before: float) -> Tensor:
-    """For each state what belongs to the one so many before it."""
-    return narrow(constant_pad(rows, (count, 0), before), 1, 0, rows._layout.shape[1])
+    """For each state of the last dimension, what belongs to the one so many before it."""
+    return narrow(constant_pad(rows, (count, 0), before), -1, 0, rows._layout.shape[-1])
