@@ -18,6 +18,7 @@ from .likelihood import *  # noqa: F403
 from .memory import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .optimizers import *  # noqa: F403
+from .padding import *  # noqa: F403
 from .pointwise import *  # noqa: F403
 from .products import *  # noqa: F403
 from .random import *  # noqa: F403

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = [
-    "correlation_launcher", "depthwise_launcher", "mending_launcher", "spread_products_launcher",
-    "weight_mending_launcher", "window_products_launcher",
-]
+__all__ = ["correlation_launcher", "depthwise_launcher", "spread_products_launcher", "window_products_launcher"]
 
 
 def depthwise_launcher(
@@ -27,11 +24,3 @@ def spread_products_launcher(*layouts: Any) -> None:
 
 def window_products_launcher(*layouts: Any) -> None:
     """None."""
-
-
-def mending_launcher(*arguments: Any) -> None:
-    """None: padding's zeros make NaN of infinities and NaN in filters and gradients."""
-
-
-def weight_mending_launcher(*arguments: Any) -> None:
-    """None, likewise."""

@@ -252,7 +252,7 @@ def _correlated(
     image, embed = spread(input, sizes, low, step)
     correlate = correlator(image, out, kernel, stride, dilation, groups, bias)
     inside = _inside(input, image, low, step)
-    mend = image.type.backend.mending_launcher(image, out, kernel, stride, dilation, groups, inside, bias)
+    mend = image.type.backend.mending_launcher(image, out, kernel, stride, dilation, groups, inside)
     if image is input or mend is None:
         return lambda images, filters, bias: correlate(embed(images), filters, bias)
 

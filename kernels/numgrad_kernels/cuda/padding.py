@@ -1,0 +1,42 @@
+"""Convolutions' results where zeros of padding met infinities and NaN; see ``cpu/padding.py``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..cpu.padding import mend_line, mended_weight
+from ..facts import InOut
+from .adapter import cuda
+
+#: Placeholder: the dtype of the elements.
+T = np.float32
+
+
+def mend(
+    image, filters, bias, bias_start, bias_step, groups, channels, count, depth, height, width, kernel_z, kernel_y,
+    kernel_x, stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y,
+    end_x, step_z, step_y, step_x, layers, rows, columns, begin, stop, size, apart, out: InOut
+):  # fmt: skip
+    """As on the CPU: ``apart`` threads share each line, ``size`` in all."""
+    for i in range(cuda.grid(1), size, cuda.gridsize(1)):
+        mend_line(
+            image, filters, bias, bias_start, bias_step, groups, channels, count, depth, height, width, kernel_z,
+            kernel_y, kernel_x, stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x,
+            end_z, end_y, end_x, step_z, step_y, step_x, layers, rows, columns, begin, stop, i // apart,
+            i % apart, apart, out,
+        )  # fmt: skip
+
+
+def mend_weight(
+    image, grad, groups, channels, count, images, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z,
+    stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y, end_x, layers, rows,
+    columns, size, out: InOut
+):  # fmt: skip
+    """As on the CPU: a thread for each of ``size`` elements of the filters."""
+    for i in range(cuda.grid(1), size, cuda.gridsize(1)):
+        if not abs(out[i]) < T(np.inf):
+            out[i] = mended_weight(
+                image, grad, groups, channels, count, images, depth, height, width, kernel_z, kernel_y, kernel_x,
+                stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y,
+                end_x, layers, rows, columns, i,
+            )  # fmt: skip
