@@ -22,7 +22,7 @@ import numpy as np
 
 from .needs import OutOfMemoryError
 
-__all__ = ["check_countable", "from_numpy", "reports_memory", "shape_told"]
+__all__ = ["check_countable", "check_room", "from_numpy", "reports_memory", "shape_told"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -177,6 +177,12 @@ def check_countable(shape: Sequence[int], dtype: np.dtype) -> None:
     """Raise RuntimeError for a shape whose bytes no integer of a machine counts, which NumPy says in its own way."""
     if math.prod(shape) * dtype.itemsize >= 2**63:
         raise out_of_memory(shape, dtype)
+
+
+def check_room(count: int, dtype: np.dtype) -> None:
+    """Raise RuntimeError unless there is memory for so many elements, before many arrays take a part of it each."""
+    check_countable((count,), dtype)
+    reports_memory(np.empty)(count, dtype)
 
 
 @contextmanager

@@ -20,13 +20,18 @@ from numgrad.nn.functional import (
     max_pool1d,
     max_unpool1d,
     multi_margin_loss,
+    multilabel_margin_loss,
     nll_loss,
     one_hot,
     pad,
     unfold,
 )
+from numgrad.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
 ONE, TWO = tensor([0, 1]), tensor([1, 0])
+
+#: Of six classes.
+ADAPTIVE = nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2])
 
 
 def assigned(x, index, value):
@@ -68,6 +73,22 @@ INDEXED = {
     "multi_margin_loss": (multi_margin_loss, (2, 4), 4),
     "one_hot": (lambda x, i: one_hot(i, 3) * x[0], (5,), 3),
     "max_unpool1d": (lambda x, i: max_unpool1d(x, i[None], 2), (1, 2), 4),
+    "embedding_bag offsets": (lambda x, i: embedding_bag(tensor([0, 1, 2]), x, i), (3, 4), 4),
+    "embedding_bag max offsets": (lambda x, i: embedding_bag(tensor([0, 1, 2]), x, i, mode="max"), (3, 4), 4),
+    "embedding_bag weighted": (
+        lambda x, i: embedding_bag(i, x, ONE, mode="sum", per_sample_weights=ones(2)), (3, 4), 3
+    ),
+    "nll_loss that ignores": (lambda x, i: nll_loss(x, i, ones(4), ignore_index=2), (2, 4), 4),
+    "multilabel_margin_loss": (multilabel_margin_loss, (2,), 2), "select": (lambda x, i: x[i[1]], (5,), 5),
+    "narrow": (lambda x, i: x.narrow(0, i[1], 1), (5,), 5),
+    "adaptive log_softmax": (lambda x, i: ADAPTIVE(x, i).loss, (2, 4), 6),
+    "pack_padded_sequence": (
+        lambda x, i: nn.utils.rnn.pack_padded_sequence(x, i + 1, enforce_sorted=False).data, (3, 2, 1), 3
+    ),
+    "PackedSequence": (lambda x, i: pad_packed_sequence(PackedSequence(x, TWO + 1, i, i))[0], (3, 2), 2),
+    "ctc_loss of steps": (lambda x, i: ctc_loss(x, ONE[:, None], i, ONE), (4, 2, 3), 5),
+    "ctc_loss of lengths": (lambda x, i: ctc_loss(x, TWO.expand(2, 2), [4, 4], i), (4, 2, 3), 3),
+    "ctc_loss of a row": (lambda x, i: ctc_loss(x, i, [4, 4], [1, 1]), (4, 2, 3), 3),
     "searchsorted": (lambda x, i: numgrad.searchsorted(x[:2].detach(), x[:2].detach(), sorter=i) * x[0], (5,), 2),
     "ctc_loss": (lambda x, i: ctc_loss(x, i[None], [5], [2]), (5, 1, 4), 4),
 }  # fmt: skip
@@ -123,6 +144,9 @@ SIZED = {
     "max_pool1d": lambda n: max_pool1d(LINE, n), "adaptive_max_pool1d": lambda n: adaptive_max_pool1d(LINE, 2**62),
     "adaptive_avg_pool1d": lambda n: adaptive_avg_pool1d(LINE, 2**63 - 1),
     "interpolate": lambda n: interpolate(LINE, size=2**63 - 1), "unfold images": lambda n: unfold(IMAGE, 2, padding=n),
+    "interpolated lines": lambda n: interpolate(LINE, size=n * 2**15, mode="linear"),
+    "repeated edges": lambda n: pad(LINE, (n * 2**15, 0), "replicate"),
+    "adaptive averages": lambda n: adaptive_avg_pool1d(LINE, n * 2**15),
     "stft": lambda n: numgrad.stft(VECTOR, n, return_complex=True), "fft": lambda n: numgrad.fft.fft(VECTOR, 2**60),
     "lengths of steps": lambda n: ctc_loss(ones(5, 2, 4), ones(2, 2).long(), [n, 5], [1, 1]),
     "lengths of targets": lambda n: ctc_loss(ones(5, 2, 4), ones(2, 2).long(), [5, 5], [n, 1]),
@@ -143,6 +167,22 @@ def test_sizes(function, size):
 def test_many_empty_pieces_are_no_mistake():
     assert [piece.tolist() for piece in tensor([1, 2]).tensor_split(4)] == [[1], [2], [], []]
     assert len(ones(0).chunk(1000)) == 1000
+
+
+@pytest.mark.parametrize("diagonal", [2**31, 2**32, 2**62, 2**63 - 1, -(2**31), -(2**62), -(2**63)])
+def test_diagonals_far_outside(diagonal):
+    x, above = ones(3, 4), diagonal > 0
+    assert x.tril(diagonal).equal(x if above else x * 0)
+    assert x.triu(diagonal).equal(x * 0 if above else x)
+    assert x.clone().tril_(diagonal).equal(x.tril(diagonal))
+    assert numgrad.tril_indices(3, 4, diagonal).shape == (2, 12 if above else 0)
+    assert numgrad.triu_indices(3, 4, diagonal).shape == (2, 0 if above else 12)
+
+
+def test_an_empty_view_far_outside_has_a_gradient_of_zeros():
+    x = ones(5).requires_grad_()
+    x.as_strided((0,), (1,), 2**50).sum().backward()
+    assert x.grad.tolist() == [0] * 5
 
 
 def test_more_differences_than_elements_leave_nothing():

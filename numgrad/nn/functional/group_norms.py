@@ -32,7 +32,7 @@ def group_norm(
     shape = input._layout.shape
     if len(shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
-    groups = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]
+    groups = [shape[0] * shape[1] // max(num_groups, 1), num_groups, *shape[2:]]
     if groups[0] * numel(shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {groups}")
     return group_normalization.group_norm(input, num_groups, weight, bias, eps)

@@ -336,7 +336,7 @@ def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: An
             raise RuntimeError(f"{what} must be non-negative, got {size}")
     if chosen not in (int32, int64):
         raise NotImplementedError(f"\"{name}\" not implemented for '{chosen.legacy}'")
-    rows, count = type.backend.triangle_rows(row, col, offset, upper, type)
+    rows, count = type.backend.triangle_rows(row, col, min(max(offset, -row), col), upper, type)
     return convert(fresh(rows, (2, count), type), chosen)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from ...core.layout import Ints, Layout, layout_of
 from ...core.tensor import Tensor
 from ...core.types import int64
-from ...devices import check_countable
 from ..memory.copying import from_row
 from ..memory.images import formatted_like
 from ..pointwise.arithmetic import abs, add, div, mul, sign
@@ -25,7 +24,7 @@ from ..table.lookup import lookup
 from ..table.op import composite
 from ..table.operands import not_implemented
 from .image_windows import Numbers, check_windows, window_count, window_counts, window_numbers
-from .resampling import LineMap, each_dimension, resampled, window_map
+from .resampling import LineMap, check_rows, each_dimension, map_maker, resampled, window_map
 
 #: What ``nn.functional`` has of it.
 __all__ = [
@@ -36,13 +35,15 @@ __all__ = [
 # -- windows of one size ------------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=1024)
+@map_maker
 def _averages(length: int, kernel: int, stride: int, padding: int, ceil: bool, divisor: str | int) -> LineMap:
     """The map to the sums of the windows along a dimension, divided by a number or by how many elements they have.
 
     With the divisor "padded" the padding counts, with "inside" it does not.
     """
-    begin = np.arange(window_count(length, kernel, stride, padding, 1, ceil)) * stride - padding
+    count = window_count(length, kernel, stride, padding, 1, ceil)
+    check_rows(count)
+    begin = np.arange(count) * stride - padding
     end = np.minimum(begin + kernel, length + padding)
     starts, stops = np.maximum(begin, 0), np.minimum(end, length)
     sizes = {"padded": end - begin, "inside": np.maximum(stops - starts, 1)}
@@ -210,15 +211,14 @@ def local_response_norm(
 # -- a given number of windows ------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=1024)
 def adaptive_bounds(length: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Where each of so many windows that cover a dimension begins and ends; some may overlap by an element."""
-    check_countable((count,), np.dtype(np.int64))
+    check_rows(count)
     numbers = np.arange(count)
     return numbers * length // max(count, 1), -(-(numbers + 1) * length // max(count, 1))
 
 
-@functools.lru_cache(maxsize=1024)
+@map_maker
 def _adaptive_averages(length: int, count: int) -> LineMap:
     starts, stops = adaptive_bounds(length, count)
     return window_map(length, starts, stops, stops - starts)

@@ -13,12 +13,11 @@ import numpy as np
 from ...core.layout import Ints, Layout
 from ...core.tensor import Tensor
 from ...core.types import dtype, float32, uint8
-from ...devices import check_countable
 from ..table.lookup import lookup
 from ..table.op import public
 from ..table.operands import not_implemented
 from .average_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
-from .resampling import LineMap, resampled
+from .resampling import LineMap, check_rows, map_maker, resampled
 
 #: What ``nn.functional`` has of it.
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
@@ -139,11 +138,11 @@ _MODES: dict[str, tuple[Callable[..., LineMap], dict[int, str]]] = {
 _MODES_TOLD = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 
 
-@functools.lru_cache(maxsize=1024)
+@map_maker
 def _map(mode: str, antialias: bool, *numbers: Any) -> LineMap:
     """The map of a mode along a dimension."""
     _, count, *_ = numbers
-    check_countable((count,), np.dtype(np.int64))
+    check_rows(count)
     return _filtered(mode, *numbers) if antialias else _MODES[mode][0](*numbers)
 
 

@@ -85,6 +85,20 @@ class LineMap:
         return self._matrices.setdefault(type, tuple([devices.moved(row, type.device) for row in rows]))
 
 
+#: Numbers that it takes to make a map, for each of its rows, about.
+_NUMBERS = 8
+
+
+def map_maker(make: Callable[..., LineMap]) -> Callable[..., LineMap]:
+    """Decorate a function that makes maps: each is made once, and missing memory is our error."""
+    return functools.lru_cache(maxsize=1024)(devices.reports_memory(make))
+
+
+def check_rows(count: int) -> None:
+    """Raise RuntimeError unless there is memory for a map of so many rows."""
+    devices.check_room(_NUMBERS * count, np.dtype(np.int64))
+
+
 def window_map(length: int, starts: np.ndarray, stops: np.ndarray, divisors: np.ndarray | None = None) -> LineMap:
     """The map that adds up the elements from each start to each stop."""
     counts = np.maximum(stops - starts, 0)

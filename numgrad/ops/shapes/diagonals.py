@@ -196,7 +196,7 @@ def _triangle(name: str, node: str, where: str) -> Planned:
     def decide(input: Layout, diagonal: int = 0) -> Any:
         _check_matrices(name, input)
         out = layout_of(input.type, input.shape)
-        write = input.type.backend.triangle_writer(input, out, operator.index(diagonal), above)
+        write = input.type.backend.triangle_writer(input, out, _within(input, diagonal), above)
         empty = out.type.backend.memory_launcher(out, False)
 
         def launch(tensor: Tensor) -> Any:
@@ -217,7 +217,7 @@ def _triangle(name: str, node: str, where: str) -> Planned:
     @op.changing
     def _(input: Layout, diagonal: int) -> Any:
         _check_matrices(name, input)
-        write = input.type.backend.triangle_writer(input, input, diagonal, above)
+        write = input.type.backend.triangle_writer(input, input, _within(input, diagonal), above)
         return lambda _, target: write(target._storage, target._offset, target._storage, target._offset)
 
     @op.gradient("input")
@@ -225,6 +225,12 @@ def _triangle(name: str, node: str, where: str) -> Planned:
         return op(grad, diagonal)
 
     return op
+
+
+def _within(input: Layout, diagonal: int) -> int:
+    """The diagonal, or if it is far outside the matrices one beside them, with which no sum overflows."""
+    rows, columns = input.shape[-2:]
+    return min(max(operator.index(diagonal), -rows), columns)
 
 
 def _check_matrices(name: str, input: Layout) -> None:

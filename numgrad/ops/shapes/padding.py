@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,10 @@ from ...core.formats import kept_layout
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import bool_, dtype
-from ...devices import check_countable
 from ..memory.copying import contiguous, copier, writer
 from ..memory.images import in_format_of
 from ..memory.overwriting import fitting
-from ..network.resampling import LineMap, resampled
+from ..network.resampling import LineMap, check_rows, map_maker, resampled
 from ..table.dispatch import caller
 from ..table.lookup import lookup
 from ..table.operands import not_implemented
@@ -77,10 +75,10 @@ def _cropped(input: Tensor, dim: int, low: int, high: int) -> Tensor:
     return input if (start, stop) == (0, extent) else slice_op(input, dim, start, max(start, stop), 1)
 
 
-@functools.lru_cache(maxsize=1024)
+@map_maker
 def _edge_map(mode: str, size: int, low: int, high: int) -> LineMap:
     """The map of a dimension to itself with as many elements more, or less, at its ends, mirrored or repeated."""
-    check_countable((low + size + high,), np.dtype(np.int64))
+    check_rows(low + size + high)
     places = np.arange(-low, size + high)
     if mode == "reflect":
         places = np.where(places < 0, -places, np.where(places < size, places, 2 * (size - 1) - places))

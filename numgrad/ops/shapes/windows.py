@@ -109,6 +109,8 @@ def restrided(input: Layout, source: Geometry, target: Geometry, counted: Geomet
 
     What shares a location is divided by the number of elements that ``counted``, the source or the target, has there.
     """
+    source, target, counted = [(*geometry[:2], geometry[2] * bool(numel(geometry[0])))
+                               for geometry in (source, target, counted)]
     type, lowest = input.type, min(source[2], target[2])
     row = layout_of(type, (max(_end(source), _end(target)) - lowest,))
     written, shared, seen = [layout_of(type, *geometry[:2]) for geometry in (source, counted, target)]
