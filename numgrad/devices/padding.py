@@ -17,9 +17,9 @@ def window_numbers(
     no padding.
 
     ``inside`` says for each dimension where the images' own elements begin and end, and how far apart they lie.  None
-    for what is not floating-point, or has no elements.
+    for integers, and where there are no elements.
     """
-    if image.type.numpy.kind != "f" or not out.size:
+    if image.type.numpy.kind not in "fc" or not out.size:
         return None
     low, end, _ = inside_of = [_three(each, otherwise) for each, otherwise in zip(inside, (0, 1, 1), strict=True)]
     windows, gap, reach = out.shape[-1], stride[-1], dilation[-1] * (kernel[-1] - 1)
@@ -35,7 +35,7 @@ def filter_numbers(
     image: Layout, grad: Layout, kernel: Ints, stride: Ints, dilation: Ints, groups: int, inside: Sequence[Any]
 ) -> list[int] | None:
     """Those for gradients of filters."""
-    if image.type.numpy.kind != "f" or not grad.size or not image.shape[1]:
+    if image.type.numpy.kind not in "fc" or not grad.size or not image.shape[1]:
         return None
     numbers = [groups, image.shape[1] // groups, grad.shape[1] // groups, image.shape[0]]
     low, end, _ = inside

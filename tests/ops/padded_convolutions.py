@@ -14,7 +14,7 @@ CASES = [
 ]  # fmt: skip
 
 
-def check(images, filters, stride, padding, dilation, groups, value, device):
+def check(images, filters, stride, padding, dilation, groups, value, device, dtype=numgrad.float32):
     """Compare results and gradients where one element of the images, filters or gradients is ``value``."""
     dims, how = len(images) - 2, {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     steps = np.array(images[2:]) + 2 * padding - dilation * (np.array(filters[2:]) - 1) - 1
@@ -27,7 +27,7 @@ def check(images, filters, stride, padding, dilation, groups, value, device):
         arrays[number].flat[-1 if last else 0] = value
         bias = np.arange(2.0 * filters[0])[::2]
         expected = _sums(*arrays, bias, **how)
-        x, weight, grad, bias = (numgrad.tensor(a, dtype=numgrad.float32, device=device) for a in (*arrays, bias))
+        x, weight, grad, bias = (numgrad.tensor(a, dtype=dtype, device=device) for a in (*arrays, bias))
         bias = numgrad.stack([bias, bias], 1)[:, 0]  # a view whose elements are apart
         x.requires_grad_(), weight.requires_grad_()
         out = correlate(x, weight, bias, **how)

@@ -204,3 +204,8 @@ def test_what_a_node_shows():
 @pytest.mark.parametrize("case", padded_convolutions.CASES)
 def test_padding_does_not_spread_nan_or_infinity(case, value):
     padded_convolutions.check(*case, value, "cpu")
+
+
+@pytest.mark.parametrize("case", padded_convolutions.CASES)
+def test_nor_among_complex_numbers(case):
+    padded_convolutions.check(*case, numgrad.nan, "cpu", numgrad.complex64)

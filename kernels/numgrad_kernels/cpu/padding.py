@@ -36,7 +36,7 @@ def mend_line(
     for j in range(first, columns - skipped, apart):
         column = j if j < begin or skipped == 0 else j + skipped
         target = line * columns + column
-        if abs(out[target]) < T(np.inf):
+        if out[target] - out[target] == T(0):  # it is finite
             continue
         sum_ = bias[bias_start + number * bias_step] if bias_start >= 0 else T(0)
         for tap in range(taps):
@@ -100,7 +100,7 @@ def mend_weight(
 ):  # fmt: skip
     """The same of the gradients for filters."""
     for i in prange(out.size):
-        if not abs(out[i]) < T(np.inf):
+        if out[i] - out[i] != T(0):  # it is not finite
             out[i] = mended_weight(
                 image, grad, groups, channels, count, images, depth, height, width, kernel_z, kernel_y, kernel_x,
                 stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y,

@@ -34,7 +34,7 @@ def mend_weight(
 ):  # fmt: skip
     """As on the CPU: a thread for each of ``size`` elements of the filters."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
-        if not abs(out[i]) < T(np.inf):
+        if out[i] - out[i] != T(0):  # it is not finite
             out[i] = mended_weight(
                 image, grad, groups, channels, count, images, depth, height, width, kernel_z, kernel_y, kernel_x,
                 stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y,

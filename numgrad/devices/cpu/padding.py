@@ -20,7 +20,7 @@ __all__ = ["mending_launcher", "weight_mending_launcher"]
 def mending_launcher(
     image: Layout, out: Layout, kernel: Ints, stride: Ints, dilation: Ints, groups: int, inside: Sequence[Any]
 ) -> Callable[..., None] | None:
-    """What corrects products of windows: ``launch(images, filters, bias, row)``; None for what is not floating-point.
+    """What corrects products of windows: ``launch(images, filters, bias, row)``; None for integers.
 
     ``image`` is contiguous; see :func:`window_numbers` for ``inside``.  ``filters`` and ``row`` are rows.
     """
