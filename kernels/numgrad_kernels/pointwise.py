@@ -83,9 +83,9 @@ class Program:
     inputs: tuple[Operand, ...]
     outputs: tuple[tuple[str, np.dtype], ...]
     functions: tuple[Callable[..., Any], ...]
-    #: For the device to keep the program's kernels in, and launchers that serve rows of all small sizes.
+    #: For the device to keep the program's kernels in, and plans that serve contiguous tensors of all small sizes.
     kernels: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-    launchers: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    plans: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @functools.cached_property
     def variables(self) -> dict[str, str]:

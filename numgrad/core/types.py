@@ -256,6 +256,10 @@ class TensorType:
     def __reduce__(self) -> tuple[Any, ...]:
         return tensor_type, (self.dtype, self.device)
 
+    def with_dtype(self, dtype: dtype) -> TensorType:
+        """The type of another dtype on this device."""
+        return tensor_type(dtype, self.device)
+
 
 def tensor_type(dtype: dtype, device: device = CPU) -> TensorType:
     """The one TensorType of this dtype and device; the first on a GPU begins to use GPUs.

@@ -22,4 +22,5 @@ from .launches import kernel_listeners as kernel_listeners
 from .launches import kernels_compiled as kernels_compiled
 from .memory import *  # noqa: F403
 from .moving import *  # noqa: F403
+from .plan import *  # noqa: F403
 from .rows import DeviceRow as DeviceRow

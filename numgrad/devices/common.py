@@ -16,7 +16,8 @@ from ..core.layout import contiguous_strides
 from .memory import NO_MEMORY, out_of_memory
 
 __all__ = [
-    "NUMBERS", "OutOfBoundsError", "Steps", "check_sizes", "check_values", "evenly_spaced", "filler", "row_adder",
+    "NUMBERS", "OutOfBoundsError", "Steps", "check_sizes", "check_values", "copy_program", "evenly_spaced", "filler",
+    "row_adder",
 ]
 
 # -- pointwise programs -----------------------------------------------------------------------------------------------
@@ -27,6 +28,10 @@ NUMBERS = frozenset({bool, int, float, complex})
 
 def _same(value):
     return value
+
+
+def _input(input):
+    return input
 
 
 def _sum_of(total, row):
@@ -44,6 +49,13 @@ def row_adder(dtype: np.dtype) -> Program:
     """The program that adds a row to another."""
     operands = Operand("total", dtype), Operand("row", dtype)
     return Program("add_rows", dtype, operands, (("out", dtype),), (_sum_of,))
+
+
+@functools.cache
+def copy_program(source: Any, target: Any) -> Program:
+    """The program that copies elements of one of numgrad's dtypes to elements of another."""
+    operands = (Operand("input", source.numpy),)
+    return Program("copy", target.numpy, operands, (("out", target.numpy),), (_input,))
 
 
 @functools.cache

@@ -51,8 +51,10 @@ class HostFunction:
         def launch(*operands: Any) -> Any:
             given = list(arguments)
             for position, operand in zip(positions, operands, strict=True):
-                given[position] = _array_of(operand) if hasattr(operand, "_layout") else operand
-            return _results(self.run, out, *given)
+                given[position] = array_of(operand) if hasattr(operand, "_layout") else operand
+            if out.__class__ is tuple:
+                return results_of(self.run, out, *given)
+            return results_of(self.run, (out,), *given)[0]
 
         return launch
 
@@ -62,17 +64,17 @@ def host(library: str) -> Callable[[Callable[..., Any]], HostFunction]:
     return lambda function: HostFunction(function, library)
 
 
-def _array_of(tensor: Any) -> np.ndarray:
+def array_of(tensor: Any) -> np.ndarray:
+    """A tensor as an array of its shape and strides: on the CPU its own memory, of a GPU a copy."""
     return tensor._host_array() if tensor._storage.__class__ is not np.ndarray else tensor._place()
 
 
 @by_host
-def _results(run: Callable[..., Any], out: Any, *given: Any) -> Any:
-    """The memory of results of the layouts ``out``."""
+def results_of(run: Callable[..., Any], layouts: Sequence[Layout], *given: Any) -> tuple[Any, ...]:
+    """The memory of what a function of arrays returns, as tensors of these layouts."""
     result = run(*given)
-    if out.__class__ is tuple:
-        return tuple([_memory(array, layout) for array, layout in zip(result, out, strict=True)])
-    return _memory(result, out)
+    arrays = result if result.__class__ is tuple else (result,)
+    return tuple([_memory(array, layout) for array, layout in zip(arrays, layouts, strict=True)])
 
 
 def _memory(array: np.ndarray, layout: Layout) -> Any:

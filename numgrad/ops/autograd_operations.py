@@ -46,8 +46,8 @@ def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
         if overlaps_itself(layout.shape, layout.strides):
             return pointwise.add.inplace(total, gradient)  # which says so
         program = devices.row_adder(layout.type.numpy)
-        adder = layout.type.backend.pointwise_launcher(program, [layout, layout], [layout], into=True)
-        launch = _adders.add(layout, adder)
+        plan = devices.pointwise_plan(program, [layout, layout], [layout], into=True)
+        launch = _adders.make(layout, plan.launcher)
     launch(total, gradient, total)
     total._counter[0] += 1
     return total

@@ -4,9 +4,11 @@ from collections.abc import Callable as _Callable
 from collections.abc import Sequence as _Sequence
 from typing import Any as _Any
 
+from ..interpreter import *  # noqa: F403
 from .alignments import *  # noqa: F403
 from .attention import *  # noqa: F403
 from .bags import *  # noqa: F403
+from .binding import *  # noqa: F403
 from .convolution import *  # noqa: F403
 from .copying import *  # noqa: F403
 from .depthwise import *  # noqa: F403

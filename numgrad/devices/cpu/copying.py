@@ -14,8 +14,9 @@ from numgrad_kernels.cpu import copying
 from ...core.layout import Layout, loop_nest, matrix_steps, numel
 from ..common import evenly_spaced, factor_copier
 from ..memory import NO_MEMORY, check_countable, empty_row, out_of_memory
+from ..plan import pointwise_plan
 from .launching import kernel_for, launch
-from .pointwise import pointwise_kernel, pointwise_launcher
+from .pointwise import pointwise_kernel
 from .threads import worth_threads
 
 __all__ = ["copy_launcher", "counted", "joiner", "roller", "spread", "triangle_writer"]
@@ -34,7 +35,7 @@ def copy_launcher(program: Any, source: Layout, target: Layout) -> Callable[[Any
     if size >= RUNS_FROM and source.type.numpy is dtype and dtype.itemsize in _WORDS:
         runs = _runs(source, target)
     if runs is None:
-        return pointwise_launcher(program, [source], [target], into=True)
+        return pointwise_plan(program, [source], [target], into=True).launcher()
     word = _WORDS[dtype.itemsize]
     steps, wanted, sizes = runs
     return lambda given, written: launch(

@@ -14,10 +14,10 @@ from ...core.layout import Layout, layout_of, span
 from .. import launches
 from ..common import factor, factor_copier, product_sizes
 from ..memory import LARGE, no_row
+from ..plan import pointwise_plan
 from ..recording import by_host
 from .blas import MANY, MANY_FOR_VECTORS, blas_addresses, blas_name, one_thread, one_thread_for
 from .launching import empty, kernel_for
-from .pointwise import pointwise_launcher
 from .threads import PARALLEL_FROM
 
 __all__ = ["blas_name", "product_launcher", "vector_product_launcher"]
@@ -101,7 +101,8 @@ def product_launcher(
 @functools.lru_cache(maxsize=1024)
 def factor_copy(layout: Layout) -> Callable[[Any], np.ndarray]:
     """What copies tensors of this layout into rows."""
-    return pointwise_launcher(factor_copier(layout.type.numpy), [layout], [layout_of(layout.type, layout.shape)])
+    program = factor_copier(layout.type.numpy)
+    return pointwise_plan(program, [layout], [layout_of(layout.type, layout.shape)]).launcher()
 
 
 @functools.lru_cache(maxsize=4096)

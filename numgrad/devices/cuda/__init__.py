@@ -11,6 +11,7 @@ from .attention import *  # noqa: F403
 from .bags import *  # noqa: F403
 from .convolution import *  # noqa: F403
 from .copying import *  # noqa: F403
+from .executing import *  # noqa: F403
 from .flat_indices import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .launching import *  # noqa: F403

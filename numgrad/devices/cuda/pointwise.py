@@ -13,12 +13,13 @@ from numgrad_kernels.pointwise import Program
 
 from ...core.layout import Layout, loop_nest, numel
 from ..common import NUMBERS, filler, may_share_elements
+from ..plan import Plan, Pointwise, Step, TensorRef, pointwise_plan
 from ..recording import values_read
 from ..rows import DeviceRow
 from .launching import Kernel, compile_kernel
 from .memory import empty_row, stream
 
-__all__ = ["copy_launcher", "filled", "pointwise_launcher", "share_elements"]
+__all__ = ["copy_launcher", "filled", "is_small", "nest_step", "row_step", "share_elements", "value_of"]
 
 #: Elements from which rows are read four at a time, which takes another kernel.
 QUADS_FROM = 16384
@@ -27,7 +28,7 @@ QUADS_FROM = 16384
 _ROW, _QUADS = ("cuda", "row"), ("cuda", "quads")
 
 
-def _kernel(program: Program, form: Any) -> Kernel:
+def pointwise_kernel(program: Program, form: Any) -> Kernel:
     """The program's kernel over rows, or in the form ("cuda", rank, narrow) that for operands of any strides."""
     kernel = program.kernels.get(form)
     if kernel is None:
@@ -48,69 +49,50 @@ def _run_rows(program: Program, arguments: Sequence[Any], size: int, device: int
     if not size:
         return
     form, work = _ROW, size
-    if size >= QUADS_FROM and kernels.may_be_quads(program) and all(map(_is_aligned, arguments)):
+    if size >= QUADS_FROM and kernels.may_be_quads(program) and all(map(is_aligned, arguments)):
         form, work = _QUADS, size // 4
-    kernel = program.kernels.get(form) or _kernel(program, form)
+    kernel = program.kernels.get(form) or pointwise_kernel(program, form)
     kernel.run(*kernel.grid(work, device), stream(device), *arguments, size)
 
 
-def _is_aligned(value: Any) -> bool:
+def is_aligned(value: Any) -> bool:
     """Whether a row begins where four elements can be read at once."""
     return value.__class__ is not DeviceRow or value.address % min(16, 4 * value.dtype.itemsize) == 0
 
 
-def pointwise_launcher(
-    program: Program, operands: Sequence[Any], outs: Sequence[Layout], into: bool = False
-) -> Callable[..., Any]:
-    """A function that runs ``program`` on tensors of these layouts, and on numbers, for which anything else stands.
+def row_step(p: Plan, program: Program, operands: Sequence[Any], size: int) -> None:
+    """Add one pass of a program over buffers of one size, numbers and values."""
+    quads = size >= QUADS_FROM and kernels.may_be_quads(program)
+    aligned = (Pointwise(program, _QUADS), size // 4) if quads else None
+    p.steps.append(Step(Pointwise(program, _ROW), (*operands, size), size, aligned=aligned))
 
-    It returns the memory of new outputs of the layouts ``outs``, in a tuple if there are several.  With ``into`` it
-    takes after the operands the tensors to write to, and returns nothing.  A tensor for a scalar of the
-    program is one on the CPU that has one value, which is read.
+
+def nest_step(
+    p: Plan, program: Program, operands: Sequence[Any], shape: tuple[int, ...], layouts: Sequence[Layout]
+) -> None:
+    """Add one pass of a program over tensors of these layouts, numbers and values, in a nest of loops.
+
+    The outputs, of this ``shape``, are last.
     """
-    size, shape = outs[0].size, outs[0].shape
-    device: Any = outs[0].type.device.index
-    forms = [
-        None if layout.__class__ is not Layout else _as_value if operand.scalar else layout
-        for layout, operand in zip(operands, program.arguments, strict=True)
-    ]
-    arrays = [form for form in forms if isinstance(form, Layout)]
-    layouts = [*arrays, *outs]
-    dtypes = [dtype for _, dtype in program.outputs]
-    count = len(forms)
-    flat = all(layout.contiguous and layout.shape == shape for layout in layouts)
-    if not flat:
-        form, numbers = _nest(program, shape, [(layout.shape, layout.strides) for layout in layouts])
-
-    def launch(*values: Any) -> Any:
-        rows = [] if into else [empty_row(size, dtype, device) for dtype in dtypes]
-        given, starts = [], []
-        for value, own in zip(values[:count], forms, strict=True):
-            if own is None:
-                given.append(value)
-            elif own is _as_value:
-                given.append(_as_value(value))
-            else:
-                given.append(value._flat if flat else value._storage)
-                starts.append(value._offset)
-        if into:
-            targets = values[count:]
-            given += [target._flat if flat else target._storage for target in targets]
-            starts += [target._offset for target in targets]
+    form, numbers = _nest(program, shape, [(own.shape, own.strides) for own in layouts])
+    given, starts = [], []
+    for one in operands:
+        if one.__class__ is TensorRef:
+            memory, start = p.strided(one)
+            given.append(memory)
+            starts.append(start)
         else:
-            given += rows
-            starts += [0] * len(rows)
-        if flat:
-            _run_rows(program, given, size, device)
-        elif size:
-            kernel = _kernel(program, form)
-            kernel.run(*kernel.grid(size, device), stream(device), *given, *numbers, *starts)
-        return None if into else tuple(rows) if len(rows) > 1 else rows[0]
-
-    return launch
+            given.append(one)
+    p.steps.append(Step(Pointwise(program, form), (*given, *numbers, *starts), layouts[-1].size))
 
 
-def _as_value(tensor: Any) -> Any:
+def is_small(program: Program, layouts: Sequence[Layout]) -> bool:
+    """Plans for GPUs are for one size each."""
+    return False
+
+
+def value_of(tensor: Any) -> Any:
+    """The one element of a tensor on the CPU, as a number."""
     values_read("a number on the CPU for an operation on a GPU")
     return tensor._storage.item(tensor._offset)
 
@@ -126,7 +108,7 @@ def copy_launcher(program: Program, source: Layout, target: Layout) -> Callable[
     """What overwrites a tensor, the second argument, with another, broadcast; ``program`` copies one element."""
     if source.contiguous and target.contiguous and source.size == target.size and source.type is target.type:
         return lambda given, written: written._flat.put(given._flat)
-    return pointwise_launcher(program, [source], [target], into=True)
+    return pointwise_plan(program, [source], [target], into=True).launcher()
 
 
 def filled(shape: tuple[int, ...], value: Any, type: Any) -> DeviceRow:

@@ -12,12 +12,12 @@ from numgrad_kernels.cuda.products import SIDE, TILE, first, products, repeat_ro
 from ...core.layout import Layout, layout_of, numel
 from .. import launches
 from ..common import Factor, factor, factor_copier, product_sizes
+from ..plan import pointwise_plan
 from ..recording import on_gpu
 from ..rows import DeviceRow
 from . import cublas
 from .launching import THREADS, blocks_for, launch
 from .memory import empty_row, no_row, stream
-from .pointwise import pointwise_launcher
 
 __all__ = ["product_launcher", "vector_product_launcher"]
 
@@ -109,7 +109,8 @@ def _for_cublas(tensor: Any, lies: Factor) -> DeviceRow:
 @functools.lru_cache(maxsize=1024)
 def _copier(layout: Layout) -> Any:
     """What copies tensors of this layout into rows."""
-    return pointwise_launcher(factor_copier(layout.type.numpy), [layout], [layout_of(layout.type, layout.shape)])
+    program = factor_copier(layout.type.numpy)
+    return pointwise_plan(program, [layout], [layout_of(layout.type, layout.shape)]).launcher()
 
 
 def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., DeviceRow]:

@@ -103,7 +103,7 @@ def _plan(number: Any, layout: Layout) -> _Plan:
     type = layout.type
     if number in (_ZEROED, EMPTY):
         return _Plan(layout, type.backend.memory_launcher(layout, number == _ZEROED), 0, 0)
-    launch = type.backend.pointwise_launcher(devices.filler(number, type.numpy), [None], [layout])
+    launch = devices.pointwise_plan(devices.filler(number, type.numpy), [number], [layout]).launcher()
     return _Plan(layout, launch, *((0, -1) if number is complex else bounds(number, type.dtype)))
 
 

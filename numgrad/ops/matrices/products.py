@@ -179,7 +179,9 @@ def _called(op: Any, input: Any, other: Any) -> Tensor:
         raise
     call = _known_calls.get(key)
     if call is None:
-        call = _calls.find(key) or _calls.add(key, caller(op.entry((input, other))[0]))
+        call = _calls.find(key) or _calls.make(
+            key, functools.partial(caller, op.entry((input, other))[0])
+        )
     return call(input, other)
 
 

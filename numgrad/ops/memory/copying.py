@@ -16,7 +16,7 @@ from ...core.formats import check_memory_format, formatted_layout, is_formatted
 from ...core.layout import Layout, broadcasts, layout_of, overlaps_itself
 from ...core.tensor import Tensor, fresh, strided, tensor_of
 from ...core.types import TensorType, contiguous_format, dtype, float32, int64, preserve_format, tensor_type
-from ...devices import recording
+from ...devices import copy_program, recording
 from ..table.dispatch import unary
 from ..table.entries import Entries, Entry
 from ..table.op import attach, public
@@ -28,16 +28,6 @@ SMALL = 1024
 
 #: Elements from which a device may find a better way to copy than one after the other.
 STRETCHES_FROM = 4096
-
-
-def same(input):
-    return input
-
-
-@functools.cache
-def copy_program(source: dtype, target: dtype) -> devices.Program:
-    operand = devices.Operand("input", source.numpy)
-    return devices.Program("copy", target.numpy, (operand,), (("out", target.numpy),), (same,))
 
 
 def _copy(input: Layout, type: TensorType, memory_format: Any = None) -> tuple[Layout, Any]:
@@ -122,7 +112,7 @@ def row_reader(layout: Layout | None, dtype: dtype | None = None) -> Callable[[A
     size, own = layout.size, layout.type.dtype
     if not layout.contiguous or dtype not in (None, own):
         row = layout_of(tensor_type(dtype or own, layout.type.device), layout.shape)
-        return row.type.backend.pointwise_launcher(copy_program(own, dtype or own), [layout], [row])
+        return devices.pointwise_plan(copy_program(own, dtype or own), [layout], [row]).launcher()
 
     def read(tensor: Tensor) -> Any:
         storage = tensor._storage
@@ -147,10 +137,9 @@ def filling(target: Layout, number: type) -> Entry:
     """
     entry = writers.find((target, number))
     if entry is None:
-        type, dtype = target.type, target.type.dtype
-        launch = type.backend.pointwise_launcher(devices.filler(number, dtype.numpy), [None], [target], into=True)
-        limits = None if number is complex else bounds(number, dtype)
-        entry = writers.add((target, number), Entry(None, launch, target, False, limits))
+        plan = devices.pointwise_plan(devices.filler(number, target.type.numpy), [number], [target], into=True)
+        limits = None if number is complex else bounds(number, target.type.dtype)
+        entry = writers.make((target, number), functools.partial(Entry, None, plan, target, False, limits))
     return entry
 
 
@@ -164,7 +153,8 @@ def writing(target: Layout, source: Layout) -> Entry | None:
         entry is None and source.type.device is target.type.device and broadcasts(source.shape, target.shape)
         and not overlaps_itself(target.shape, target.strides)
     ):
-        entry = writers.add((target, source), Entry(None, writer(source, target), target, False))
+        write = functools.partial(Entry, None, writer(source, target), target, False, None)
+        entry = writers.make((target, source), write)
     return entry
 
 
@@ -202,10 +192,10 @@ def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
     program = copy_program(source.type.dtype, type.dtype)
     alike = source.type is type and source.contiguous and target.contiguous and source.shape == target.shape
     if alike and target.size < SMALL and type.device is CPU:
-        read, launch = row_reader(source), type.backend.pointwise_launcher(program, [source], [target])
+        read, launch = row_reader(source), devices.pointwise_plan(program, [source], [target]).launcher()
         return lambda tensor: read(tensor).copy() if recording.recorder is None else launch(tensor)
     if target.size < STRETCHES_FROM:
-        return type.backend.pointwise_launcher(program, [source], [target])
+        return devices.pointwise_plan(program, [source], [target]).launcher()
 
     return assembler(target, [(source, target, 0)])
 

@@ -132,9 +132,9 @@ def _of_parts(first: Layout, second: Layout, real: Any, imag: Any) -> Prepared:
     shape = broadcast_shapes(first.shape, second.shape)
     out = layout_of(tensor_type(complex_of(one), first.type.device), shape)
     part = layout_of(first.type, shape, tuple([2 * step for step in out.strides]))
-    backend, program = first.type.backend, _program(first.type.numpy, real, imag)
-    compute = backend.pointwise_launcher(program, [first, second], [part, part], True)
-    memory = backend.memory_launcher(out, False)
+    program = _program(first.type.numpy, real, imag)
+    compute = devices.pointwise_plan(program, [first, second], [part, part], True).launcher()
+    memory = first.type.backend.memory_launcher(out, False)
 
     def launch(*tensors: Tensor) -> Any:
         row = memory()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from numgrad_kernels import scalar
@@ -17,11 +16,10 @@ from .comparison import eq
 # -- division ---------------------------------------------------------------------------------------------------
 
 
-def check_divisor(operands: Sequence[Any]) -> None:
+def check_divisor(input: Any, divisor: Any) -> None:
     """Raise if an integer would be divided by zero."""
-    divisor = operands[1]
     if eq(divisor, 0).any() if isinstance(divisor, Tensor) else divisor == 0:
-        shapes = [list(v._layout.shape) for v in operands if isinstance(v, Tensor)]
+        shapes = [list(v._layout.shape) for v in (input, divisor) if isinstance(v, Tensor)]
         raise RuntimeError(f"ZeroDivisionError: an integer is divided by zero (shapes {', '.join(map(str, shapes))})")
 
 

@@ -159,7 +159,7 @@ def _joined(name: str, resolve: Any, tensors: Any, dim: Any, out: Any, axis: Any
     op, given, *how = resolve(checked_tensors(name, tensors), dim)
     entry, operands = op.entry((given, *how))
     if all(operand is tensor for operand, tensor in zip(operands, tensors, strict=True)) and key is not None:
-        _calls.add(key, caller(entry))
+        _calls.make(key, functools.partial(caller, entry))
     return perform(entry, operands)
 
 

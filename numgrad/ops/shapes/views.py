@@ -11,7 +11,7 @@ from ...core.layout import Layout, layout_of, numel, view_strides
 from ...core.tensor import Tensor, tensor_of
 from ...devices.recording import place_read
 from ..batching.batches import is_mapped, mapped, physical, size_of
-from ..memory.copying import contiguous, row_reader, same
+from ..memory.copying import contiguous, row_reader
 from ..table.arguments import Dim
 from ..table.lookup import lookup
 from ..table.op import attach, composite
@@ -259,7 +259,7 @@ def flatten(input: Layout, start_dim: Dim = 0, end_dim: Dim = -1) -> Any:
             f"(start_dim {start_dim}, end_dim {end_dim}, shape {list(shape)})"
         )
     if start_dim == end_dim and shape:
-        return same, ()
+        return (lambda input: input), ()
     stop = end_dim + 1
     return how_reshaped(input, (*shape[:start_dim], numel(shape[start_dim:stop]), *shape[stop:]))
 

@@ -177,9 +177,10 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
     return out
 
 
-def caller(entry: Entry) -> Callable[..., Any]:
-    """``perform`` with this entry, as a function of the operands: with all that it takes at hand."""
-    layout, launch, delta, recorded = entry.layout, entry.launch, entry.delta or 0, entry.recorded
+def caller(entry: Entry, again: bool = True) -> Callable[..., Any]:
+    """``perform`` with this entry, as a function of the operands; its plan is bound if it is to be run ``again``."""
+    layout, delta, recorded = entry.layout, entry.delta or 0, entry.recorded
+    launch = entry.launch if entry.plan is None else entry.plan.launcher(again)
     known = entry.views
     performed = entry.op.performed
 

@@ -237,7 +237,7 @@ class Pointwise(Op):
         """What computes it of operands of these layouts, or numbers of these classes; in the dtype of the first."""
         operand_types = [own.type.numpy if isinstance(own, Layout) else own for own in given]
         program = self.program(operand_types, self.statics, compute or given[0].type.dtype, out.type.dtype)
-        return out.type.backend.pointwise_launcher(program, given, [out], into)
+        return devices.pointwise_plan(program, given, [out], into).launcher()
 
     def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
         """Compute, into a new tensor or in place into ``into``, and record."""
@@ -297,7 +297,8 @@ class Pointwise(Op):
         key = key[0] if len(key) == 1 else tuple(key)
         entry = self.entries.find(key)
         if entry is None and any(own.__class__ is Layout for own in given):
-            entry = self.entries.add(key, self._for(given, into is given[0]).prepare(given, statics, into))
+            op = self._for(given, into is given[0])
+            entry = self.entries.make(key, functools.partial(op.prepare, given, statics, into))
         return entry
 
     def prepared(self, operands: Sequence[Any]) -> list[Any]:
@@ -314,7 +315,9 @@ class Pointwise(Op):
         entry = self._found([own if isinstance(own, Layout) else own.__class__ for own in given], statics, None)
         assert entry is not None
         passed = [statics[name] for name in entry.details.passed]
-        return entry.layout, (lambda *values: entry.launch(*values, *passed)) if passed else entry.launch
+        assert entry.plan is not None
+        launch = entry.plan.launcher()
+        return entry.layout, (lambda *values: launch(*values, *passed)) if passed else launch
 
     def _for(self, given: Sequence[Any], in_place: bool) -> Pointwise:
         """The operation that does it for operands of these categories."""
@@ -326,7 +329,9 @@ class Pointwise(Op):
             raise RuntimeError(f"In-place {self.name} is not supported for complex tensors.")
         return other
 
-    def prepare(self, given: Sequence[Any], statics: Mapping[str, Any], into: Layout | None) -> Entry:
+    def prepare(
+        self, given: Sequence[Any], statics: Mapping[str, Any], into: Layout | None, again: bool = True
+    ) -> Entry:
         """Decide what a call comes to, by the layouts of its operands, or the classes of numbers."""
         compute, result = self.compute_types(given)
         if not compute.is_complex:
@@ -344,14 +349,15 @@ class Pointwise(Op):
         program = self.program(kinds_passed(given, out), statics, compute, out.type.dtype)
         passed = tuple([i.name for i in program.arguments if i.name in self.statics]) if self.statics else ()
         types = [own.type if isinstance(own, Layout) else None for own in given]
-        launch = out.type.backend.pointwise_launcher(program, [*given, *[None] * len(passed)], [out], into is not None)
+        checks: list[Any] = []
         if compute.kind in "bi":
+            if self.check_integers is not None:
+                checks.append((self.check_integers, range(len(given))))
             if statics is not self.statics:
                 check_statics(statics.items(), compute)
-                numbers = [*enumerate(passed, len(given))]
-                launch = _checked(lambda values: check_statics([(n, values[i]) for i, n in numbers], compute), launch)
-            if self.check_integers is not None:
-                launch = _checked(self.check_integers, launch)
+                checks += [(_fits(name, compute), [number]) for number, name in enumerate(passed, len(given))]
+        numbers = [statics[name].__class__ for name in passed]
+        plan = devices.pointwise_plan(program, [*given, *numbers], [out], into is not None, checks)
         node_class = self.node_class
         for position, own in self.numbers.items():
             if given[position].__class__ is not Layout:
@@ -360,7 +366,8 @@ class Pointwise(Op):
         positions = None if len(passed) == len(self.statics) else (
             *range(len(given)), *[len(given) + n for n, name in enumerate(self.statics) if name in passed]
         )
-        return Entry(self, launch, out, recorded, _Details(compute, statics, passed, positions, types, node_class))
+        details = _Details(compute, statics, passed, positions, types, node_class)
+        return Entry(self, plan, out, recorded, details, again)
 
 
 class _Details(NamedTuple):
@@ -376,14 +383,10 @@ class _Details(NamedTuple):
     node_class: type[Any]
 
 
-def _checked(check: Callable[[Sequence[Any]], None], launch: Callable[..., Any]) -> Callable[..., Any]:
-    """A launcher that first looks at the values of its operands."""
-
-    def run(*operands: Any) -> Any:
-        check(operands)
-        return launch(*operands)
-
-    return run
+@functools.cache
+def _fits(name: str, compute: dtype) -> Callable[[Any], None]:
+    """The check that a static number is exact in an integer dtype."""
+    return lambda value: check_statics([(name, value)], compute)
 
 
 def pointwise(

@@ -103,7 +103,7 @@ class PointwiseRecipe(Recipe):
         strides = new_layout(given, shape, gradient._layout.type).strides
         outs = [layout_of(type, shape, strides) for type in types]
         program = self.rules.program(kinds_passed(given, outs[0]), self.compute, [type.dtype for type in types])
-        launch = outs[0].type.backend.pointwise_launcher(program, given, outs)
+        launch = devices.pointwise_plan(program, given, outs).launcher()
         if len(self.launches) >= _MOST_LAUNCHES:
             self.launches.clear()
         found = self.launches[key] = launch, outs

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...autograd.views import views
 from ...core.tensor import Tensor
 from ...core.types import default_dtype_changed
+from ...devices import Plan
 from .ahead import tell
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ class Entry:
             dtype: then ``launch(tensor)`` returns the tensor's memory in that, and where the view begins.
         delta: by how many elements a view begins later than the tensor; if the tensor is followed by numbers, for each
             1 of the first; of several views a tuple.
+        plan: the steps that ``launch`` runs; None where there is none.
         layout: that of the result; a tuple where there are several; None where it depends on values: then ``launch``
             returns it with the memory.
         recorded: whether the result has a derivative.
@@ -33,11 +36,14 @@ class Entry:
         step: of a view, how it is made of a tensor again; of several views a tuple of that.
     """
 
-    __slots__ = ("delta", "details", "launch", "layout", "op", "recipes", "recorded", "step", "views")
+    __slots__ = ("delta", "details", "launch", "layout", "op", "plan", "recipes", "recorded", "step", "views")
 
-    def __init__(self, op: Any, launch: Any, layout: Any, recorded: bool, details: Any = None):
+    def __init__(
+        self, op: Any, launch: Any, layout: Any, recorded: bool, details: Any = None, again: bool = True
+    ):
         self.op = op
-        self.launch = launch
+        self.plan = launch if isinstance(launch, Plan) else None
+        self.launch = launch if self.plan is None else self.plan.launcher(again)
         self.layout = layout
         self.recorded = recorded
         self.details = details
@@ -101,14 +107,25 @@ class Entries:
 
     def add(self, key: Any, entry: Any) -> Any:
         """Keep an entry, if its key has been wanted before; return it, or what another thread has kept meanwhile."""
+        return self.make(key, lambda again: entry)
+
+    def make(self, key: Any, make: Callable[[bool], Any]) -> Any:
+        """Return the entry that ``make(again)`` returns, and keep it if its key has been wanted before, ``again``.
+
+        If another thread has kept one meanwhile, that is returned.
+        """
         mark = hash(key)
         with Entries._changing:
-            if mark in self._seen:
-                return self._keep(key, entry)
-            if len(self._seen) >= 2 * self.LIMIT:
-                self._seen.clear()
-            self._seen.add(mark)
-        return entry
+            again = mark in self._seen
+            if not again:
+                if len(self._seen) >= 2 * self.LIMIT:
+                    self._seen.clear()
+                self._seen.add(mark)
+        entry = make(again)
+        if not again:
+            return entry
+        with Entries._changing:
+            return self._keep(key, entry)
 
     def _keep(self, key: Any, entry: Any) -> Any:
         if len(self.recent) >= self.LIMIT:

@@ -223,8 +223,11 @@ class _Unseen:
             return self.found(args, keywords, ())()  # which says what is wrong
         return self.call(*bound.args, **bound.kwargs)
 
-    def found(self, args: Any, keywords: Any, operands: Sequence[Any]) -> Any:
-        """What does calls with arguments like these, given the tensors among them."""
+    def found(self, args: Any, keywords: Any, operands: Sequence[Any], again: bool = False) -> Any:
+        """The function of the tensors among the arguments that does calls like this one.
+
+        It is bound if it is to be called ``again``.
+        """
         keywords = self.renamed(keywords)
         if self.in_place or any(isinstance(value, float | np.floating) for value in (*args, *keywords.values())):
             # One that is taken for an int would be in what a rule's operation keeps for the int that it is equal to.
@@ -239,7 +242,7 @@ class _Unseen:
                 return lambda *tensors: op(*adapt[0](*tensors), *rest)
             if not isinstance(op, Planned):
                 return (lambda *tensors: op(*tensors, *rest)) if rest else op
-            return _called(op, rest, operands)
+            return _called(op, rest, operands, again)
         except Exception:
             self.check(args, keywords)
             raise
@@ -302,7 +305,8 @@ def _looked_up(
             args = input, *others
             if operands is not None and unseen.numbers_in(args):
                 return unseen.with_numbers_read(args, keywords)
-            run = entries.find(key) or entries.add(key, unseen.found(args, keywords, operands or args[:1]))
+            decide = functools.partial(unseen.found, args, keywords, operands or args[:1])
+            run = entries.find(key) or entries.make(key, decide)
         except TypeError:  # an argument that has no hash
             run = unseen.found((input, *others), keywords, operands or (input,))
         try:
@@ -332,15 +336,16 @@ def overwriting(op: Planned) -> Callable[..., Tensor]:
     return call
 
 
-def _called(op: Planned, rest: Sequence[Any], tensors: Sequence[Tensor]) -> Callable[..., Any]:
+def _called(op: Planned, rest: Sequence[Any], tensors: Sequence[Tensor], again: bool) -> Callable[..., Any]:
     """The call of an operation as a function of the tensors; ``rest`` are its other arguments, or all, with layouts."""
     if not any(value.__class__ is Layout for value in rest):
         left, others = iter(tensors), iter(rest)
-        done = caller(op.prepared([
+        args = [
             next(left) if position in op.operand_positions else next(others) for position in range(len(op.parameters))
-        ]))
+        ]
+        done = caller(op.prepared(args, again=again), again)
         return (lambda input, *layouts: done(input)) if [*left] and len(op.operand_positions) == 1 else done
-    done = caller(op.prepared(rest))
+    done = caller(op.prepared(rest, again=again), again)
     operands = [rest[position] for position in op.operand_positions]
     if len(operands) == len(tensors):
         return done

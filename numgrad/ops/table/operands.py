@@ -219,7 +219,7 @@ def fused_launcher(
     types = tuple([own.type.numpy if isinstance(own, Layout) else own for own in given])
     program = _program(name + function.__name__, function, out.type.numpy, types)
     operands = [own for own in given if not isinstance(own, float)]
-    return out.type.backend.pointwise_launcher(program, operands, [out], into)
+    return devices.pointwise_plan(program, operands, [out], into).launcher()
 
 
 @functools.cache

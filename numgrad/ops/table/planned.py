@@ -209,10 +209,11 @@ class Planned(Op):
         """What a call comes to, and what ``launch`` is given."""
         key, operands = self.keyed(args)
         entries = self.entries_in_place if in_place else self.entries
-        return entries.find(key) or entries.add(key, self.prepared(args, in_place)), operands
+        entry = entries.find(key) or entries.make(key, lambda again: self.prepared(args, in_place, again))
+        return entry, operands
 
-    def prepared(self, args: Sequence[Any], in_place: bool = False) -> Entry:
-        """What a call comes to, decided anew."""
+    def prepared(self, args: Sequence[Any], in_place: bool = False, again: bool = True) -> Entry:
+        """Decide what a call comes to; it is bound if it is to be run ``again``."""
         if self.dims and len(args) <= max(map(self.parameters.index, self.dims)):
             raise TypeError(f"{self.name} must be given its dimensions {self.dims}")  # which defaults do not count so
         given: list[Any] = [value._layout if isinstance(value, Tensor) else value for value in args]

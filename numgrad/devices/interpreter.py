@@ -1,0 +1,84 @@
+"""The interpreter of plans: it runs the steps of a plan one by one.
+
+This defines what a plan means, and is the fastest way to run a plan once; what a device's ``bind`` makes of a plan
+gives the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .host_functions import array_of, results_of
+from .plan import Array, Buffer, Given, New, Offset, Plan, Report, SizeOf, Storage, Value
+
+__all__ = ["interpret"]
+
+
+def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
+    """Run a plan on the operands of a call, and return the memory of its results: of several a tuple, of none None.
+
+    Raises:
+        IndexError: an index is out of bounds.
+        RuntimeError: there is not enough memory, or a check fails.
+    """
+    backend, memories = plan.backend, dict[New, Any]()
+
+    def buffer(memory: Any, size: Any, dtype: np.dtype, start: int) -> Any:
+        if size.__class__ is SizeOf:
+            size = operands[size.number]._layout.size
+        if memory.__class__ is New:
+            held = memories.get(memory)
+            if held is None:
+                whole = size if memory.size.__class__ is SizeOf else memory.size
+                held = memories[memory] = backend.allocate(memory, whole, plan.device)
+        else:
+            tensor = operands[memory.number]
+            held, start = tensor._storage, tensor._offset + start
+        if size is None:
+            held = held[start:] if start else held
+        elif held.size != size:
+            held = held[start : start + size]
+        return held if held.dtype is dtype else held.view(dtype)
+
+    for step in plan.steps:
+        given = []
+        for one in step.operands:
+            kind = one.__class__
+            if kind is Buffer:
+                one = buffer(*one)
+            elif kind is Report:
+                one = backend.report(plan.device)
+            elif kind in _READ:
+                one = _READ[kind](one, operands[one.number])
+            given.append(one)
+        if step.outputs is None:
+            step.kernel(*given)
+        elif step.outputs:
+            results = results_of(step.kernel, [one.layout for one in step.outputs], *given)
+            memories.update(zip([one.memory for one in step.outputs], results, strict=True))
+        else:
+            backend.run_step(step, given, plan.device)
+            if step.reports is not None:
+                indices, low, high = step.reports
+                backend.raise_reported(buffer(*indices), low, high)
+    if len(plan.results) == 1:
+        return buffer(*plan.results[0])
+    return tuple([buffer(*one) for one in plan.results]) or None
+
+
+def _storage(operand: Storage, tensor: Any) -> Any:
+    held = tensor._storage
+    return held if held.dtype is operand.dtype else held.view(operand.dtype)
+
+
+#: For each class of operands what a kernel takes, given the operand of the call.
+_READ: dict[Any, Callable[[Any, Any], Any]] = {
+    Given: lambda operand, given: given,
+    Storage: _storage,
+    Offset: lambda operand, tensor: tensor._offset + operand.start,
+    Value: lambda operand, tensor: tensor._layout.type.backend.value_of(tensor),
+    Array: lambda operand, tensor: array_of(tensor),
+}

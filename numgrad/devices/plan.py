@@ -1,0 +1,373 @@
+"""Plans: the kernels that a call runs for tensors of given layouts, as data.
+
+Note [Plans]
+An operation decides by the layouts of its operands what a call runs.  It writes that into a ``Plan``: it takes its
+operands as ``TensorRef``, asks for new buffers (``new``) and for the elements of a tensor in row-major order
+(``contiguous``, which adds a copy if they do not lie so), and adds the runs of kernels (``run``), of pointwise programs
+(``pointwise``) and of host functions (``host``, ``check``).  A plan allocates nothing and holds no closure.  One that
+builds on another operation calls that operation's function with its own plan and tensors.
+
+``interpret`` in ``interpreter`` runs a plan step by step: this defines what a plan means, and is the fastest way to run
+one once.  A device's ``bind`` turns a plan that is run again into a straight-line function.
+
+The functions of a device that add steps take the same parameters on all devices; which kernels they run, with which
+operands, is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numgrad_kernels.pointwise import Program
+
+from ..core.layout import Layout, layout_of
+from .common import copy_program
+from .memory import check_countable
+
+__all__ = [
+    "Array", "Bounds", "Buffer", "Given", "HandWritten", "Input", "New", "Offset", "Plan", "Pointwise", "Report",
+    "SizeOf", "Step", "Storage", "TensorRef", "Value", "pointwise_plan",
+]
+
+
+class Input(NamedTuple):
+    """The memory of one of the call's tensors, by its position among the operands of the launch."""
+
+    number: int
+
+
+class SizeOf(NamedTuple):
+    """Number of elements of an input, where a plan serves tensors of any size."""
+
+    number: int
+
+
+class New:
+    """Memory that each run allocates: for a result, or for a temporary buffer if the plan does not return it.
+
+    Attributes:
+        size: number of elements, an int or ``SizeOf``.
+        dtype: of the elements.
+        shape: that of the tensor that it is for, which an error of missing memory names.
+        zeroed: whether its elements are zeros at first.
+    """
+
+    __slots__ = ("dtype", "shape", "size", "zeroed")
+
+    def __init__(self, size: int | SizeOf, dtype: np.dtype, shape: tuple[int, ...], zeroed: bool = False):
+        self.size = size
+        self.dtype = dtype
+        self.shape = shape
+        self.zeroed = zeroed
+
+
+class Buffer(NamedTuple):
+    """``size`` adjacent elements of an input or of new memory.
+
+    ``start`` counts from the first element of the input, or of the new memory.  Without a size a buffer of an input
+    extends to the end of its memory: a kernel that runs over other operands reads no more than it needs.
+    """
+
+    memory: Any  # Input or New
+    size: Any  # int, SizeOf or None
+    dtype: np.dtype
+    start: int = 0
+
+    def part(self, start: int, size: int) -> Buffer:
+        """``size`` of its elements from ``start`` on."""
+        return self._replace(start=self.start + start, size=size)
+
+    def seen_as(self, dtype: np.dtype) -> Buffer:
+        """The same memory as elements of another dtype of the same length."""
+        return self._replace(dtype=dtype)
+
+
+class Storage(NamedTuple):
+    """All memory of an input, for a kernel that takes offset and strides."""
+
+    number: int
+    dtype: np.dtype
+
+
+class Offset(NamedTuple):
+    """Position of an input's first element in its memory, and ``start`` elements on."""
+
+    number: int
+    start: int = 0
+
+
+class Given(NamedTuple):
+    """An operand of the call as it is: a Python number of the class ``kind``; for a host function a tensor."""
+
+    number: int
+    kind: Any = None
+
+
+class Value(NamedTuple):
+    """The one element of an input, which each run reads as a number."""
+
+    number: int
+
+
+class Array(NamedTuple):
+    """An input as a NumPy array of its shape and strides, for a host function; of a GPU a copy."""
+
+    number: int
+
+
+class Report(NamedTuple):
+    """Memory in which a kernel notes that something is wrong."""
+
+
+class Bounds(NamedTuple):
+    """The error to raise if a step's report is set: one of ``indices`` is not in ``range(low, high)``."""
+
+    indices: Buffer
+    low: int
+    high: int
+
+
+class TensorRef(NamedTuple):
+    """A tensor of a plan: a layout on the memory of an input, or on new memory, ``start`` elements on."""
+
+    memory: Any  # Input or New
+    layout: Layout
+    start: int = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its sizes."""
+        return self.layout.shape
+
+    @property
+    def type(self) -> Any:
+        """Its dtype and device."""
+        return self.layout.type
+
+    @property
+    def size(self) -> int:
+        """Number of its elements."""
+        return self.layout.size
+
+    def viewed(self, layout: Layout, delta: int = 0) -> TensorRef:
+        """The view of this layout that begins ``delta`` elements later."""
+        return TensorRef(self.memory, layout, self.start + delta)
+
+
+class HandWritten(NamedTuple):
+    """A kernel of ``numgrad_kernels`` for one dtype, with ``parts`` in place of its own functions of these names."""
+
+    function: Callable[..., None]
+    compute: np.dtype
+    parts: tuple[tuple[str, Any], ...] = ()
+
+
+class Pointwise(NamedTuple):
+    """The kernel of a pointwise program in one of a device's forms."""
+
+    program: Program
+    form: Any
+
+
+class Step(NamedTuple):
+    """One run of a kernel or of a host function.
+
+    Attributes:
+        kernel: ``HandWritten`` or ``Pointwise``; a function of arrays where ``outputs`` are given, which allocates
+            these itself; where they are None, a function that only looks at operands and may raise.
+        work: number of elements that a kernel's threads share.
+        reports: the error that it may report.
+        one_thread: whether BLAS must not use threads of its own.
+        grid: blocks and threads of each, on a GPU; without one the kernel chooses by ``work``.
+        aligned: on a GPU, what the kernel and its work are instead where four elements can be read at once.
+    """
+
+    kernel: Any
+    operands: tuple[Any, ...]
+    work: int = 0
+    reports: Bounds | None = None
+    one_thread: bool = False
+    outputs: tuple[TensorRef, ...] | None = ()
+    grid: tuple[int, int] | None = None
+    aligned: Any = None
+
+
+class Plan:
+    """The steps of a call for tensors of certain layouts.
+
+    Attributes:
+        backend: the package of the device.
+        device: number of the GPU; None for the CPU.
+        steps: in the order in which they run.
+        results: buffers of the results, in a tuple; empty for a call in place.
+        layouts: those of the results.
+        count: how many operands a launch has.
+    """
+
+    __slots__ = ("_bound", "backend", "count", "device", "layouts", "results", "steps", "type")
+
+    def __init__(self, type: Any):
+        self.type = type
+        self.backend = type.backend
+        self.device = type.device.index
+        self.steps: list[Step] = []
+        self.results: tuple[Buffer, ...] = ()
+        self.layouts: tuple[Layout, ...] = ()
+        self.count = 0
+        self._bound: Callable[..., Any] | None = None
+
+    # -- operands ----------------------------------------------------------------------------------------------------
+
+    def operand(self, given: Any) -> Any:
+        """The next operand of a launch: a tensor of a layout, or a number of a class; None where there is none."""
+        number = self.count
+        self.count += 1
+        if given.__class__ is Layout:
+            return TensorRef(Input(number), given)
+        return None if given is None else Given(number, given)
+
+    def new(self, size: int, dtype: np.dtype, zeroed: bool = False) -> Buffer:
+        """A new buffer."""
+        return Buffer(New(size, dtype, (size,), zeroed), size, dtype)
+
+    def new_tensor(self, layout: Layout, zeroed: bool = False) -> TensorRef:
+        """A new tensor of a layout without gaps.
+
+        Raises:
+            RuntimeError: no integer of a machine counts its bytes.
+        """
+        check_countable(layout.shape, layout.type.numpy)
+        return TensorRef(New(layout.size, layout.type.numpy, layout.shape, zeroed), layout)
+
+    def contiguous(self, tensor: TensorRef, dtype: Any = None) -> Buffer:
+        """The elements of a tensor in row-major order, converted to ``dtype``: where they lie, or a copy."""
+        own = tensor.layout
+        if own.contiguous and (dtype is None or dtype is own.type.dtype):
+            return Buffer(tensor.memory, own.size, own.type.numpy, tensor.start)
+        type = own.type if dtype is None else own.type.with_dtype(dtype)
+        copy = self.new_tensor(layout_of(type, own.shape))
+        self.pointwise(copy_program(own.type.dtype, type.dtype), [tensor], copy)
+        return Buffer(copy.memory, own.size, type.numpy)
+
+    def strided(self, tensor: TensorRef) -> tuple[Any, Any]:
+        """The memory of a tensor and the position of its first element there, for a kernel that takes strides."""
+        memory, own, start = tensor
+        if memory.__class__ is Input:
+            return Storage(memory.number, own.type.numpy), Offset(memory.number, start)
+        return Buffer(memory, memory.size, own.type.numpy), start
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def run(
+        self, function: Callable[..., None], compute: np.dtype, *operands: Any, work: int = 0,
+        reports: Bounds | None = None, one_thread: bool = False, grid: tuple[int, int] | None = None,
+        aligned: Any = None, **parts: Any,
+    ) -> None:
+        """Add the run of a hand-written kernel, unless all new buffers among its operands are empty."""
+        sizes = [one.memory.size for one in operands if one.__class__ is Buffer and one.memory.__class__ is New]
+        if any(sizes) or not sizes:
+            kernel = HandWritten(function, compute, tuple(parts.items()))
+            self.steps.append(Step(kernel, operands, work, reports, one_thread, (), grid, aligned))
+
+    def pointwise(self, program: Program, operands: Sequence[Any], *outs: TensorRef) -> None:
+        """Add one pass of a program over tensors, numbers and values, which writes ``outs``."""
+        shape = outs[0].shape
+        layouts = [one.layout for one in (*operands, *outs) if one.__class__ is TensorRef]
+        if are_rows(layouts, shape):
+            self.over_rows(program, (*operands, *outs), outs[0].size)
+        else:
+            self.backend.nest_step(self, program, (*operands, *outs), shape, layouts)
+
+    def over_rows(self, program: Program, operands: Sequence[Any], size: Any) -> None:
+        """Add one pass of a program over contiguous tensors of one size, numbers and values; the outputs are last."""
+        if not size:
+            return
+        given = []
+        for one in operands:
+            if one.__class__ is TensorRef:
+                memory, layout, start = one
+                written = len(given) >= len(operands) - len(program.outputs)
+                one = Buffer(memory, size if written or memory.__class__ is New else None, layout.type.numpy, start)
+            given.append(one)
+        self.backend.row_step(self, program, given, size)
+
+    def host(self, function: Callable[..., Any], layouts: Sequence[Layout], *operands: Any) -> tuple[TensorRef, ...]:
+        """Add the call of a function of arrays that returns one of each layout; these are new tensors."""
+        made = tuple([self.new_tensor(layout) for layout in layouts])
+        self.steps.append(Step(function, operands, outputs=made))
+        return made
+
+    def check(self, function: Callable[..., None], *operands: Any) -> None:
+        """Add the call of a function that looks at operands, and may raise."""
+        self.steps.append(Step(function, operands, outputs=None))
+
+    def returns(self, *results: TensorRef) -> Plan:
+        """Finish with these results; with none, a call in place."""
+        self.layouts = tuple([one.layout for one in results])
+        self.results = tuple([
+            Buffer(memory, layout.size if memory.__class__ is Input else memory.size, layout.type.numpy, start)
+            for memory, layout, start in results
+        ])
+        return self
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    def __call__(self, *operands: Any) -> Any:
+        """Run the plan step by step on the operands of a call, and return the memory of its results."""
+        return self.backend.interpret(self, operands)
+
+    def launcher(self, again: bool = True) -> Callable[..., Any]:
+        """The function that runs the plan: a straight-line one if it is to run ``again``."""
+        if self._bound is None and again:
+            self._bound = self.backend.bind(self)
+        return self._bound or self
+
+
+def pointwise_plan(
+    program: Program, given: Sequence[Any], outs: Sequence[Layout], into: bool = False,
+    checks: Sequence[tuple[Callable[..., None], Sequence[int]]] = (),
+) -> Plan:
+    """The plan of one pass of a program over tensors of these layouts, and over numbers, for which classes stand.
+
+    It makes new tensors of the layouts ``outs``.  With ``into`` a launch takes after the operands the tensors to
+    overwrite.  Of a tensor for a scalar of the program, which repeats one value, that value is read.  Before that,
+    ``checks`` look at operands, which they name by their numbers.
+    """
+    first = outs[0]
+    check_countable(first.shape, first.type.numpy)
+    forms = "".join([
+        "n" if own.__class__ is not Layout else "v" if argument.scalar else "a"
+        for own, argument in zip(given, program.arguments, strict=True)
+    ])
+    layouts = [*[own for own, form in zip(given, forms, strict=True) if form == "a"], *outs]
+    rows = are_rows(layouts, first.shape)
+    shared = rows and not checks and (into or "a" in forms) and first.type.backend.is_small(program, layouts)
+    if shared and (found := program.plans.get((forms, into))):
+        return found
+    p = Plan(first.type)
+    operands = [p.operand(own) for own in given]
+    if "v" in forms:
+        operands = [Value(n) if form == "v" else operands[n] for n, form in enumerate(forms)]
+    for check, numbers in checks:
+        p.check(check, *map(Given, numbers))
+    targets = [p.operand(own) if into else p.new_tensor(own) for own in outs]
+    if shared:
+        size = SizeOf(len(given) if into else forms.index("a"))
+        for one in () if into else targets:
+            one.memory.size = size
+        p.over_rows(program, (*operands, *targets), size)
+        program.plans[forms, into] = p
+    elif first.size:
+        if rows:
+            p.over_rows(program, (*operands, *targets), first.size)
+        else:
+            p.backend.nest_step(p, program, (*operands, *targets), first.shape, layouts)
+    return p.returns(*() if into else targets)
+
+
+def are_rows(layouts: Sequence[Layout], shape: tuple[int, ...]) -> bool:
+    """Whether tensors of these layouts are contiguous and have this shape."""
+    return all(own.contiguous and own.shape == shape for own in layouts)
