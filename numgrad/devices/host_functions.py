@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ..core.layout import Layout
-from . import cpu
 from .launches import by_numpy
+from .memory import empty_row, out_of_memory
 from .moving import moved
 from .recording import by_host
 
@@ -51,7 +51,9 @@ class HostFunction:
         def launch(*operands: Any) -> Any:
             given = list(arguments)
             for position, operand in zip(positions, operands, strict=True):
-                given[position] = array_of(operand) if hasattr(operand, "_layout") else operand
+                given[position] = operand
+                if hasattr(operand, "_layout"):
+                    given[position] = operand._layout.type.backend.array_of(operand)
             if out.__class__ is tuple:
                 return results_of(self.run, out, *given)
             return results_of(self.run, (out,), *given)[0]
@@ -62,11 +64,6 @@ class HostFunction:
 def host(library: str) -> Callable[[Callable[..., Any]], HostFunction]:
     """Decorate what has a function of the library do the work of an operation."""
     return lambda function: HostFunction(function, library)
-
-
-def array_of(tensor: Any) -> np.ndarray:
-    """A tensor as an array of its shape and strides: on the CPU its own memory, of a GPU a copy."""
-    return tensor._host_array() if tensor._storage.__class__ is not np.ndarray else tensor._place()
 
 
 @by_host
@@ -83,7 +80,10 @@ def _memory(array: np.ndarray, layout: Layout) -> Any:
     strides = tuple([step * dtype.itemsize for step in layout.strides])
     row = array.ravel("K")
     if array.dtype != dtype or array.strides != strides:
-        row = cpu.empty(layout.shape, layout.type)
+        try:
+            row = empty_row(layout.size, dtype)
+        except RuntimeError:
+            raise out_of_memory(layout.shape, dtype) from None
         np.ndarray(layout.shape, dtype, row, 0, strides)[...] = array
     return moved(row, layout.type.device)
 

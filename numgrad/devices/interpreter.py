@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from .host_functions import array_of, results_of
 from .plan import Array, Buffer, Given, New, Offset, Plan, Report, SizeOf, Storage, Value
 
 __all__ = ["interpret"]
@@ -57,8 +56,7 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
         if step.outputs is None:
             step.kernel(*given)
         elif step.outputs:
-            results = results_of(step.kernel, [one.layout for one in step.outputs], *given)
-            memories.update(zip([one.memory for one in step.outputs], results, strict=True))
+            memories.update(zip([one.memory for one in step.outputs], step.kernel(*given), strict=True))
         else:
             backend.run_step(step, given, plan.device)
             if step.reports is not None:
@@ -80,5 +78,5 @@ _READ: dict[Any, Callable[[Any, Any], Any]] = {
     Storage: _storage,
     Offset: lambda operand, tensor: tensor._offset + operand.start,
     Value: lambda operand, tensor: tensor._layout.type.backend.value_of(tensor),
-    Array: lambda operand, tensor: array_of(tensor),
+    Array: lambda operand, tensor: tensor._layout.type.backend.array_of(tensor),
 }

@@ -176,8 +176,8 @@ class Step(NamedTuple):
     """One run of a kernel or of a host function.
 
     Attributes:
-        kernel: ``HandWritten`` or ``Pointwise``; a function of arrays where ``outputs`` are given, which allocates
-            these itself; where they are None, a function that only looks at operands and may raise.
+        kernel: ``HandWritten`` or ``Pointwise``; where ``outputs`` are given, a host function, which returns a tuple of
+            their memory; where they are None, a function that only looks at operands and may raise.
         work: number of elements that a kernel's threads share.
         reports: the error that it may report.
         one_thread: whether BLAS must not use threads of its own.
@@ -285,7 +285,7 @@ class Plan:
         """Add one pass of a program over contiguous tensors of one size, numbers and values; the outputs are last."""
         if not size:
             return
-        given = []
+        given: list[Any] = []
         for one in operands:
             if one.__class__ is TensorRef:
                 memory, layout, start = one
@@ -295,7 +295,7 @@ class Plan:
         self.backend.row_step(self, program, given, size)
 
     def host(self, function: Callable[..., Any], layouts: Sequence[Layout], *operands: Any) -> tuple[TensorRef, ...]:
-        """Add the call of a function of arrays that returns one of each layout; these are new tensors."""
+        """Add the call of a host function, which returns a tuple of the memory of new tensors of these layouts."""
         made = tuple([self.new_tensor(layout) for layout in layouts])
         self.steps.append(Step(function, operands, outputs=made))
         return made

@@ -15,7 +15,6 @@ import numpy as np
 from numgrad_kernels.store import Kernel
 
 from .. import recording
-from ..host_functions import results_of
 from ..memory import LARGE, empty_row, out_of_memory, zero_row
 from ..plan import (
     Array,
@@ -40,7 +39,7 @@ from .launching import kernel_for
 from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
-__all__ = ["allocate", "bind", "raise_reported", "report", "run_step", "value_of"]
+__all__ = ["allocate", "array_of", "bind", "raise_reported", "report", "run_step", "value_of"]
 
 _BOOL = np.dtype(np.bool_)
 
@@ -89,6 +88,11 @@ def value_of(tensor: Any) -> Any:
     if recording.recorder is None:
         return tensor._storage.item(tensor._offset)
     return number_at(tensor._storage, tensor._offset)
+
+
+def array_of(tensor: Any) -> np.ndarray:
+    """A tensor as an array of its shape and strides, on its memory."""
+    return tensor._place()
 
 
 def kernel_of(step: Step) -> Callable[[], Kernel]:
@@ -163,8 +167,7 @@ class _Writer:
             return
         if step.outputs:
             names = "".join([f"{self.name((one.memory, 0, one.size))}, " for one in step.outputs])
-            layouts = self.constant([one.layout for one in step.outputs])
-            self.lines.append(f"{names}= results_of({self.constant(step.kernel)}, {layouts}, {operands})")
+            self.lines.append(f"{names}= {self.constant(step.kernel)}({operands})")
             return
         kernel = self.constant(kernel_of(step))
         if step.work >= PARALLEL_FROM:
@@ -250,7 +253,7 @@ _EXPRESSIONS: dict[Any, str] = {
 
 _NAMES = {
     "allocate": allocate, "check_report": check_report, "empty": np.empty, "number_at": number_at,
-    "one_thread": one_thread, "recording": recording, "report": _report, "results_of": results_of, "zeros": np.zeros,
+    "one_thread": one_thread, "recording": recording, "report": _report, "zeros": np.zeros,
 }
 
 

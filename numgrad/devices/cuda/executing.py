@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..interpreter import interpret
 from ..plan import New, Plan, Pointwise, Step
 from ..rows import DeviceRow
@@ -13,7 +15,7 @@ from .memory import empty_row, stream, zero_row
 from .pointwise import is_aligned, pointwise_kernel
 from .reports import report_row
 
-__all__ = ["allocate", "bind", "interpret", "raise_reported", "report", "run_step"]
+__all__ = ["allocate", "array_of", "bind", "interpret", "raise_reported", "report", "run_step"]
 
 
 def bind(plan: Plan) -> Callable[..., Any]:
@@ -44,6 +46,11 @@ def run_step(step: Step, operands: Sequence[Any], device: int) -> None:
     blocks, threads = step.grid
     parts = dict(chosen.parts) | step.aligned if aligned else dict(chosen.parts)
     launch(chosen.function, chosen.compute, *operands, blocks=blocks, threads=threads, **parts)
+
+
+def array_of(tensor: Any) -> np.ndarray:
+    """A tensor as an array of its shape and strides, a copy on the host."""
+    return tensor._host_array()
 
 
 #: Memory in which kernels on a GPU note that an index is out of bounds.
