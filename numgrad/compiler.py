@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from .autograd.locations import warn_user
 from .core.missing import found_later as _found_later
 from .devices import recording
+from .nn.modules.hooks import every_module
 from .nn.modules.module import Module
 from .programs import compiled as programs
+from .programs.attached import module_has_hooks
 from .programs.compiled import Compiled
 from .programs.recorder import CaptureError
 
@@ -112,6 +114,11 @@ class OptimizedModule(Module):
         del self.__dict__["training"]  # that of the module counts
         self._orig_mod = module
         self.__dict__["compiled"] = Compiled(module, fullgraph, check, reuse)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if every_module.has_hooks and not module_has_hooks(self):  # the module calls them
+            return self.compiled(*args, **keywords)
+        return super().__call__(*args, **keywords)
 
     def forward(self, *args: Any, **keywords: Any) -> Any:
         """What the module computes."""

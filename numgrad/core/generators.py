@@ -88,6 +88,7 @@ class Generator:
 
     def initial_seed(self) -> int:
         """The seed that the generator last started from, in [0, 2^64)."""
+        recording.state_read("the seed of a generator")
         return self._seed
 
     def state_bytes(self) -> bytes:

@@ -216,7 +216,7 @@ class _Count(recording.Effect):
                 step._counter[0] -= 2  # as if there had been no step
 
     def _kept_numbers(self) -> list[Tensor]:
-        states = [self._optimizer.state[param] for _, param, _ in self._entries]
+        states = [self._optimizer.state.get(param, {}) for _, param, _ in self._entries]
         return [state[name] for state in states for name in self._optimizer._scalars if name in state]
 
     def counters(self) -> list[list[int]]:

@@ -9,6 +9,7 @@ from ..autograd.function_node import BackwardCFunction
 from ..autograd.node import AccumulateGrad
 from ..autograd.saved import PACKED
 from ..core.tensor import Tensor
+from ..nn.modules.attributes import has_registration_hooks
 from ..nn.modules.hooks import every_module
 from ..optim.optimizer import has_step_hooks as optimizer_has_hooks
 from .known import is_value
@@ -34,6 +35,7 @@ def has_hooks(surroundings: Surroundings, inputs: Iterable[Tensor] = (), of_tens
     modules = [found.value for found in surroundings.modules.values()]
     return (
         every_module.has_hooks
+        or has_registration_hooks()
         or any(module_has_hooks(module) for module in modules)
         or (of_tensors and any(map(has_tensor_hooks, inputs)))
         or (of_tensors and any(has_tensor_hooks(found.value) for found in surroundings.tensors.values()))

@@ -300,7 +300,7 @@ class Compiled:
     def _tried(
         self, args: Sequence[Any], keywords: dict[str, Any], inputs: list[Tensor], family: Family, moving: bool
     ) -> tuple[Capture, dict[int, Tensor], Any] | None:
-        """Record a call in which numbers are watched; None if it is undone, as it was not as those before."""
+        """Record a call in which numbers are watched; None if it was undone, because it was not as those before."""
         try:
             found = self._capture(args, keywords, inputs, moving, True)
         except Exception:  # some C code takes only floats
@@ -310,9 +310,10 @@ class Compiled:
         undo, made.undo = made.undo, None
         if family.confirms(made, numbers_in(arguments)):
             return found
-        if undo is not None:
-            undo()
         family.refused = True
+        if undo is None:  # the call ran as it is: it is not to run again
+            return found
+        undo()
         return None
 
     def _capture(
@@ -360,7 +361,9 @@ class Compiled:
         """Keep what was recorded, and return the result of the call."""
         guard, live = Guard(made), made.live()
         consumed = freed_by(live)
-        if not guard.held_by_the_call() or (live and consumed is None and made.holders):
+        # the first step of an optimizer makes the gradients that all others find
+        is_first = bool(made.surroundings.optimizers) and not (signature.programs or signature.postponed)
+        if not guard.held_by_the_call(gradients=is_first) or (live and consumed is None and made.holders):
             self._postpone(signature, made)
             return _original(made.result, originals)
         numbers = family.note(made, numbers_in(arguments)) if family else None

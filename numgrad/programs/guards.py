@@ -6,8 +6,7 @@ That depends on what the function finds around it, and on which memory the argum
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from functools import partial, partialmethod
-from types import CellType, FunctionType, MemberDescriptorType
+from types import CellType, FunctionType, GetSetDescriptorType, MappingProxyType, MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,9 @@ from .attached import has_hooks
 from .capture import Capture
 from .mentions import attributes_of, is_installed, is_own
 from .overlaps import Arguments, ArgumentsOnGPU, all_of, seen_by
-from .places import ABSENT, Found, all_texts, same, same_items
+from .places import ABSENT, Found, all_texts, items_of, same, same_items
 from .steps import root_of
-from .surroundings import CONTAINERS, Surroundings
+from .surroundings import Surroundings
 
 #: Where the optimizers are that look at their options in each replay.
 _OPTIMIZERS = FusedOptimizer.__module__.rpartition(".")[0] + "."
@@ -45,7 +44,7 @@ class Guard:
 
     def __init__(self, made: Capture):
         self._names: dict[str, Any] = {"same": same, "same_items": same_items, "is_empty": _is_empty}
-        self._names |= {"get": dict.get, "ABSENT": ABSENT}
+        self._names |= {"get": dict.get, "ABSENT": ABSENT, "array_state": _array_state, "items_of": items_of}
         self._conditions: dict[str, str] = {}
         self._of_libraries: set[str] = set()
         self._given, self._changing = {id(one) for one in made.inputs}, list[str]()
@@ -120,9 +119,12 @@ class Guard:
         except _MISSING:
             return False
 
-    def held_by_the_call(self) -> bool:
-        """Whether the recorded call itself has left all as it was, gradients apart."""
-        return not {*self.failed()} - {_GRADIENT, _HAS_GRADIENT}
+    def held_by_the_call(self, gradients: bool = False) -> bool:
+        """Return whether the recorded call itself has left all as it was, gradients apart.
+
+        With ``gradients``, tensors have gradients that had some before, and no others do.
+        """
+        return not {*self.failed()} - ({_GRADIENT} if gradients else {_GRADIENT, _HAS_GRADIENT})
 
     def is_for_gradients(self) -> bool:
         """Whether it would be right but that gradients, or what arguments have, are other tensors by now."""
@@ -165,8 +167,7 @@ class Guard:
         for found in around.reached.values():
             value, what = found.value, found.name()
             if isinstance(value, np.ndarray):
-                elements = f"{self._name(value)}.tobytes() == {self._name(value.tobytes())}"
-                self._conditions[f"{elements} and {self._name(value)}.shape == {value.shape}"] = what
+                self._conditions[f"array_state({self._name(value)}) == {self._name(_array_state(value))}"] = what
             elif isinstance(value, Tensor) and not isinstance(found.holder, dict) and id(value) not in known:
                 self._add_layout(self._name(value), value, what)
             elif isinstance(value, Module) or (not isinstance(value, type) and is_own(value.__class__)):
@@ -176,27 +177,35 @@ class Guard:
                 items = attributes_of(value)
                 if getattr(value, "__dict__", None) is items:  # a program may give it another dictionary
                     conditions[f"{self._name(value)}.__dict__ is {self._name(items)}"] = what
-            if around.may_grow(found):
-                self._add_size(found)
+            elif isinstance(value, type) and is_own(value) and value.__bases__ != (object,):
+                self._conditions[f"{self._name(value)}.__mro__ is {self._name(value.__mro__)}"] = what
+            for items in around.growing(found):
+                self._add_size(found, items)
+        for state in around.states:
+            self._conditions[f"{self._name(state)}() == {self._name(state())}"] = state.__name__.strip("_")
+        places = [*self._changing, *[self._name(one.value) for one in around.tensors.values()]]
+        if self._changing and len(places) > 1 and around.mentioned.compares:
+            compared = f"({', '.join(places)})"
+            self._names["identities"] = _identities
+            self._conditions[f"identities({compared}) == {eval(f'identities({compared})', self._names)}"] = "tensors"
 
-    def _add_size(self, found: Found) -> None:
+    def _add_size(self, found: Found, items: Any) -> None:
         """A container has the items that it had, and an object no more attributes."""
-        items: Any = found.value
-        if not isinstance(items, CONTAINERS):
-            items = vars(items)
-        name, what = self._name(items), found.name()
+        name, what, held = self._name(items), found.name(), items_of(items)
+        if is_own(items.__class__):
+            name = f"items_of({name})"
         if items is not found.value:
-            condition = f"len({name}) == {len(items)}"
-            if self._surroundings.mentioned.may_miss(type(found.value)) and not isinstance(found.value, Module | type):
-                condition = f"[*{name}] == {self._name([*items])}"
-        elif not items:
+            condition = f"len({name}) == {len(held)}"
+            if self._surroundings.mentioned.may_miss() and not isinstance(found.value, Module | type):
+                condition = f"[*{name}] == {self._name(held)}"
+        elif not held:
             condition = f"not {name}"
-        elif not isinstance(items, dict) or not all_texts(items):
-            condition = f"same_items({name}, {self._name([*items])})"
+        elif not isinstance(items, dict) or not all_texts(held):
+            condition = f"same_items({name}, {self._name(held)})"
         elif found.key not in ("_buffers", "_parameters") or self._surroundings.mentioned.goes_through(in_order=True):
-            condition = f"[*{name}] == {self._name([*items])}"
+            condition = f"[*{name}] == {self._name(held)}"
         else:
-            condition = f"len({name}) == {len(items)}"
+            condition = f"len({name}) == {len(held)}"
         self._conditions[condition] = what
 
     def _add_content(self, found: Found) -> None:
@@ -233,14 +242,14 @@ class Guard:
         holder, key = found.holder, found.key
         if isinstance(holder, CellType):
             return f"{self._name(holder)}.cell_contents"
-        if isinstance(holder, FunctionType | partial | partialmethod):
-            return f"{self._name(holder)}.{key}"
-        if isinstance(key, MemberDescriptorType):
+        if isinstance(key, MemberDescriptorType | GetSetDescriptorType):
             return f"{self._name(key)}.__get__({self._name(holder)})"
         if isinstance(holder, type):  # each access to the dictionary of a class makes another view of it
             holder = self._dictionaries.setdefault(holder, vars(holder))
         if isinstance(holder, dict) and type(holder) is not dict:  # it may add what is missing
             return f"get({self._name(holder)}, {self._key(key)}, ABSENT)"
+        if not isinstance(holder, dict | list | MappingProxyType):
+            return f"{self._name(holder)}.{key}"
         return f"{self._name(holder)}[{self._key(key)}]"
 
     def _is_absent(self, found: Found) -> str:
@@ -250,6 +259,8 @@ class Guard:
             return f"is_empty({self._name(holder)})"
         if isinstance(key, MemberDescriptorType):
             return f"is_empty({self._name(holder)}, {self._name(key)})"
+        if isinstance(holder, type):
+            holder = self._dictionaries.setdefault(holder, vars(holder))
         return f"{self._key(key)} not in {self._name(holder)}"
 
     def _key(self, key: Any) -> str:
@@ -273,6 +284,8 @@ class Guard:
             self._conditions[f"{name}['params'] is {parameters} and len({parameters}) == {len(group['params'])}"] = (
                 f"{found.name()}.param_groups"
             )
+            for number, one in enumerate(group["params"]):
+                self._conditions[f"{parameters}[{number}] is {self._name(one)}"] = f"{found.name()}.param_groups"
             for option, value in group.items():
                 if option == "params":
                     continue
@@ -296,8 +309,9 @@ class Guard:
             tensor, grad = before.tensor, before.grad
             if id(tensor) in arguments:  # of which the signature tells
                 continue
+            reads = "grad" in self._surroundings.mentioned
             if grad is None:
-                if before.requires_grad:
+                if before.requires_grad or reads:
                     self._conditions[f"{self._name(tensor)}._grad is None"] = _HAS_GRADIENT
             elif any(tensor is one for one in made.holders):
                 self._conditions[f"{self._name(tensor)}._grad is not None"] = _HAS_GRADIENT
@@ -309,6 +323,19 @@ class Guard:
                 self._conditions[f"{name}._grad._layout is {self._name(grad._layout)}"] = _GRADIENT
             elif id(tensor) not in changed:
                 self._conditions[f"{self._name(tensor)}._grad is not None"] = _HAS_GRADIENT
+                if reads:
+                    self._conditions[f"{self._name(tensor)}._grad._layout is {self._name(grad._layout)}"] = _GRADIENT
+
+
+def _array_state(array: np.ndarray) -> tuple[Any, ...]:
+    """All that functions read of an array."""
+    return array.dtype, array.shape, array.strides, array.flags.num, array.tobytes()
+
+
+def _identities(tensors: Sequence[Tensor]) -> list[int]:
+    """The first place of each tensor among these."""
+    found = [*map(id, tensors)]
+    return [*map(found.index, found)]
 
 
 def _is_empty(holder: Any, slot: Any = None) -> bool:

@@ -5,6 +5,7 @@ An object of any other class ends a program that reads it: its state may change 
 
 from __future__ import annotations
 
+import abc
 import collections
 import dataclasses
 import datetime
@@ -19,9 +20,9 @@ import os
 import pathlib
 import random
 import re
-import threading
 import types
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,10 @@ _KNOWN: tuple[type, ...] = (
 #: Functions of C extensions, of which each library brings a class of its own.
 _FUNCTIONS = frozenset({
     "cython_function_or_method", "fused_cython_function", "_ArrayFunctionDispatcher", "instancemethod", "nb_func",
-    "nb_method", "_lru_cache_wrapper",
+    "nb_method", "_lru_cache_wrapper", "_lru_list_elem",
 })
+
+_PLAIN_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 
 #: Packages whose objects do not change, as far as functions read them: this one's, types, symbols.
 _PACKAGES = ("numgrad", "typing", "abc", "_abc", "_weakrefset", "sympy", "numba.core", "numpy.lib", "numpy._globals")
@@ -73,13 +76,20 @@ _DRAWING = ("random", "secrets", "uuid", "numpy.random")
 _CLOCK = "time"
 
 #: Functions that return state which a program does not find otherwise.
-_LOOKING = (decimal.getcontext, decimal.localcontext, os.getenv, os.getcwd, threading.current_thread)
+_LOOKING = (decimal.getcontext, decimal.setcontext, decimal.localcontext, os.getenv, os.getcwd)
+
+#: Others that do, or change it: the modules that they are in, and what their names begin with.
+_OF_INTERPRETER = re.compile(
+    r"(sys|gc|_?threading|_thread)\.(get|set|is|active|current|main|enumerate|enable|disable)|numpy\.(get|set)_?(err|buf|print)"
+)
 
 
 def changes_unseen(found: Found) -> str | None:
     """Return why a guard could not tell whether an object has changed, and what to do; None if it can tell."""
     value, what = found.value, found.name()
     cls: Any = type(value)
+    if is_opaque(value):
+        return f"{what} is of the class {cls.__name__}, whose __getattribute__ may return anything"
     if isinstance(value, np.ndarray) and value.nbytes > LARGEST_ARRAY:
         return f"{what} is a NumPy array of {value.nbytes} bytes, which may change: make it a tensor"
     if isinstance(value, np.ndarray) and value.dtype.hasobject:
@@ -88,7 +98,9 @@ def changes_unseen(found: Found) -> str | None:
         return f"{what} draws random numbers that are not numgrad's: draw them outside and give them as an argument"
     if isinstance(value, types.BuiltinFunctionType) and value.__module__ == _CLOCK:
         return f"{what}() reads a clock, which a replay would not: call it outside"
-    if any(value is one for one in _LOOKING):
+    if any(value is one for one in _LOOKING) or (
+        isinstance(value, _PLAIN_FUNCTIONS) and _OF_INTERPRETER.match(f"{value.__module__}.{value.__name__}")
+    ):
         return f"{what}() returns what may be another object or value in each call: call it outside"
     if hasattr(cls, "__next__"):
         return f"{what} is an iterator, which changes when it is read"
@@ -102,6 +114,26 @@ def changes_unseen(found: Found) -> str | None:
         f"{what} is an object of the class {cls.__name__}, which may change unseen: give what is read of it as an "
         "argument"
     )
+
+
+def is_opaque(value: Any) -> bool:
+    """Return whether an object has attributes only by code of its class."""
+    return isinstance(type(value).__getattribute__, types.FunctionType)
+
+
+def state_behind(value: Any) -> Callable[[], Any] | None:
+    """Return what returns the state on which operations on an object depend; None if there is none."""
+    if isinstance(value, type):
+        return _decimal_context if value is decimal.Decimal else abc.get_cache_token if type(value) is not type and (
+            issubclass(type(value), abc.ABCMeta)
+        ) else None
+    return _decimal_context if isinstance(value, decimal.Decimal) else None
+
+
+def _decimal_context() -> tuple[Any, ...]:
+    context = decimal.getcontext()
+    limits = context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp
+    return *limits, *context.traps.values()
 
 
 def is_value(value: Any) -> bool:

@@ -43,23 +43,32 @@ _TAKERS = (getattr, hasattr, setattr, delattr)
 _BY_NAME = frozenset([one.__name__ for one in _TAKERS])
 
 #: Functions that find globals and modules by any name, or objects by their identity.
-_FINDERS = (globals, eval, exec, __import__, importlib.import_module, id)
+_FINDERS = (globals, eval, exec, __import__, importlib.import_module, id, hash)
 _UNSEEN = frozenset([one.__name__ for one in _FINDERS])
+
+#: Attributes that are as good as these.
+_UNSEEN_METHODS = frozenset({"import_module", "__hash__", "__subclasses__"})
+
+#: Methods and functions that tell tensors apart.
+_COMPARING = frozenset({"CONTAINS_OP", "index", "count", "remove", "discard", "set", "frozenset"})
 
 #: Methods that are called when an object is made.
 MAKING = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
 
 _SHOWING = frozenset({"__repr__", "__str__", "__format__"})
 
-#: Methods that are not called when others are.
-NOT_CALLED = MAKING | _SHOWING | {"extra_repr", "reset_parameters"}
+#: What a class has that describes it.
+_DESCRIBING = frozenset({
+    "__module__", "__qualname__", "__doc__", "__annotations__", "__annotations_cache__", "__slots__", "__match_args__",
+})
+
+#: Attributes that are not read when others are.
+NOT_CALLED = MAKING | _SHOWING | _DESCRIBING | {"extra_repr", "reset_parameters"}
 
 #: What a class has that its objects do not read.
 NOT_READ = frozenset({
-    "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__slots__",
-    "__match_args__", "__dataclass_fields__", "__dataclass_params__", "__abstractmethods__", "_abc_impl",
+    "__dict__", "__weakref__", "__dataclass_fields__", "__dataclass_params__", "__abstractmethods__", "_abc_impl",
     "__orig_bases__", "__parameters__", "__firstlineno__", "__static_attributes__", "__annotate_func__",
-    "__annotations_cache__",
 })
 
 #: What goes through all that is registered in a module, and what does so in order.
@@ -74,7 +83,7 @@ _TRAVERSING = _IN_ORDER | {
 
 #: Methods that are called by what a function mentions, by that.
 _CALLED_BY = {
-    "type": MAKING, "__class__": MAKING, "replace": MAKING,
+    "type": MAKING, "__class__": MAKING, "replace": MAKING, "hasHandlers": frozenset({"handlers"}),
     **dict.fromkeys(
         ("repr", "str", "format", "print", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"),
         _SHOWING | {"extra_repr"},
@@ -114,6 +123,7 @@ class Mentions:
         any_name: whether it reads attributes whose names are made while it runs.
         catches: whether it catches errors: all that it mentions may not be there.
         unseen: what finds globals by any name; empty if it does not.
+        compares: whether it may tell objects apart that are equal.
     """
 
     globals: frozenset[str] = frozenset()
@@ -125,6 +135,7 @@ class Mentions:
     any_name: bool = False
     catches: bool = False
     unseen: frozenset[str] = frozenset()
+    compares: bool = False
 
 
 class Mentioned:
@@ -132,7 +143,7 @@ class Mentioned:
 
     Attributes:
         names: of attributes, and texts.
-        globals, any_name, unseen: as with :class:`Mentions`.
+        globals, any_name, unseen, compares: as with :class:`Mentions`.
     """
 
     def __init__(self) -> None:
@@ -140,7 +151,7 @@ class Mentioned:
         self.globals: set[str] = set()
         self._counters: set[str] = set()
         self.unseen: set[str] = set()
-        self.any_name = self._catches = False
+        self.any_name = self._catches = self.compares = False
         self._optional: set[str] = set()
 
     def add(self, found: Mentions) -> set[str]:
@@ -152,6 +163,7 @@ class Mentioned:
         self.unseen |= found.unseen
         self.any_name |= found.any_name
         self._catches |= found.catches
+        self.compares |= found.compares
         self._optional |= found.optional
         return new
 
@@ -168,10 +180,9 @@ class Mentioned:
         """Whether this is an attribute, a global or a text that is mentioned."""
         return name in self.names or name in self.globals
 
-    def may_miss(self, cls: type) -> bool:
-        """Whether the program goes on where an object of this class lacks an attribute."""
-        names = self.optional
-        return self.any_name or (bool(names) and not names.issubset(names_in(cls)))
+    def may_miss(self) -> bool:
+        """Return whether the program goes on where an object lacks an attribute."""
+        return self.any_name or bool(self.optional)
 
     def goes_through(self, in_order: bool = False) -> bool:
         """Whether the program goes through all that is registered in a module, and if that is asked, in order."""
@@ -193,7 +204,11 @@ def mentions_of(code: CodeType) -> Mentions:
     attributes |= texts
     attributes |= {name for key, methods in _CALLED_BY.items() if key in called for name in methods}
     follow = {other.opname for one, other in pairwise(steps) if one.opname == "PUSH_EXC_INFO"}
-    unseen = names & _UNSEEN | attributes & {"import_module"} | _all_modules(steps)
+    unseen = names & _UNSEEN | attributes & _UNSEEN_METHODS if code.co_name != "__hash__" else set[str]()
+    unseen |= _all_modules(steps)
+    compares = not _COMPARING.isdisjoint(called) or any(
+        other.opname == "IS_OP" and one.opname != "LOAD_CONST" for one, other in pairwise(steps)
+    )
     by_name = bool(_BY_NAME & names)
     formats = _formatted(steps)
     attributes |= formats or set()
@@ -209,6 +224,7 @@ def mentions_of(code: CodeType) -> Mentions:
         or any(one.any_name for one in inner),
         bool(follow - {"WITH_EXCEPT_START"}) or "suppress" in called or any(one.catches for one in inner),
         frozenset(unseen).union(*[one.unseen for one in inner]),
+        compares or any(one.compares for one in inner),
     )
 
 
@@ -306,7 +322,7 @@ def is_installed(file: str) -> bool:
 
 
 @functools.cache
-def is_own(cls: type) -> bool:
+def is_own(cls: Any) -> bool:
     """Whether a class is the program's own."""
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
@@ -334,12 +350,6 @@ def attributes_of(value: Any) -> Any:
 
 
 _NOTHING: MappingProxyType[str, Any] = MappingProxyType({})
-
-
-@functools.cache
-def names_in(cls: type) -> frozenset[str]:
-    """The names of attributes that all objects of a class have."""
-    return frozenset(dir(cls))
 
 
 class _Public:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import FunctionType, MemberDescriptorType
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 from ..core.tensor import Tensor
@@ -31,9 +31,9 @@ class Found:
 
     Attributes:
         value: the object; ABSENT where there is none.
-        holder: what it is in: a dictionary, a list, a cell, a class, a function, or an object with slots; None for what
-            the function itself is made of, which does not change.
-        key: under which it is there; of a cell None, of an object its slot.
+        holder: what it is in: a dictionary, a list, a cell, a class, or an object; None for what the function itself is
+            made of, which does not change.
+        key: under which it is there; of a cell None, of an object an attribute or the descriptor of one.
         way: to the object that the holder belongs to.
         among: names that the program mentions, in collections, for an attribute: only if it is one of these it is read.
     """
@@ -45,9 +45,18 @@ class Found:
     among: Any = None
 
     @property
+    def attribute(self) -> Any:
+        """The key, of a descriptor its name."""
+        key = self.key
+        return key.__name__ if key.__class__ in (MemberDescriptorType, GetSetDescriptorType) else key
+
+    @property
     def is_read(self) -> bool:
         """Whether the program reads this place, as far as that can be told."""
-        return self.among is None or any(self.key in names for names in self.among)
+        if self.among is None:
+            return True
+        key = self.attribute
+        return any(key in names for names in self.among)
 
     def name(self) -> str:
         """How messages call it: ``model.fc.weight``."""
@@ -61,7 +70,7 @@ class Found:
         parts: list[str] = []
         place: Found | None = self
         while place is not None:  # a list may be linked through thousands of objects
-            key = place.key.__name__ if isinstance(place.key, MemberDescriptorType) else place.key
+            key = place.attribute
             if isinstance(key, str):
                 parts += () if key in UNNAMED else (f".{key}",)
             elif key is not None:
@@ -94,6 +103,12 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(same, one, other))
     return isinstance(one, int | float | complex | str | bytes) and repr(one) == repr(other)
+
+
+def items_of(container: Any) -> list[Any]:
+    """The items of a container, or a dictionary's keys, for which no code of a class of the program's own is called."""
+    cls: Any = next(cls for cls in type(container).__mro__ if not isinstance(vars(cls).get("__iter__"), FunctionType))
+    return [*cls.__iter__(container)]
 
 
 def same_items(items: Any, held: Any) -> bool:

@@ -180,20 +180,20 @@ class Program:
         counter = self._counter_of(tensor)
         if counter:
             self._tensors.append(f"{name}._counter = {counter}")
-        if tensor._requires_grad and tensor._edge is None and tensor._view is None:
-            self._tensors.append(f"{name}._requires_grad = True")
         return name
 
     def _view_statements(self) -> list[str]:
-        """Statements that tell results of what they are views: of what callers have, too."""
+        """Statements that tell results of what they are views, of what callers have, too, and which are leaves."""
         lines = []
         for tensor in self._kept_tensors:
+            own, is_view = self._made[id(tensor)], False
             if tensor._view is not None:
                 root = tensor._root
-                if id(root) in self._made or id(root) in self._numbers or id(root) in self.made.known:
-                    base = self._tensor(root)
-                    view = self._name("w", tensor._view)
-                    lines.append(f"{view}.connect_like({self._made[id(tensor)]}, {base})")
+                is_view = id(root) in self._made or id(root) in self._numbers or id(root) in self.made.known
+            if is_view:
+                lines.append(f"{self._name('w', tensor._view)}.connect_like({own}, {self._tensor(root)})")
+            if tensor._edge is None and (tensor._requires_grad == 1 or is_view):  # otherwise it is in no graph
+                lines.append(f"{own}._requires_grad = {tensor._requires_grad}")
         return lines
 
     def _counter_of(self, tensor: Tensor) -> str:

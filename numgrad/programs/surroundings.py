@@ -19,17 +19,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter, methodcaller
-from types import (
-    BuiltinFunctionType,
-    CodeType,
-    FunctionType,
-    GetSetDescriptorType,
-    MappingProxyType,
-    MemberDescriptorType,
-    MethodType,
-    MethodWrapperType,
-    ModuleType,
-)
+from types import FunctionType, GetSetDescriptorType, MappingProxyType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -38,6 +28,22 @@ from ..core.generators import Generator
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
+from .kinds import (
+    BUILT_IN,
+    CACHING,
+    CONTAINERS,
+    PLAIN,
+    VALUES,
+    VIEWS,
+    cached_by,
+    is_class_of,
+    is_library,
+    is_looked_into,
+    is_ours,
+    is_read_by_paths,
+    kept_apart,
+)
+from .known import is_opaque, state_behind
 from .mentions import (
     FINDS_ALL,
     MAKES,
@@ -52,32 +58,17 @@ from .mentions import (
     is_installed,
     is_open,
     is_own,
-    is_own_module,
     mentions_of,
     names_of_class,
     overrides,
 )
-from .places import ABSENT, LARGEST_ARRAY, UNNAMED, Found, cells_of, same, same_items
+from .places import ABSENT, LARGEST_ARRAY, UNNAMED, Found, cells_of, items_of, same, same_items
 
 #: Objects that are looked at, at most: a function that reaches more is one that reaches everything.
 LIMIT = 20_000
 
-#: What has no tensors in it, and what is compared by value.
-_PLAIN = (
-    int, float, complex, str, bytes, type(None), type, np.generic, CodeType, type(ABSENT),
-)
-
-#: What belongs to a dictionary, and methods of objects that are built in.
-_VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
-_BUILT_IN_NAMES = frozenset(vars(builtins))
-_BUILT_IN = (BuiltinFunctionType, MethodWrapperType)
-_VALUES = (int, float, complex, str, bytes)
-
 #: What functions of the library's keep to call it.
 _CALLED = (FunctionType, MethodType, functools.partial, Module)
-
-#: What has items that may be others later.
-CONTAINERS = (list, set, dict, deque, MappingProxyType)
 
 #: Attributes of modules that are read whenever they are called.
 _ALWAYS = frozenset({*UNNAMED, "forward"})
@@ -94,6 +85,7 @@ class Surroundings:
     Attributes:
         tensors, modules, optimizers, generators: by identity, each with the way to it.
         values: what is held, by holder and key, and what containers and arrays consist of.
+        states: functions that return what operations on these depend on.
         read: the places that the program reads.
         reached: by identity, what the program comes by through these.
         mentioned: what the functions mention that it comes by.
@@ -107,17 +99,20 @@ class Surroundings:
         self.generators: dict[int, Found] = {}
         self.values: dict[tuple[int, Any], tuple[Any, Found]] = {}
         self.read: list[Found] = []
+        self.states = set[Callable[[], Any]]()
         self._ways: dict[int, list[Found]] = {}
         self.mentioned = Mentioned()
         self._can_be_made: set[type] = set()  # classes that are found by themselves
+        self._classes = dict.fromkeys(Tensor.__mro__[:-1])  # of the library's, of objects or found by themselves
         self._waiting: dict[Any, list[Found]] = {}
         self._is_reading, self._known_ways = True, frozenset[int]()
         self._beside: list[Found] = []
         self._libraries: dict[int, Found] = {}  # modules of which anything may be read that code mentions
         self._left = [Found(one) for one in (function, *arguments)]
         self._look_at_all()
-        self._left = [*self._missing(), *self._methods()]
-        self._look_at_all()
+        while len(self._ways) < LIMIT and (missing := [*self._missing()]):
+            self._left = missing
+            self._look_at_all()
         self._is_reading = False
         self.reached = {key: ways[0] for key, ways in self._ways.items()}
         self._left = self._beside
@@ -147,23 +142,28 @@ class Surroundings:
         found_changed = []
         for key, (value, found) in later.values.items():
             before = self.values.get(key, (ABSENT, None))[0]
-            is_list = isinstance(value, list) and isinstance(before, list)
+            is_list = type(value) is type(before) is list
             if not (same_items(value, before) if is_list else same(value, before)):
                 found_changed.append((found, before))
         return found_changed
 
     # -- what is asked before a replay ----------------------------------------------------------------------
 
-    def may_grow(self, found: Found) -> bool:
-        """Whether it matters that something is added."""
-        value = found.value
-        if isinstance(value, CONTAINERS):
-            return not self.is_unused(found)
-        if isinstance(value, Module | type):  # an attribute of an object stands before one of its class
-            return not isinstance(value, type) or is_own(value)
-        if isinstance(value, Tensor | FunctionType):
-            return self.mentioned.may_miss(type(value))
-        return is_open(value) and isinstance(attributes_of(value), dict)
+    def growing(self, found: Found) -> Iterator[Any]:
+        """Yield the containers and dictionaries of attributes of an object to which it matters that something is added.
+
+        An attribute of an object stands before one of its class.
+        """
+        value: Any = found.value
+        if isinstance(value, CONTAINERS) and not self.is_unused(found):
+            yield value
+        if isinstance(value, type):
+            if is_own(value) or (is_ours(value) and self.mentioned.may_miss()):
+                yield vars(value)
+        elif isinstance(items := attributes_of(value), dict):
+            is_plain = isinstance(value, Tensor | FunctionType) and not is_open(value)
+            if self.mentioned.may_miss() if is_plain else isinstance(value, Module) or is_open(value):
+                yield items
 
     def is_unused(self, found: Found) -> bool:
         """Whether this is where a module of the library's keeps parameters, buffers or modules, and neither has it a
@@ -174,7 +174,7 @@ class Surroundings:
         cls: Any = type(found.way.value)
         if is_own(cls) or any(found.key in names for names in names_of_class(cls)):
             return False
-        return not self.mentioned.goes_through() and not self.mentioned.may_miss(cls)
+        return not self.mentioned.goes_through() and not self.mentioned.may_miss()
 
     # -- looking --------------------------------------------------------------------------------------------
 
@@ -184,23 +184,31 @@ class Surroundings:
 
     def _look(self, found: Found) -> None:
         value = found.value
-        if found.holder is not None and (self._is_reading or isinstance(value, _VALUES)):
+        if found.holder is not None and (self._is_reading or issubclass(type(value), VALUES)):
             self.values[id(found.holder), found.key] = value, found
             if self._is_reading:
                 self.read.append(found)
-        if id(value) in FINDS_ALL and self._is_reading:
+        if id(value) in FINDS_ALL and self._is_reading and found.holder is not vars(builtins):
             self._mention(FINDS_ALL[id(value)])
-        if _is_library(value):
-            if self._is_reading and not _is_read_by_paths(found):
+        if is_opaque(value):
+            self._ways.setdefault(id(value), []).append(found)
+            return
+        if (state := state_behind(value)) is not None and not is_class_of(found):
+            self.states.add(state)
+        if self._is_reading:
+            bases = value.__mro__ if isinstance(value, type) else type(value).__mro__
+            self._classes.update(dict.fromkeys(filter(is_ours, bases)))
+        if is_library(value):
+            if self._is_reading and not is_read_by_paths(found):
                 self._look_at_library(found)
             return
-        if isinstance(value, _PLAIN) and not _is_looked_into(value):
+        if isinstance(value, PLAIN) and not is_looked_into(value):
             if isinstance(value, type):
                 self._ways.setdefault(id(value), []).append(found)
             return
         if id(value) in self._known_ways:
             return
-        if isinstance(value, type) and not _is_class_of(found):
+        if isinstance(value, type) and not is_class_of(found):
             self._can_be_made.update(value.__mro__)
             self._left += [one for name in MAKING for one in self._waiting.pop(name, ()) if not self._waits(one)]
         known = self._ways.setdefault(id(value), [])
@@ -213,10 +221,9 @@ class Surroundings:
             self._find(self._of_classes(value, found))
         elif isinstance(value, Generator):
             self.generators[id(value)] = found
-        elif isinstance(value, np.ndarray):
-            if value.nbytes <= LARGEST_ARRAY:
-                self.values[id(value), ...] = value.tobytes(), found
         else:
+            if isinstance(value, np.ndarray) and value.nbytes <= LARGEST_ARRAY:
+                self.values[id(value), ...] = value.tobytes(), found
             if isinstance(value, Module):
                 self.modules[id(value)] = found
             elif isinstance(value, Optimizer):
@@ -232,7 +239,7 @@ class Surroundings:
         if read or (found.key in MAKING and isinstance(found.holder, type) and found.holder in self._can_be_made):
             return False
         if found.among != ():
-            self._waiting.setdefault(found.key, []).append(found)
+            self._waiting.setdefault(found.attribute, []).append(found)
         elif self._is_reading:
             self._beside.append(found)
         return found.among != () or self._is_reading
@@ -245,21 +252,23 @@ class Surroundings:
         for name in [*self._waiting] if self.mentioned.any_name else new & self._waiting.keys():
             self._find(self._waiting.pop(name, ()))
 
-    def _missing(self) -> list[Found]:
-        """Where attributes of own modules are not there that are read if they are."""
-        names = self.mentioned.optional
-        found = [ways[0] for ways in self._ways.values() if isinstance(ways[0].value, ModuleType)]
-        return [
-            Found(ABSENT, vars(one.value), name, one) for one in found for name in names - vars(one.value).keys()
-        ]
-
-    def _methods(self) -> list[Found]:
-        """Find the methods of tensors that code mentions: a program may replace them."""
-        methods, way = vars(Tensor), Found(Tensor, key="Tensor")
-        return [
-            Found(methods[name], Tensor, name, way) for name in self.mentioned.names & methods.keys()
-            if isinstance(methods[name], FunctionType) and not name.startswith("__")
-        ]
+    def _missing(self) -> Iterator[Found]:
+        """Find where attributes of own modules are not there that are read if they are, and what code mentions of
+        classes of this library, which a program may replace.
+        """
+        for one in [ways[0] for ways in self._ways.values() if issubclass(type(ways[0].value), ModuleType)]:
+            items = vars(one.value)
+            for name in self.mentioned.optional - items.keys():
+                if (id(items), name) not in self.values:
+                    yield Found(ABSENT, items, name, one)
+        for cls in self._classes:
+            way = self._ways.setdefault(id(cls), [Found(cls, key=cls.__name__)])[0]
+            names = self.mentioned.names & vars(cls).keys()
+            for name in names | {"forward"} if issubclass(cls, Module) and cls is not Module else names:
+                one = vars(cls).get(name, ABSENT)
+                is_fixed = name.startswith("__") or isinstance(one, MemberDescriptorType | GetSetDescriptorType)
+                if not is_fixed and (id(cls), name) not in self.values:
+                    yield Found(one, cls, name, way)
 
     def _look_at_library(self, found: Found, names: Iterable[str] | None = None) -> None:
         """Look at what a library's module has under names that code mentions; the module may be read anywhere."""
@@ -268,34 +277,38 @@ class Surroundings:
         for name in (self.mentioned.names if names is None else names) & items.keys():
             part = Found(items[name], items, name, found)
             self._left.append(part)
-            if _is_library(part.value) and id(part.value) not in self._libraries:
+            if is_library(part.value) and id(part.value) not in self._libraries:
                 self._look_at_library(part)
 
     def _on_path(self, path: Sequence[str], names: dict[str, Any]) -> Iterator[Found]:
         """Find what a global and attributes lead to through modules of libraries."""
         found = Found(names.get(path[0], ABSENT), names, path[0])
         for name in path[1:]:
-            if not _is_library(found.value) or not hasattr(found.value, name):  # which may import a module
+            if not is_library(found.value) or not hasattr(found.value, name):  # which may import a module
                 return
             if name not in vars(found.value):
                 return
             found = Found(vars(found.value)[name], vars(found.value), name, found)
             yield found
-        if _is_library(found.value):  # it is kept, or given to a function
+        if is_library(found.value):  # it is kept, or given to a function
             self._look_at_library(found)
 
     # -- what objects consist of ----------------------------------------------------------------------------
 
     def _parts(self, value: Any, found: Found) -> Iterator[Found]:
+        cls: Any = type(value)
+        for key in kept_apart(cls):
+            part = getattr(value, key) if isinstance(key, str) else key.__get__(value)
+            yield Found(part, value, key, found, [self.mentioned.names])
         if isinstance(value, FunctionType):
             if self._is_reading:
                 yield from self._of_function(value, found)
         elif isinstance(value, MethodType):
             yield Found(value.__self__, key="self", way=found)
             yield Found(value.__func__, way=found)
-        elif isinstance(value, _BUILT_IN):
+        elif isinstance(value, BUILT_IN):
             yield Found(value.__self__, key="self", way=found)
-        elif isinstance(value, _VIEWS):
+        elif isinstance(value, VIEWS):
             yield from (Found(one, way=found) for one in gc.get_referents(value))
         elif isinstance(value, attrgetter | methodcaller):
             if self._is_reading:
@@ -304,7 +317,6 @@ class Surroundings:
             yield from (Found(getattr(value, key), value, key, found) for key in ("func", "args", "keywords"))
         elif isinstance(value, dict | list | tuple | set | frozenset | deque | MappingProxyType):
             yield from self._of_container(value, found)
-            cls: Any = type(value)
             if is_own(cls):
                 yield from self._of_object(value, found)
         elif isinstance(value, type):
@@ -320,6 +332,7 @@ class Surroundings:
         elif isinstance(value, logging.Logger):
             held = attributes_of(value)
             yield from (Found(held[key], held, key, found) for key in ("level", "disabled", "propagate", "parent"))
+            yield from (Found(held[key], held, key, found, [self.mentioned.names]) for key in ("handlers", "filters"))
             manager = vars(value.manager)
             yield Found(manager["_disable"], manager, "_disable", found)
         elif isinstance(value, staticmethod | classmethod):
@@ -332,8 +345,9 @@ class Surroundings:
             yield Found(wrapped, way=found)
             if self._is_reading:
                 yield from self._given_to(value, found)
+            if isinstance(value, CACHING):
+                yield from (Found(one, way=found) for one in cached_by(value))
         elif isinstance(value, Optimizer):
-            cls = type(value)
             for key, one in attributes_of(value).items():
                 if is_own(cls) and key not in _OPTIONS:
                     yield Found(one, value.__dict__, key, found, [self.mentioned.names])
@@ -356,8 +370,9 @@ class Surroundings:
             yield from self._in_dictionary(value, found)
             return
         if not isinstance(value, tuple | frozenset):
-            self.values[id(value), ...] = [*value] if self._is_reading else len(value), found
-        for number, one in enumerate(value):
+            items = items_of(value)
+            self.values[id(value), ...] = items if self._is_reading else len(items), found
+        for number, one in enumerate(items_of(value)):
             yield Found(one, value if isinstance(value, list) else None, number, found)
 
     def _of_object(self, value: Any, found: Found) -> Iterator[Found]:
@@ -379,10 +394,6 @@ class Surroundings:
 
     def _of_classes(self, value: Any, found: Found) -> Iterator[Found]:
         yield from (Found(cls, way=found) for cls in (*type(value).__mro__, type(type(value))) if is_own(cls))
-        if isinstance(value, Module) and "forward" not in value.__dict__:
-            cls = next(cls for cls in type(value).__mro__ if "forward" in vars(cls))
-            if not is_own(cls):
-                yield Found(vars(cls)["forward"], cls, "forward", Found(cls, way=found))
 
     def _of_class(self, cls: type, found: Found) -> Iterator[Found]:
         """The functions and values of a class of the program's own; those of its bases, too."""
@@ -395,11 +406,13 @@ class Surroundings:
 
     def _in_dictionary(self, items: Any, way: Found, among: Any = None) -> Iterator[Found]:
         in_order = self._is_reading and items is way.value
-        self.values[id(items), ...] = [*items] if in_order else len(items), way
-        for key, one in items.items():
+        keys = items_of(items)
+        self.values[id(items), ...] = keys if in_order else len(keys), way
+        for key in keys:
             if isinstance(key, Tensor):
                 yield Found(key, None, None, way)
-            yield Found(one, items, key, way, among)
+            value = dict.__getitem__(items, key) if isinstance(items, dict) else items[key]
+            yield Found(value, items, key, way, among)
 
     def _of_function(self, function: FunctionType, found: Found) -> Iterator[Found]:
         code = function.__code__
@@ -423,34 +436,9 @@ class Surroundings:
         yield from (Found(names.get(name, ABSENT), names, name) for name in sorted(mentions.globals))
         for path in sorted(mentions.paths):
             yield from self._on_path(path, names)
-        given = mentions.globals - names.keys() & vars(builtins).keys() - _BUILT_IN_NAMES
+        given = mentions.globals - names.keys() & vars(builtins).keys()
         yield from (Found(vars(builtins)[name], vars(builtins), name) for name in sorted(given))
         for name, level in sorted(mentions.imports):
             for full, module in imported(name, level, names.get("__package__") or ""):
                 yield Found(ABSENT if module is None else module, sys.modules, full)
         self._mention(mentions)
-
-
-def _is_looked_into(value: Any) -> bool:
-    """Return whether a class, or the class of a number or a text, is the program's own."""
-    if isinstance(value, type):
-        return is_own(value)
-    cls: Any = type(value)
-    return isinstance(value, _VALUES) and is_own(cls)
-
-
-def _is_library(value: Any) -> bool:
-    return isinstance(value, ModuleType) and not is_own_module(value)
-
-
-def _is_read_by_paths(found: Found) -> bool:
-    """Return whether this is a global of a function, or what such a path leads to, or a built-in function's module."""
-    if found.way is None:
-        return isinstance(found.holder, dict) and found.holder is not sys.modules
-    return found.key == "self" or _is_library(found.way.value)
-
-
-def _is_class_of(found: Found) -> bool:
-    """Whether a class is found as that of an object, or by a method that calls one of a base."""
-    way = found.way
-    return found.key is None and way is not None and (found.holder is None or way.key == "__class__")

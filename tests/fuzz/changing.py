@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fuzz.states import STATES, UNSEEN, State
+from fuzz.states import STATES, State
 
 import numgrad
 
@@ -37,7 +37,7 @@ ARGUMENTS = (
 )
 
 HEAD = """\
-import array, collections, contextlib, contextvars, dataclasses, datetime, decimal, enum, fractions, functools, gc
+import abc, array, collections, contextlib, contextvars, dataclasses, datetime, decimal, enum, fractions, functools, gc
 import itertools, logging, math, operator, os, queue, random, sys, threading, types, weakref
 import numpy as np
 import numgrad as torch
@@ -110,14 +110,13 @@ class Script:
 
 
 def random_script(seed: int, states: tuple[State, ...] | None = None) -> Script:
-    """The script of a seed, of the kinds of state that are not known to change unseen."""
+    """The script of a seed, of these kinds of state, or of some that are drawn."""
     choose = random.Random(seed)
-    usual = [state for state in STATES if state.name not in UNSEEN]
 
     def lines(number: int, text: str) -> str:
         return PLACE.sub(lambda found: str(number) if found[0] == "#" else choose.choice(VALUES), text)
 
-    drawn = states or [choose.choice(usual) for _ in range(choose.choice((1, 1, 2, 2, 3, 4)))]
+    drawn = states or [choose.choice(STATES) for _ in range(choose.choice((1, 1, 2, 2, 3, 4)))]
     pieces = [*enumerate(drawn)]
     setups, body, arguments = [], [], [*ARGUMENTS]
     for number, piece in pieces:

@@ -7,14 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["STATES", "UNSEEN", "State"]
-
-#: Kinds that compiled functions still get wrong; none of them is drawn unless it is named.
-UNSEEN = frozenset({
-    "method of a module made within", "state of an optimizer", "base of an argument", "identity of found tensors",
-    "handlers of a logger", "gradient of an unused tensor", "cached",
-})
-
+__all__ = ["STATES", "State"]
 
 @dataclass(frozen=True)
 class State:
@@ -85,6 +78,19 @@ _OBJECTS = (
           ("s#.w = ?", "del s#.w", "s#.v = ?", "s# = types.SimpleNamespace(w=?)")),
     State("module object", "s# = types.ModuleType('m#')\ns#.w = ?", ("s#.w", "getattr(s#, 'v', 1.5)"),
           ("s#.w = ?", "s#.v = ?", "del s#.w")),
+    State("described", "class C#: 'a'\nclass D#(C#): b: int\ndef g#(): 'abc'", ("len(g#.__name__)", "len(g#.__doc__)",
+          "len(g#.__qualname__)", "len(type(D#()).__name__)", "len(C#.__doc__)", "len(C#.__subclasses__())",
+          "len(D#.__annotations__)"), ("g#.__name__ = 'ab'", "g#.__doc__ = 'd'", "g#.__qualname__ = 'e'",
+          "D#.__name__ = 'other'", "C#.__doc__ = 'abcd'", "class E#(C#): pass", "D#.__annotations__['c'] = int")),
+    State("bases", "class A#:\n    w = ?\n    def g(self): return ?\nclass B#:\n    w = ?\n    def g(self): return ?\n"
+          "class C#(A#):\n    def g(self): return super().g() * 2\ns# = C#()", ("s#.w", "s#.g()", "C#.w"),
+          ("C#.__bases__ = (B#,)", "C#.__bases__ = (A#,)", "C#.__bases__ = (A#, B#)", "B#.w = ?")),
+    State("abstract", "class A#(abc.ABC): pass\nclass B#: pass\ns# = B#()", ("isinstance(s#, A#) + 1",
+          "issubclass(B#, A#) + 1", "isinstance(s#, collections.abc.Sized) + 1"), ("A#.register(B#)",
+          "collections.abc.Sized.register(B#)", "s# = B#()")),
+    State("own access", "class C#:\n    w = ?\n    def __getattribute__(self, name):\n        if name[0] == '_': raise "
+          "TypeError\n        return object.__getattribute__(self, name)\ns# = C#()", ("s#.w",), ("s#.w = ?",
+          "C#.w = ?")),
     State("weak reference", _CLASS + "\nr# = weakref.ref(s#)", ("r#().w",), ("s#.w = ?",
           "s# = C#()\n    gc.collect()")),
     State("linked", "class C#:\n    def __init__(self, w, next): self.w, self.next = w, next\ns# = C#(?, C#(?, None))",
@@ -113,6 +119,9 @@ _CONTAINERS = (
           "s#.maxlen"),
           ("s#.append(?)", "s#.appendleft(?)", "s#.rotate(1)", "s#.popleft()", "s# = collections.deque([?])",
           "s#[0] = ?")),
+    State("hidden", "class L#(list): w = ?\nclass D#(dict): w = ?\nclass A#(np.ndarray): w = ?\ns# = L#([?])\nd# = "
+          "D#(a=?)\na# = np.ones(2).view(A#)", ("s#.w", "d#.w", "a#.w"), ("s#.w = ?", "del s#.w", "d#.w = ?",
+          "L#.w = ?", "a#.w = ?", "vars(a#).clear()")),
     State("list with attribute", "class L#(list): pass\ns# = L#([?, ?])\ns#.w = ?", ("s#.w", "s#[0]", "len(s#)"),
           ("s#.w = ?", "s#[0] = ?", "s#.append(?)", "L#.w = ?", "del s#.w", "L#.__getitem__ = lambda self, i: ?")),
     State("dictionary with attribute", "class L#(dict): pass\ns# = L#(a=?)\ns#.w = ?", ("s#.w", "s#['a']", "len(s#)"),
@@ -144,7 +153,8 @@ _CONTAINERS = (
           ("s#[0] = 5", "a#[0] = ?", "s# = bytearray(b'cd')")),
     State("NumPy array", "s# = np.array([?, ?, ?])\ns# = s# * 1.0\nv# = s#[1:]", ("float(s#[1])", "float(v#.sum())",
           "len(s#)",
-          "s#.item(0)", "float(np.sum(s#))", "s#.shape[0]", "float(s#.flat[2])"), ("s#[1] = ?", "s#.fill(?)",
+          "s#.item(0)", "float(np.sum(s#))", "s#.shape[0]", "float(s#.flat[2])", "float(v#.base[0])", "s#.strides[0]"),
+          ("s#[1] = ?", "s#.fill(?)",
           "s# = np.array([?, ?])",
           "v# *= 2", "np.negative(s#, out=s#)", "s#.sort()", "s#.resize(2, refcheck=False)")),
     State("NumPy record", "s# = np.array([(1.0, 2)], dtype=[('a', 'f8'), ('b', 'i4')])", ("float(s#['a'][0])",
@@ -195,6 +205,18 @@ _LIBRARIES = (
           "random.random()", "float(g#.random())", "s#.choice([1.0, 2.0])"), ("s#.seed(1)", "s#.random()",
           "random.seed(1)",
           "s# = random.Random(2)")),
+    State("built in", "import builtins\ndivmod# = divmod", ("divmod(5, 2)[0]",), ("builtins.divmod = lambda *a: [?]",
+          "builtins.divmod = divmod#"), restore="builtins.divmod = divmod#"),
+    State("interpreter", "", ("sys.getrecursionlimit()", "gc.isenabled() + 1", "np.geterr()['under'] != 'raise'",
+          "np.get_printoptions()['precision']", "threading.active_count()", "torch.initial_seed() % 7"),
+          ("sys.setrecursionlimit(1500)", "gc.disable()", "gc.enable()", "np.seterr(under='raise')",
+          "np.set_printoptions(precision=3)", "torch.manual_seed(5)"),
+          restore="sys.setrecursionlimit(1000); gc.enable(); np.seterr(under='ignore'); "
+          "np.set_printoptions(precision=8)"),
+    State("decimal context", "s# = decimal.Decimal(1)", ("float(s# / 3)", "float(decimal.Decimal(2) / 7)"),
+          ("decimal.getcontext().prec = 3", "decimal.getcontext().prec = 28",
+          "decimal.getcontext().rounding = 'ROUND_UP'"),
+          restore="decimal.setcontext(decimal.Context())"),
     State("event", "s# = threading.Event()\nt# = threading.local()\nt#.w = ?\nl# = threading.Lock()",
           ("s#.is_set() + 1", "t#.w",
           "l#.locked() + 1"), ("s#.set()", "s#.clear()", "t#.w = ?", "l#.acquire(blocking=False)")),
@@ -299,7 +321,8 @@ _TENSORS = (
           after="[p#.grad, f#]"),
     State("tensor with attribute", f"t# = {_FULL}\nt#.w = ?", ("t#.w", "getattr(t#, 'v', 1.5)",
           "t#.requires_grad + 1", "t#.is_leaf + 1",
-          "t#._version + 1", "t#.shape[0]", "t#.stride()[0]", "t#.storage_offset() + 1"), ("t#.w = ?", "t#.v = ?",
+          "t#._version + 1", "t#.shape[0]", "t#.stride()[0]", "t#.storage_offset() + 1",
+          "getattr(x, 'v', 1.5)"), ("t#.w = ?", "t#.v = ?",
           "del t#.w", "t#.requires_grad_()", "t#.mul_(2)", "t# = torch.ones(8)[1::2]", "t#.grad = torch.ones(4)",
           "torch.Tensor.v = ?"),
           restore="del torch.Tensor.v"),
@@ -317,6 +340,24 @@ _TENSORS = (
     State("method of a module made within", "forward# = nn.ReLU.forward", ("nn.ReLU()(h)",),
           ("nn.ReLU.forward = lambda self, x: x * ?", "nn.ReLU.forward = forward#"), is_tensor=True,
           restore="nn.ReLU.forward = forward#"),
+    State("own optimizer", "class O#(torch.optim.Optimizer):\n"
+          "    def __init__(self, p): super().__init__(p, {'lr': 0.1})\n"
+          "    @torch.no_grad()\n    def step(self):\n        for p in self.param_groups[0]['params']:\n"
+          "            state = self.state[p]\n            if 'm' not in state: state['m'] = torch.zeros_like(p)\n"
+          "            p.sub_(state['m'].mul_(0.5).add_(p.grad) * self.param_groups[0]['lr'])\n"
+          f"p# = nn.Parameter({_FULL})\nq# = nn.Parameter({_FULL})\no# = O#([p#])",
+          ("!o#.zero_grad(); (p# * x).sum().backward(); o#.step()",), ("o#.state.clear()", "del o#.state[p#]['m']",
+          "o#.state[p#]['m'] = torch.ones(4)", "o#.state[p#] = {}", "o#.param_groups[0]['lr'] = ?",
+          "o#.param_groups[0]['params'].append(p#)", "p#.grad = p#.data"), after="[p#, p#.grad]"),
+    State("twice in a list", f"p# = nn.Parameter({_FULL})\nq# = nn.Parameter({_FULL})\ns# = [p#, p#]\n"
+          "o# = torch.optim.SGD([p#], lr=0.5)", ("!sum((p * x).sum() for p in s#).backward()",
+          "!(p# * x).sum().backward(); o#.step(); o#.zero_grad()", "!p#.grad = p#.data",
+          "!p#.grad = x.detach() * 2; (p# * x).sum().backward()"), ("s#[1] = q#", "s#[1] = p#", "s#[0] = q#",
+          "o#.param_groups[0]['params'].append(q#)", "o#.param_groups[0]['params'][-1] = p#", "p#.grad = None",
+          "p#.grad = p#.data", "p#.data.fill_(?)", "p#.grad.mul_(2)"), after="[p#, q#, p#.grad, q#.grad]"),
+    State("view made without gradients", f"p# = nn.Parameter({_FULL})", ("!h = torch.no_grad()(lambda: p#[1:])()",
+          "!h = torch.no_grad()(lambda: x[1:])()"), ("p#.data.fill_(?)", "p#.requires_grad_(False)",
+          "p#.requires_grad_()")),
     State("state of an optimizer", f"p# = nn.Parameter({_FULL})\no# = torch.optim.SGD([p#], lr=0.5)",
           ("!(p# * x).sum().backward(); o#.step()",), ("log.append(len(o#.state))", "o#.state.clear()")),
     State("identity of found tensors", f"t# = {_FULL}\nu# = t#", ("(t# is u#) + 1", "[t#, u#].index(u#) + 1"),

@@ -1,13 +1,19 @@
 """Classes, functions and modules of the program's own that change between calls, and dictionaries in another order."""
 
+import abc
+import builtins
 import collections
+import decimal
 import functools
 import sys
 import types
 
+import numpy as np
+import pytest
 from programs.beside import Holder, beside
 from programs.beside import in_turn as in_turn_on
 
+import numgrad
 from numgrad import nn
 
 cfg = types.ModuleType("own_settings")
@@ -266,3 +272,98 @@ def test_objects_with_nothing_of_their_own(compiled, see):
         functions, see, lambda: setattr(slots, "a", 2.0), lambda: setattr(slots, "late", None),
         lambda: delattr(slots, "late"), lambda: setattr(empty, "scaled", lambda x: x * 4),
     )
+
+
+class Base:
+    def weigh(self):
+        return 2.0
+
+
+class OtherBase:
+    def weigh(self):
+        return 3.0
+
+
+def derived():
+    class Derived(Base):
+        """Text."""
+
+        def weigh(self):
+            return super().weigh() * 2
+
+    return Derived
+
+
+def described():
+    def function(x: int):
+        """Text."""
+
+    return function
+
+
+def cached():
+    held = Holder()
+    held.k = 2.0
+    held.read = functools.lru_cache(lambda: held.k)
+    return held
+
+
+def hidden(base, *arguments):
+    return type("Own", (base,), {"w": 2.0})(*arguments)
+
+
+class Abstract(abc.ABC):  # noqa: B024
+    pass
+
+
+@pytest.mark.parametrize(("make", "read", "change"), [
+    *[(functools.partial(hidden, base), lambda s: s.w, lambda s, _: setattr(s, "w", 3.0))
+      for base in (list, dict, set, collections.deque)],
+    (lambda: np.ones(2).view(type("Own", (np.ndarray,), {"w": 2.0})), lambda s: s.w, lambda s, _: setattr(s, "w", 3.0)),
+    *[(described, read, lambda s, _, name=name, value=value: setattr(s, name, value)) for name, value, read in [
+        ("__name__", "g", lambda s: len(s.__name__)), ("__qualname__", "g", lambda s: len(s.__qualname__)),
+        ("__doc__", "g", lambda s: len(s.__doc__)), ("__module__", "g", lambda s: len(s.__module__)),
+        ("__annotations__", {}, lambda s: len(s.__annotations__) + 1),
+    ]],
+    *[(derived, read, lambda s, _, name=name: setattr(s, name, "g")) for name, read in [
+        ("__name__", lambda s: len(s.__name__)), ("__name__", lambda s: len(type(s()).__name__)),
+        ("__doc__", lambda s: len(s.__doc__)), ("__module__", lambda s: len(s.__module__)),
+    ]],
+    (derived, lambda s: s().weigh(), lambda s, _: setattr(s, "__bases__", (OtherBase,))),
+    (derived, lambda s: isinstance(s(), Abstract) + 1, lambda s, _: Abstract.register(s)),
+    (derived, lambda s: issubclass(s, collections.abc.Sized) + 1, lambda s, _: collections.abc.Sized.register(s)),
+    (cached, lambda s: s.read(), lambda s, _: (setattr(s, "k", 3.0), s.read.cache_clear())),
+    (lambda: None, lambda s: divmod(5, 2)[0], lambda s, patch: patch.setattr(builtins, "divmod", lambda *_: [7])),
+    (lambda: decimal.Decimal(2), lambda s: float(s / 3),
+     lambda s, patch: patch.setattr(decimal.getcontext(), "prec", 3)),
+    (lambda: nn.Parameter(numgrad.ones(1)), lambda s: getattr(s, "v", 1.5),
+     lambda s, patch: patch.setattr(numgrad.Tensor, "v", 3.0, raising=False)),
+    (lambda: None, lambda s: getattr(nn.ReLU(), "v", 1.5),
+     lambda s, patch: patch.setattr(nn.Module, "v", 3.0, raising=False)),
+    *[(lambda: None, lambda s, cls=cls: cls()(numgrad.ones(1)),
+       lambda s, patch, cls=cls: patch.setattr(cls, "forward", lambda _, x: -x, raising=False))
+      for cls in (nn.ReLU, nn.Tanh)],
+    (nn.ReLU, lambda s: s(numgrad.ones(1)), lambda s, patch: patch.setattr(nn.ReLU, "forward", lambda _, x: -x)),
+    (lambda: np.arange(4.0)[1:], lambda s: float(s.base[0] + 1), lambda s, _: s.base.fill(4.0)),
+    (lambda: np.ones(2), lambda s: s.flags.writeable + 1, lambda s, _: s.setflags(write=False)),
+    (lambda: numgrad.ones(1), lambda s: (s.grad is None) + 1, lambda s, _: setattr(s, "grad", numgrad.ones(1))),
+    (lambda: [numgrad.ones(1)] * 2, lambda s: (s[0] is s[1]) + 1, lambda s, _: s.append(s.pop().clone())),
+])
+def test_what_stands_beside_attributes(make, read, change, monkeypatch):
+    held = make()
+    compiled = numgrad.compile(lambda x: x * read(held), fullgraph=True)
+    values = []
+    for _ in range(2):
+        for _ in range(3):
+            assert compiled(numgrad.ones(1)).item() == numgrad.tensor(float(read(held))).item()
+        values.append(float(read(held)))
+        change(held, monkeypatch)
+    assert values[0] != values[1]
+
+
+@beside
+def test_which_tensors_are_one(compiled, see):
+    held = Holder()
+    held.a = held.b = numgrad.ones(3)
+    one = compiled(lambda x: x * ((held.a is held.b) + 1))
+    in_turn([one], see, lambda: setattr(held, "b", numgrad.ones(3)), lambda: setattr(held, "a", held.b))

@@ -3,7 +3,7 @@
 import copy
 import datetime
 import logging
-import sys
+import os
 import threading
 import tracemalloc
 import warnings
@@ -280,22 +280,18 @@ def test_what_a_host_function_raises():
 # -- settings ----------------------------------------------------------------------------------------------------
 
 
-def test_check_compares_replays_with_the_function():
+def test_check_compares_replays_with_the_function(tmp_path):
     compiled = numgrad.compile(lambda x: x + datetime.datetime.now().microsecond, check=2)
     with pytest.raises(AssertionError, match="result 0 of the replay"):
         calls(compiled, numgrad.zeros(3, dtype=numgrad.float64))
     weight = nn.Parameter(numgrad.ones(3))
-    interval = sys.getswitchinterval()  # state of the interpreter's
-    compiled = numgrad.compile(lambda x: x * weight * sys.getswitchinterval(), check=4)
+    compiled = numgrad.compile(lambda x: x * weight * len(os.listdir(tmp_path)), check=4)
     x = numgrad.ones(3)
     for _ in range(3):
         compiled(x).sum().backward()
-    sys.setswitchinterval(interval * 2)
-    try:
-        with pytest.raises(AssertionError, match="result 0"):
-            compiled(x)
-    finally:
-        sys.setswitchinterval(interval)
+    (tmp_path / "file").touch()
+    with pytest.raises(AssertionError, match="result 0"):
+        compiled(x)
 
 
 def test_results_in_the_same_memory():

@@ -224,3 +224,27 @@ def test_leaves_that_need_no_gradient_any_more(compiled, see):
         b.requires_grad_(number not in (0, 3))
         y.sum().backward()
         see(w.grad, b.grad)
+
+
+@pytest.mark.filterwarnings("ignore:.*hooks are Python")
+@pytest.mark.parametrize("calls", range(5))
+def test_global_hooks_of_modules_run_once(calls):
+    inner, seen = nn.ReLU(), []
+    scaled, module = numgrad.compile(lambda x, scale: inner(x) * scale), numgrad.compile(inner)
+    for number in range(calls):
+        scaled(numgrad.ones(2), number + 2.0)
+        module(numgrad.ones(2))
+    with nn.modules.module.register_module_forward_hook(lambda *_: seen.append(1)):
+        scaled(numgrad.ones(2), 10.0)
+        module(numgrad.ones(2))
+    assert len(seen) == 2
+
+
+@pytest.mark.filterwarnings("ignore:.*hooks are Python")
+def test_registration_hooks_run_in_each_call():
+    compiled, seen = numgrad.compile(lambda x: nn.Sequential(nn.ReLU())(x)), []
+    compiled(numgrad.ones(2))
+    with nn.modules.module.register_module_module_registration_hook(lambda *_: seen.append(1)):
+        for _ in range(3):
+            compiled(numgrad.ones(2))
+    assert len(seen) == 3

@@ -328,3 +328,18 @@ def test_views_among_results_that_are_changed_in_place(function):
             see(*[one.detach() for one in (*results, x)], leaf.grad)
 
     changed()
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("view", [
+    lambda x, p: x[1:], lambda x, p: x.view(2, 2), lambda x, p: p[1:], lambda x, p: x.detach(), lambda x, p: p.data[1:],
+    lambda x, p: (x * 2)[1:].requires_grad_(), lambda x, p: x.detach()[1:].requires_grad_(),
+])
+def test_views_made_without_gradients_require_them_as_their_bases_do(view, requires_grad):
+    parameter = numgrad.nn.Parameter(numgrad.ones(4))
+    function = numgrad.no_grad()(lambda x: view(x, parameter))
+    compiled = numgrad.compile(function, fullgraph=True)
+    for _ in range(3):
+        x = numgrad.ones(4, requires_grad=requires_grad)
+        expected = function(numgrad.ones(4, requires_grad=requires_grad))
+        assert compiled(x).requires_grad == expected.requires_grad

@@ -1,5 +1,9 @@
 """What cannot be one program: such calls run as they are, and say so, or are errors."""
 
+import gc
+import logging
+import sys
+import threading
 import warnings
 
 import numpy as np
@@ -50,6 +54,34 @@ def test_fullgraph_makes_an_error_of_each_call_that_is_not_one_program():
 def test_looks_at_elements_end_a_program(look):
     with pytest.raises(CaptureError, match="needs values"):
         numgrad.compile(look, fullgraph=True)(numgrad.ones(3))
+
+
+class OwnAccess:
+    w = 2.0
+
+    def __getattribute__(self, name):
+        if name.startswith("__"):
+            raise TypeError(name)
+        return object.__getattribute__(self, name)
+
+
+own_access, logger = OwnAccess(), logging.getLogger(__name__)
+
+
+@pytest.mark.parametrize(("read", "reason"), [
+    (lambda x: sys.getrecursionlimit(), "sys.getrecursionlimit"), (lambda x: gc.isenabled(), "gc.isenabled"),
+    (lambda x: threading.active_count(), "threading.active_count"), (lambda x: len(np.geterr()), "np.geterr"),
+    (lambda x: np.get_printoptions()["precision"], "np.get_printoptions"),
+    (lambda x: numgrad.initial_seed(), "the seed"),
+    (lambda x: hash(x) == 3, "it uses hash"), (lambda x: x.__hash__() == 3, "it uses __hash__"),
+    (lambda x: len(OwnAccess.__subclasses__()), "it uses __subclasses__"), (lambda x: own_access.w, "__getattribute__"),
+    (lambda x: len(logger.handlers), "class NullHandler"),
+])
+def test_looks_at_what_no_guard_sees_end_a_program(read, reason, monkeypatch):
+    monkeypatch.setattr(logger, "handlers", [logging.NullHandler()])
+    compiled = numgrad.compile(lambda x: x * read(x))
+    with pytest.warns(UserWarning, match=f"cannot be compiled as a whole: .*{reason}"):
+        assert compiled(numgrad.ones(1)).item() == read(numgrad.ones(1))
 
 
 def test_hooks_end_a_program():

@@ -39,6 +39,11 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
     return add_hook(_registration_hooks["module"], hook)
 
 
+def has_registration_hooks() -> bool:
+    """Return whether there are any of these."""
+    return any(_registration_hooks.values())
+
+
 def _after_hooks(category: str, module: Any, name: str, value: Any) -> Any:
     for hook in list(_registration_hooks[category].values()):
         new = hook(module, name, value)
