@@ -101,6 +101,8 @@ class _Scope(ast.NodeTransformer):
         return self._constant(self._resolve(node.id), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if node.attr in ("real", "imag") and isinstance(node.value, ast.Name) and node.value.id in self.variables:
+            return ast.Attribute(self.visit(node.value), node.attr, ast.Load())
         return self._constant(self._resolve_attribute(node), node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:

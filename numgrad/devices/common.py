@@ -52,10 +52,9 @@ def row_adder(dtype: np.dtype) -> Program:
 
 
 @functools.cache
-def copy_program(source: Any, target: Any) -> Program:
-    """The program that copies elements of one of numgrad's dtypes to elements of another."""
-    operands = (Operand("input", source.numpy),)
-    return Program("copy", target.numpy, operands, (("out", target.numpy),), (_input,))
+def copy_program(source: np.dtype, target: np.dtype) -> Program:
+    """The program that copies elements of one dtype to elements of another."""
+    return Program("copy", target, (Operand("input", source),), (("out", target),), (_input,))
 
 
 @functools.cache

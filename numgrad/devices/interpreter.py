@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .plan import Array, Buffer, Given, New, Offset, Plan, Report, SizeOf, Storage, Value
+from .plan import Array, Bare, Buffer, Given, New, Offset, Plan, Report, SizeOf, Storage, Value
 
 __all__ = ["interpret"]
 
@@ -33,6 +33,8 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
             if held is None:
                 whole = size if memory.size.__class__ is SizeOf else memory.size
                 held = memories[memory] = backend.allocate(memory, whole, plan.device)
+        elif memory.__class__ is Bare:
+            held = operands[memory.number]
         else:
             tensor = operands[memory.number]
             held, start = tensor._storage, tensor._offset + start

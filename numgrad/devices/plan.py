@@ -16,7 +16,7 @@ operands, is theirs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,17 +24,24 @@ import numpy as np
 from numgrad_kernels.pointwise import Program
 
 from ..core.layout import Layout, layout_of
-from .common import copy_program
+from .common import copy_program, filler
 from .memory import check_countable
 
 __all__ = [
-    "Array", "Bounds", "Buffer", "Given", "HandWritten", "Input", "New", "Offset", "Plan", "Pointwise", "Report",
-    "SizeOf", "Step", "Storage", "TensorRef", "Value", "pointwise_plan",
+    "Array", "Bare", "Bounds", "Buffer", "Given", "HandWritten", "Input", "New", "Offset", "Plan", "Pointwise",
+    "Report", "SizeOf", "Step", "Storage", "TensorRef", "Value", "on_memory",
+    "pointwise_plan",
 ]
 
 
 class Input(NamedTuple):
     """The memory of one of the call's tensors, by its position among the operands of the launch."""
+
+    number: int
+
+
+class Bare(NamedTuple):
+    """Memory that an operand of the launch is itself, for launchers that are not written as plans yet."""
 
     number: int
 
@@ -207,12 +214,11 @@ class Plan:
         count: how many operands a launch has.
     """
 
-    __slots__ = ("_bound", "backend", "count", "device", "layouts", "results", "steps", "type")
+    __slots__ = ("_bound", "backend", "count", "device", "layouts", "results", "steps")
 
-    def __init__(self, type: Any):
-        self.type = type
-        self.backend = type.backend
-        self.device = type.device.index
+    def __init__(self, backend: Any, device: int | None = None):
+        self.backend = backend
+        self.device = device
         self.steps: list[Step] = []
         self.results: tuple[Buffer, ...] = ()
         self.layouts: tuple[Layout, ...] = ()
@@ -249,7 +255,7 @@ class Plan:
             return Buffer(tensor.memory, own.size, own.type.numpy, tensor.start)
         type = own.type if dtype is None else own.type.with_dtype(dtype)
         copy = self.new_tensor(layout_of(type, own.shape))
-        self.pointwise(copy_program(own.type.dtype, type.dtype), [tensor], copy)
+        self.pointwise(copy_program(own.type.numpy, type.numpy), [tensor], copy)
         return Buffer(copy.memory, own.size, type.numpy)
 
     def strided(self, tensor: TensorRef) -> tuple[Any, Any]:
@@ -258,6 +264,13 @@ class Plan:
         if memory.__class__ is Input:
             return Storage(memory.number, own.type.numpy), Offset(memory.number, start)
         return Buffer(memory, memory.size, own.type.numpy), start
+
+    def tensor(self, buffer: Buffer, type: Any, shape: tuple[int, ...]) -> TensorRef:
+        """A buffer's elements as a contiguous tensor."""
+        memory = buffer.memory
+        if memory.__class__ is New:
+            memory.shape = shape
+        return TensorRef(memory, layout_of(type, shape), buffer.start)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -294,6 +307,17 @@ class Plan:
             given.append(one)
         self.backend.row_step(self, program, given, size)
 
+    def copy(self, source: Buffer, target: Buffer) -> None:
+        """Add a step that copies a buffer to another of the same size and dtype."""
+        if source.size:
+            program = copy_program(source.dtype, target.dtype)
+            self.backend.row_step(self, program, [source, target], source.size)
+
+    def fill(self, buffer: Buffer, value: Any) -> None:
+        """Add a step that fills a buffer with a number."""
+        if buffer.size:
+            self.backend.row_step(self, filler(value.__class__, buffer.dtype), [value, buffer], buffer.size)
+
     def host(self, function: Callable[..., Any], layouts: Sequence[Layout], *operands: Any) -> tuple[TensorRef, ...]:
         """Add the call of a host function, which returns a tuple of the memory of new tensors of these layouts."""
         made = tuple([self.new_tensor(layout) for layout in layouts])
@@ -312,6 +336,15 @@ class Plan:
             for memory, layout, start in results
         ])
         return self
+
+    @property
+    def layout(self) -> Any:
+        """The layout of the result; of several a tuple."""
+        return self.layouts[0] if len(self.layouts) == 1 else self.layouts
+
+    def __iter__(self) -> Iterator[Any]:
+        """The layout and the launcher, for operations that are not written as plans yet."""
+        return iter((self.layout, self.launcher()))
 
     # -- running -----------------------------------------------------------------------------------------------------
 
@@ -347,7 +380,7 @@ def pointwise_plan(
     shared = rows and not checks and (into or "a" in forms) and first.type.backend.is_small(program, layouts)
     if shared and (found := program.plans.get((forms, into))):
         return found
-    p = Plan(first.type)
+    p = Plan(first.type.backend, first.type.device.index)
     operands = [p.operand(own) for own in given]
     if "v" in forms:
         operands = [Value(n) if form == "v" else operands[n] for n, form in enumerate(forms)]
@@ -366,6 +399,18 @@ def pointwise_plan(
         else:
             p.backend.nest_step(p, program, (*operands, *targets), first.shape, layouts)
     return p.returns(*() if into else targets)
+
+
+def on_memory(
+    backend: Any, device: int | None, function: Callable[..., Any], rows: Sequence[tuple[int, np.dtype]],
+    *arguments: Any,
+) -> Callable[..., Any]:
+    """A function that adds steps for buffers, as one of bare memory: ``rows`` are their sizes and dtypes."""
+    p = Plan(backend, device)
+    p.count = len(rows)
+    made = function(p, *[Buffer(Bare(number), *row) for number, row in enumerate(rows)], *arguments)
+    p.results = (made,) if made.__class__ is Buffer else made
+    return p.launcher()
 
 
 def are_rows(layouts: Sequence[Layout], shape: tuple[int, ...]) -> bool:

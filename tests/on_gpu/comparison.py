@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 
 import numgrad
-from numgrad.devices import cpu
+from numgrad.devices import DeviceRow, cpu
+from numgrad.devices.plan import on_memory
 
-__all__ = ["ON_THE_CPU", "check", "on_cpu", "on_device"]
+__all__ = ["ON_THE_CPU", "check", "on_cpu", "on_device", "run_steps", "sorted_on_cpu"]
 
 #: Operations whose samples have an argument that says that the result is on the CPU; they are tried as methods.
 ON_THE_CPU = {"to_type", "to_format"}
@@ -23,8 +24,21 @@ def on_device(value):
     return moved
 
 
+def run_steps(device, name, *given):
+    """Run the steps that a device's function of this name adds for buffers of memory, which come first."""
+    rows = [one for one in given if isinstance(one, DeviceRow | np.ndarray)]
+    number = rows[0].device if isinstance(rows[0], DeviceRow) else None
+    sizes = [(row.size, row.dtype) for row in rows]
+    return on_memory(device, number, getattr(device, name), sizes, *given[len(rows) :])(*rows)
+
+
 def on_cpu(name, row, sizes, *arguments):
-    """What the CPU's function of this name gives along the middle axis of a row."""
+    """Run the CPU's steps of this name along the middle axis of a buffer."""
+    return run_steps(cpu, name, row, *sizes, *arguments)
+
+
+def sorted_on_cpu(name, row, sizes, *arguments):
+    """Run the CPU's function of this name, which sorts, along the middle axis of a buffer."""
     return cpu.axis_launcher(name, lambda row: row, SimpleNamespace(numpy=row.dtype), sizes, *arguments)(row)
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from on_gpu.comparison import run_steps
 from ops import large_scores
 from ops.large_scores import FUNCTIONS
 
@@ -13,16 +14,13 @@ SHAPES = [
 ]  # fmt: skip
 
 
-TYPES = {kind.numpy: numgrad.zeros(1, dtype=kind)._layout.type for kind in (numgrad.float32, numgrad.float64)}
-
-
 def softmax(device, flat, length, inner, floor=-np.inf):
     """Softmax on a device, or with None for ``floor`` its logarithm."""
-    return device.softmax_launcher(TYPES[flat.dtype], flat.size, length, inner, floor)(flat)
+    return run_steps(device, "softmax_axis", flat, length, inner, floor)
 
 
 def gradient(device, grad, result, length, inner, logarithm):
-    return device.softmax_backward_launcher(TYPES[grad.dtype], grad.size, length, inner, logarithm)(grad, result)
+    return run_steps(device, "softmax_backward_axis", grad, result, length, inner, logarithm)
 
 
 def numbers(shape, dtype, seed=0):

@@ -18,6 +18,7 @@ from .. import recording
 from ..memory import LARGE, empty_row, out_of_memory, zero_row
 from ..plan import (
     Array,
+    Bare,
     Buffer,
     Given,
     HandWritten,
@@ -204,6 +205,8 @@ class _Writer:
         known = (memory, start, size)
         if known in self.buffers:
             return self.buffers[known]
+        if memory.__class__ is Bare:
+            return f"x{memory.number}"
         if memory.__class__ is Input:
             return self.of_input(known, memory.number, size, start)
         if size != memory.size:

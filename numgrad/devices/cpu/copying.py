@@ -133,6 +133,11 @@ def rearranger(
     return launch
 
 
+def word_of(dtype: np.dtype) -> np.dtype:
+    """The unsigned integer of a dtype's length, as which elements are copied; the dtype itself if there is none."""
+    return _WORDS.get(dtype.itemsize, dtype)
+
+
 def row_joiner(dtype: np.dtype) -> Callable[[], Any]:
     """The kernel that puts rows of elements of this dtype beside each other."""
     word = _WORDS.get(dtype.itemsize, dtype)

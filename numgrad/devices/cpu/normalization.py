@@ -11,6 +11,7 @@ import numpy as np
 from numgrad_kernels.cpu import normalization
 
 from ..memory import LARGE, empty_row
+from ..plan import on_memory
 from .launching import kernel_for
 from .reductions import fold_axis
 
@@ -70,7 +71,9 @@ def layer_norm_gradients_launcher(
     pieces = -(-count // rows)
     signature = (dtype, dtype, dtype, dtype, int, dtype, int, dtype, dtype)
     kernel = kernel_for(normalization.layer_norm_gradients, dtype, signature, WEIGHT * size)
-    summed = fold_axis(None, dtype, 1, pieces, 2 * length, "sum", dtype)
+    summed = on_memory(
+        type.backend, None, fold_axis, [(pieces * 2 * length, dtype)], 1, pieces, 2 * length, "sum", dtype
+    )
 
     def launch(
         grad: Any, flat: Any, means: Any, scales: Any, weight: Any
@@ -123,7 +126,9 @@ def plane_norm_gradients_launcher(
     geometry = inner, channels, *_steps(channels, count, sets, across)
     signature = (*[dtype] * 5, *[int] * 5, dtype, dtype)
     kernel = kernel_for(normalization.normalized_planes_gradients, dtype, signature, WEIGHT * count * inner)
-    summed = fold_axis(None, dtype, 2, count // channels, channels, "sum", dtype)
+    summed = on_memory(
+        type.backend, None, fold_axis, [(2 * count, dtype)], 2, count // channels, channels, "sum", dtype
+    )
 
     def launch(
         grad: Any, flat: Any, means: Any, scales: Any, weight: Any

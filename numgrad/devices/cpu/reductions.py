@@ -1,9 +1,4 @@
-"""Reductions over the middle axis of a row of elements, seen as (outer, length, inner).
-
-What is exported gives what reduces tensors of one layout, bound to a kernel where there are few elements:
-``fold_axis(read, source, outer, length, inner, ...)`` for tensors of which ``read`` gives a row of dtype ``source``.
-Without ``read`` it reduces rows.
-"""
+"""Steps of reductions over the middle axis of a buffer, seen as (outer, length, inner)."""
 
 from __future__ import annotations
 
@@ -17,9 +12,8 @@ import numpy as np
 from numgrad_kernels.cpu import extremes, reductions
 
 from ..common import FOLDS, least_sure_norm, nothing
-from ..memory import empty_row, filled_row
-from . import launching
-from .launching import bound, launch
+from ..plan import Buffer, Plan
+from .launching import bound
 from .threads import PARALLEL_FROM
 
 __all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool_launcher", "norm_axis", "variance_axis"]
@@ -53,53 +47,39 @@ def _parameter(value: float, dtype: np.dtype) -> np.ndarray:
     return np.full(1, value, dtype)
 
 
-def is_small(outer: int, length: int, inner: int) -> bool:
-    """Whether one kernel on one thread does all that there is to do for a row of these sizes."""
-    return 0 < outer * length * inner < PARALLEL_FROM and (inner == 1 or length <= reductions.ROWS)
-
-
-def _folder(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, dtype: np.dtype, reduction: Reduction,
-    own_parameters: bool = False,
-) -> Callable[..., Any]:
-    """What reduces a tensor, or without ``read`` a row; if each result has a parameter of its own, it gets these, too.
-    """
-    size, count, initial, divisor = outer * length * inner, outer * inner, reduction.initial, reduction.divisor
+def _fold(
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, dtype: np.dtype, reduction: Reduction,
+    parameters: Buffer | None = None,
+) -> Buffer:
+    """Reduce a buffer; ``parameters`` has one number for each result, in place of the one that is for all."""
+    size, initial, divisor = outer * length * inner, reduction.initial, reduction.divisor
     compute = _TRUTHS if dtype.kind == "b" else dtype
-    parameters = compute if own_parameters else _parameter(reduction.parameter, compute)
+    given: Any = _parameter(reduction.parameter, compute) if parameters is None else parameters
+    out = p.new(outer * inner, dtype)
     if not length and not divisor:  # nothing divided by nothing, which of complex numbers Numba takes for an error
-        return lambda *rows: filled_row(count, np.nan, dtype)
+        p.fill(out, np.nan)
+        return out
     blocks = -(-length // (reductions.ROWS * reductions.side_by_side(inner))) if inner > 1 else 1
     if blocks > 1:
-        of_blocks = bound(
-            reductions.fold_columns, compute, read, source, (length, inner, parameters, initial, 1.0),
-            [(blocks * count, compute)], size, **reduction.parts("term", "fold"),
+        totals = p.new(blocks * out.size, compute)
+        p.run(
+            reductions.fold_columns, compute, x, length, inner, given, initial, 1.0, totals, work=size,
+            **reduction.parts("term", "fold"),
         )
-        joined = reduction._replace(term=reductions.term)
-        join = _folder(None, compute, outer, blocks, inner, dtype, joined, own_parameters)
-        return lambda tensor, *given: join(of_blocks(tensor, *given), *given)
-    kernel, sizes = (reductions.fold_columns, (length, inner)) if inner > 1 else (reductions.fold_rows, (length,))
-    by_lines = bound(
-        kernel, compute, read, source, (*sizes, parameters, initial, divisor), [(count, dtype)], size,
-        **reduction.parts("term", "fold", "finish"),
-    )
+        return _fold(p, totals, outer, blocks, inner, dtype, reduction._replace(term=reductions.term), parameters)
     if inner > 1 or outer > 1 or size < PARALLEL_FROM:
-        return by_lines
-    of_leaves = bound(
-        reductions.fold_leaves, compute, read, source, (parameters, initial),
-        [(-(-length // reductions.LEAF), compute)], size, **reduction.parts("term", "fold"),
-    )
-    combine = bound(
-        reductions.combine_leaves, compute, None, compute, (parameters, divisor), [(1, dtype)],
-        **reduction.parts("fold", "finish"),
-    )
-
-    def run(tensor: Any, *given: Any) -> Any:
-        if launching.worth_threads(size):
-            return combine(of_leaves(tensor, *given), *given)
-        return by_lines(tensor, *given)
-
-    return run
+        kernel, sizes = (reductions.fold_columns, (length, inner)) if inner > 1 else (reductions.fold_rows, (length,))
+        p.run(
+            kernel, compute, x, *sizes, given, initial, divisor, out, work=size,
+            **reduction.parts("term", "fold", "finish"),
+        )
+    else:
+        leaves = p.new(-(-length // reductions.LEAF), compute)
+        p.run(
+            reductions.fold_leaves, compute, x, given, initial, leaves, work=size, **reduction.parts("term", "fold")
+        )
+        p.run(reductions.combine_leaves, compute, leaves, given, divisor, out, **reduction.parts("fold", "finish"))
+    return out
 
 
 # -- sums, products, extremes -----------------------------------------------------------------------------------------
@@ -111,13 +91,13 @@ def _named(name: str, dtype: np.dtype, divisor: float = 1.0) -> Reduction:
 
 
 def fold_axis(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, name: str, dtype: np.dtype, divisor: float = 1.0
-) -> Callable[[Any], Any]:
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, name: str, dtype: np.dtype, divisor: float = 1.0
+) -> Buffer:
     """The reduction ``name`` over the middle axis: "sum", "prod", "max", "nonzero" ..., of this dtype.
 
     It is divided by ``divisor``, which is for floating-point and complex numbers.
     """
-    return _folder(read, source, outer, length, inner, dtype, _named(name, dtype, divisor))
+    return _fold(p, x, outer, length, inner, dtype, _named(name, dtype, divisor))
 
 
 # -- what takes two passes --------------------------------------------------------------------------------------------
@@ -141,33 +121,26 @@ _LOGSUMEXP = (
 
 
 def _twice(
-    passes: tuple[Reduction, Reduction], read: Any, dtype: np.dtype, outer: int, length: int, inner: int
-) -> Callable[[Any], tuple[Any, Any]]:
-    first = _folder(None, dtype, outer, length, inner, dtype, passes[0])
-    second = _folder(None, dtype, outer, length, inner, dtype, passes[1], True)
-
-    def launch(tensor: Any) -> tuple[Any, Any]:
-        row = read(tensor)
-        parameters = first(row)
-        return second(row, parameters), parameters
-
-    return launch
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, passes: tuple[Reduction, Reduction]
+) -> tuple[Buffer, Buffer]:
+    """The results of the second pass, whose parameters are those of the first, and these."""
+    first = _fold(p, x, outer, length, inner, x.dtype, passes[0])
+    return _fold(p, x, outer, length, inner, x.dtype, passes[1], first), first
 
 
 def variance_axis(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, correction: float, root: bool
-) -> Callable[[Any], Any]:
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, correction: float, root: bool
+) -> tuple[Buffer, Buffer]:
     """The variance over the middle axis (its root if ``root``) and the mean.
 
     The variance is the sum of the squared distances from the mean, divided by ``length - correction``.
     """
-    return _twice(_spread(length, correction, root), read, source, outer, length, inner)
+    return _twice(p, x, outer, length, inner, _spread(length, correction, root))
 
 
-def logsumexp_axis(read: Any, source: np.dtype, outer: int, length: int, inner: int) -> Callable[[Any], Any]:
+def logsumexp_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> Buffer:
     """The logarithm of the sum of the exponentials over the middle axis."""
-    both = _twice(_LOGSUMEXP, read, source, outer, length, inner)
-    return lambda tensor: both(tensor)[0]
+    return _twice(p, x, outer, length, inner, _LOGSUMEXP)[0]
 
 
 # -- norms ------------------------------------------------------------------------------------------------------------
@@ -187,51 +160,37 @@ def _norm(order: float) -> Reduction:
 
 
 def norm_axis(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, order: float, dtype: np.dtype
-) -> Callable[[Any], Any]:
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, order: float, dtype: np.dtype
+) -> Buffer:
     """The norm of this order and dtype of the vectors along the middle axis."""
+    norms = _fold(p, x, outer, length, inner, dtype, _norm(order))
     if not 1 < order < np.inf:
-        return _folder(read, source, outer, length, inner, dtype, _norm(order))
-    norms = _folder(None, source, outer, length, inner, dtype, _norm(order))
-    given = length, inner, dtype, order, least_sure_norm(dtype, order)
-    sure = bound(reductions.sure_norms, dtype, None, source, given, [(outer * inner, dtype)])
-
-    def launch(tensor: Any) -> Any:
-        row = read(tensor)
-        return sure(row, norms(row))
-
-    return launch
+        return norms
+    out = p.new(outer * inner, dtype)
+    p.run(reductions.sure_norms, dtype, x, length, inner, norms, order, least_sure_norm(dtype, order), out)
+    return out
 
 
 # -- extremes and their indices ---------------------------------------------------------------------------------------
 
 
 def extreme_axis(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, largest: bool
-) -> Callable[[Any], Any]:
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, largest: bool
+) -> tuple[Buffer, Buffer]:
     """The largest (or smallest) elements over the middle axis, and their indices."""
     size, count = outer * length * inner, outer * inner
-    x = _TRUTHS if source.kind == "b" else source
+    out, indices = p.new(count, x.dtype), p.new(count, _INDICES)
+    compute = _TRUTHS if x.dtype.kind == "b" else x.dtype
+    x, values = x.seen_as(compute), out.seen_as(compute)
     fold = reductions.larger if largest else reductions.smaller
+    if inner == outer == 1 and size >= PARALLEL_FROM:
+        candidates = p.new(-(-length // extremes.LEAF), _INDICES)
+        p.run(extremes.extreme_leaves, compute, x, candidates, work=size, fold=fold)
+        p.run(extremes.combine_extremes, compute, x, candidates, values, indices, fold=fold)
+        return out, indices
     kernel, sizes = (extremes.extreme_columns, (length, inner)) if inner > 1 else (extremes.extreme_rows, (length,))
-    outs = [(count, x), (count, _INDICES)]
-    in_pieces = inner == outer == 1 and size >= PARALLEL_FROM
-    if x is source and not in_pieces:
-        return bound(kernel, x, read, x, sizes, outs, size, fold=fold)
-    by_lines = bound(kernel, x, None, x, sizes, outs, size, fold=fold)
-
-    def run(tensor: Any) -> tuple[np.ndarray, np.ndarray]:
-        row = (tensor if read is None else read(tensor)).view(x)
-        if in_pieces and launching.worth_threads(size):
-            candidates = empty_row(-(-length // extremes.LEAF), _INDICES)
-            out, indices = empty_row(1, x), empty_row(1, _INDICES)
-            launch(extremes.extreme_leaves, x, row, candidates, size=size, fold=fold)
-            launch(extremes.combine_extremes, x, row, candidates, out, indices, fold=fold)
-        else:
-            out, indices = by_lines(row)
-        return out.view(source), indices
-
-    return run
+    p.run(kernel, compute, x, *sizes, values, indices, work=size, fold=fold)
+    return out, indices
 
 
 def max_pool_launcher(

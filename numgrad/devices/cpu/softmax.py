@@ -9,9 +9,9 @@ import numpy as np
 
 from numgrad_kernels.cpu import softmax
 
-from .launching import bound
+from ..plan import Buffer, Plan
 
-__all__ = ["softmax_backward_launcher", "softmax_launcher"]
+__all__ = ["softmax_axis", "softmax_backward_axis"]
 
 #: How much work an element is, in additions: see Note [When threads pay].
 WEIGHT = 4
@@ -23,31 +23,31 @@ _LOGARITHM: dict[str, Callable[..., Any]] = {
 }
 
 
-def softmax_launcher(
-    type: Any, size: int, length: int, inner: int, floor: float | None
-) -> Callable[[np.ndarray], np.ndarray]:
-    """What computes softmax along the middle axis of rows of this size, or with None for ``floor`` its logarithm.
+def softmax_axis(p: Plan, x: Buffer, length: int, inner: int, floor: float | None) -> Buffer:
+    """Softmax along the middle axis, or with None for ``floor`` its logarithm.
 
-    What is minus infinity as a whole becomes NaN, or 0 if ``floor`` is 0.
+    A line that is minus infinity as a whole becomes NaN, or 0 if ``floor`` is 0.
     """
     function = softmax.softmax_columns if inner > 1 else softmax.softmax_rows
     parts, number = (_LOGARITHM, -np.inf) if floor is None else ({}, float(floor))
-    return _launcher(function, type.numpy, size, length, inner, 1, (number,), **parts)
+    return _lines(p, function, (x,), length, inner, (number,), parts)
 
 
-def softmax_backward_launcher(
-    type: Any, size: int, length: int, inner: int, logarithm: bool
-) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """What computes the gradient of softmax, or its logarithm, from that of its result and the result."""
+def softmax_backward_axis(
+    p: Plan, grad: Buffer, output: Buffer, length: int, inner: int, logarithm: bool
+) -> Buffer:
+    """The gradient of softmax, or of its logarithm, from that of its result and the result."""
     rows = softmax.log_softmax_backward_rows if logarithm else softmax.softmax_backward_rows
     function, parts = (softmax.backward_columns, _LOGARITHM if logarithm else {}) if inner > 1 else (rows, {})
-    return _launcher(function, type.numpy, size, length, inner, 2, (), **parts)
+    return _lines(p, function, (grad, output), length, inner, (), parts)
 
 
-def _launcher(
-    function: Any, dtype: np.dtype, size: int, length: int, inner: int, rows: int, numbers: tuple[float, ...],
-    **parts: Callable[..., Any],
-) -> Callable[..., np.ndarray]:
-    """What runs a kernel over rows, or columns, of as many operands as there are ``rows``."""
-    given = (*[dtype] * (rows - 1), length, *[inner] * (inner > 1), *numbers)
-    return bound(function, dtype, None, dtype, given, [(size, dtype)], WEIGHT * size, **parts)
+def _lines(
+    p: Plan, function: Any, operands: tuple[Buffer, ...], length: int, inner: int, numbers: tuple[float, ...],
+    parts: dict[str, Any],
+) -> Buffer:
+    """Run a kernel over rows, or columns, of some operands."""
+    out = p.new(operands[0].size, operands[0].dtype)
+    sizes = (length, inner) if inner > 1 else (length,)
+    p.run(function, out.dtype, *operands, *sizes, *numbers, out, work=WEIGHT * out.size, **parts)
+    return out

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cpu import sorting
+from numgrad_kernels.cpu import reductions, sorting
 
 from ..launches import by_numpy
 from ..memory import check_countable, reports_memory
 from ..recording import by_host, reads_values
 from .launching import bound
-from .reductions import is_small
+from .threads import PARALLEL_FROM
 
 __all__ = [
     "bincount", "consecutive_rows", "histogram", "kth_axis", "median_axis", "mode_axis", "row_searcher",
@@ -46,6 +46,11 @@ def _picked(lines: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndar
     return _row(np.take_along_axis(lines, indices, -1)), _row(indices)
 
 
+def _is_small(outer: int, length: int, inner: int) -> bool:
+    """Whether one kernel on one thread does all that there is to do for a row of these sizes."""
+    return 0 < outer * length * inner < PARALLEL_FROM and (inner == 1 or length <= reductions.ROWS)
+
+
 #: Elements of a line in order up to which it is quicker to put each one in among them.
 _FEW = 64
 
@@ -57,7 +62,7 @@ def sort_axis(
     and where they stood.
     """
     kept = length if count is None else count
-    if is_small(outer, length, inner) and 0 < kept <= _FEW and source.kind != "b":
+    if _is_small(outer, length, inner) and 0 < kept <= _FEW and source.kind != "b":
         outs = [(outer * kept * inner, source), (outer * kept * inner, np.dtype(np.int64))]
         order = sorting.descending if descending else sorting.before
         return bound(sorting.sort_lines, source, read, source, (length, inner, kept), outs, before=order)
@@ -85,7 +90,7 @@ def _picker(
     **parts: Any,
 ) -> Callable[[Any], Any]:
     """What gives an element of each line, and where it stands: by the kernel for lines of few elements, or by NumPy."""
-    if is_small(outer, length, inner) and length <= _FEW and source.kind != "b":
+    if _is_small(outer, length, inner) and length <= _FEW and source.kind != "b":
         outs = [(outer * inner, source), (outer * inner, np.dtype(np.int64))]
         return bound(few, source, read, source, (length, inner, *arguments), outs, **parts)
     return lambda tensor: by_row(_lines(read(tensor), outer, length, inner), *arguments)

@@ -10,11 +10,12 @@ from numgrad_kernels.cpu import reductions as terms
 from numgrad_kernels.cuda import flat_indices as kernels
 
 from ...core.layout import numel
+from ..plan import Buffer, Plan, on_memory
 from ..rows import DeviceRow
+from . import executing
 from .indexing import check_inside, check_size, find_outside, narrow
 from .launching import INT64, THREADS, blocks_for, launch
-from .memory import empty_row, zero_row
-from .reductions import as_numbers
+from .memory import as_numbers, empty_row, zero_row
 from .reports import LENGTH, report_row
 from .scans import fold_pieces, scan_axis
 
@@ -72,12 +73,17 @@ def _weighted_indices(x: DeviceRow, weight: Callable[..., Any]) -> DeviceRow:
     blocks = -(-x.size // tile)
     if not blocks:
         return empty_row(0, INT64, x.device)
-    totals = empty_row(blocks, INT64, x.device)
-    fold_pieces(x, 1, x.size, 1, blocks, tile, 0, terms.fold, totals, weight)
-    ends = scan_axis(totals, 1, blocks, 1, "sum", INT64)
+    ends = on_memory(executing, x.device, _ends, [(x.size, x.dtype)], blocks, tile, weight)(x)
     out = empty_row(ends.item(blocks - 1), INT64, x.device)
     launch(kernels.weighted_indices, INT64, x, x.size, ends, out, blocks=blocks if out.size else 0, term=weight)
     return out
+
+
+def _ends(p: Plan, x: Buffer, blocks: int, tile: int, weight: Callable[..., Any]) -> Buffer:
+    """The sums of the weights up to the end of each tile."""
+    totals = p.new(blocks, INT64)
+    fold_pieces(p, x, 1, x.size, 1, blocks, tile, 0, terms.fold, totals, weight)
+    return scan_axis(p, totals, 1, blocks, 1, "sum", INT64)
 
 
 def flatnonzero(array: DeviceRow) -> DeviceRow:

@@ -21,7 +21,7 @@ NARROWEST = max(THREADS // 32, 2)
 ENOUGH, WIDEST = max(MOST_BLOCKS // 8, 2), 2 * THREADS
 
 #: The functions and constants of kernels whose threads take four elements next to each other.
-_PACKED: dict[str, Any] = {
+PACKED: dict[str, Any] = {
     "read4": lines.read4_packed, "write4": lines.write4_packed, "up_to": lines.up_to_packed, "PACKED": 1
 }  # fmt: skip
 
@@ -52,7 +52,7 @@ def arranged(lines: int, length: int, inner: int = 1) -> Arrangement:
 
 def packed(length: int, *rows: DeviceRow) -> dict[str, Any]:
     """The parts of a kernel over rows of this length: those that take four elements at once where they can."""
-    return {} if length % 4 or any(row.address % 16 for row in rows) else _PACKED
+    return {} if length % 4 or any(row.address % 16 for row in rows) else PACKED
 
 
 def power_of_two(number: int) -> int:

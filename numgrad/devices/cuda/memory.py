@@ -135,6 +135,11 @@ def no_row(dtype: np.dtype) -> DeviceRow:
     return DeviceRow(0, 0, dtype, 0, None)
 
 
+def as_numbers(row: DeviceRow) -> DeviceRow:
+    """A row of bools as one of the numbers 0 and 1."""
+    return row.view(np.uint8) if row.dtype.kind == "b" else row
+
+
 def optional(row: DeviceRow | None, dtype: np.dtype) -> tuple[DeviceRow, int]:
     """What a kernel is given for a row that need not be: the row, or one without elements, and whether it is there."""
     return (no_row(dtype), 0) if row is None else (row, 1)

@@ -7,7 +7,9 @@ from typing import Any
 
 from numgrad_kernels.cuda import normalization
 
+from ..plan import on_memory
 from ..rows import DeviceRow
+from . import executing
 from .launching import MOST_BLOCKS, THREADS, launch
 from .lines import arranged, packed, power_of_two
 from .memory import empty_row, optional
@@ -105,7 +107,11 @@ def layer_norm_gradients_launcher(
                 normalization.layer_norm_columns, dtype, grad, flat, means, scales, count, length, rows, strips,
                 THREADS // columns, columns.bit_length() - 1, parts, blocks=pieces * strips,
             )  # fmt: skip
-        sums = parts if pieces == 1 else fold_axis(parts, 1, pieces, 2 * length, "sum", dtype)
+        sums = parts
+        if pieces != 1:
+            sums = on_memory(
+                executing, parts.device, fold_axis, [(parts.size, dtype)], 1, pieces, 2 * length, "sum", dtype
+            )(parts)
         return out, sums[:length], sums[length:]
 
     return launched

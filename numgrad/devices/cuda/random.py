@@ -10,7 +10,7 @@ from numgrad_kernels.cuda import random
 
 from ..rows import DeviceRow
 from .launching import blocks_for, launch
-from .reductions import as_numbers
+from .memory import as_numbers
 
 __all__ = ["fill_random", "true_where_below"]
 

@@ -1,4 +1,4 @@
-"""Reductions over the middle axis of a row of elements, seen as (outer, length, inner)."""
+"""Steps of reductions over the middle axis of a buffer, seen as (outer, length, inner)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from numgrad_kernels.cpu.extremes import adaptive_window, window
 from numgrad_kernels.cuda import adapter, extremes, reductions
 
 from ..common import FOLDS, least_sure_norm, nothing
+from ..plan import Buffer, Plan
 from ..rows import DeviceRow
 from .launching import INT64, THREADS, blocks_for, launch
 from .lines import power_of_two
-from .memory import empty_pair, empty_row, no_row
+from .memory import empty_pair, no_row
 
 __all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool_launcher", "norm_axis", "variance_axis"]
 
@@ -56,18 +57,18 @@ def shared_out(columns: int, length: int, inner: int) -> tuple[int, int, int, in
 _PACKED: dict[str, Any] = {"read4": reductions.read4_packed, "PACKED": 1}
 
 
-def packed(flat: DeviceRow, columns: int, length: int, inner: int) -> dict[str, Any]:
-    """The parts of a kernel that reads four elements at once, if every row begins where that can be."""
-    if inner > 1 or length < _SHORTEST_PACKED or (columns > 1 and length % 4) or flat.dtype.kind == "c":
-        return {}
-    return {} if flat.address % min(16, 4 * flat.dtype.itemsize) else _PACKED
+def packed(dtype: np.dtype, columns: int, length: int, inner: int) -> dict[str, Any] | None:
+    """The parts of a kernel that reads four elements at once, where every row begins where that can be."""
+    if inner > 1 or length < _SHORTEST_PACKED or (columns > 1 and length % 4) or dtype.kind == "c":
+        return None
+    return _PACKED
 
 
 def _fold(
-    flat: DeviceRow, sizes: tuple[int, int, int], out: DeviceRow, *, term: Callable[..., Any] = terms.term,
+    p: Plan, x: Buffer, sizes: tuple[int, int, int], out: Buffer, *, term: Callable[..., Any] = terms.term,
     fold: Callable[..., Any] = terms.fold, finish: Callable[..., Any] = reductions.finish, initial: float = 0,
-    divisor: float = 1.0, number: float = 0.0, parameters: DeviceRow | None = None,
-) -> DeviceRow:
+    divisor: float = 1.0, number: float = 0.0, parameters: Buffer | None = None,
+) -> Buffer:
     """Reduce into ``out``, in its dtype; ``parameters`` has one number for each column."""
     outer, length, inner = sizes
     columns, compute = outer * inner, out.dtype
@@ -76,83 +77,86 @@ def _fold(
     as_number: Any = float if compute.kind in "fc" else int
     numbers = as_number(number), as_number(initial), as_number(divisor)
     given = reductions.given if parameters is None else reductions.own_parameter
-    parameters = no_row(compute) if parameters is None else parameters
+    own: Any = no_row(compute) if parameters is None else parameters
     blocks, *shares = shared_out(columns, length, inner)
     pieces = shares[2]
-    totals = out if pieces == 1 else empty_row(columns * pieces, compute, flat.device)
-    launch(
-        reductions.fold_axis, compute, flat, columns, length, inner, *shares, parameters, *numbers, totals,
-        blocks=blocks, term=term, fold=fold, given=given, finish=finish if pieces == 1 else reductions.finish,
-        **packed(flat, columns, length, inner),
+    totals = out if pieces == 1 else p.new(columns * pieces, compute)
+    p.run(
+        reductions.fold_axis, compute, x, columns, length, inner, *shares, own, *numbers, totals,
+        grid=(blocks, THREADS), aligned=packed(x.dtype, columns, length, inner), term=term, fold=fold, given=given,
+        finish=finish if pieces == 1 else reductions.finish,
     )
     if pieces > 1:
         blocks, shift, depth, *_ = shared_out(columns, pieces, 1)
-        launch(
-            reductions.fold_axis, compute, totals, columns, pieces, 1, shift, depth, 1, pieces, parameters, *numbers,
-            out, blocks=-(-columns // (THREADS // depth)), term=terms.term, fold=fold, given=given, finish=finish,
+        p.run(
+            reductions.fold_axis, compute, totals, columns, pieces, 1, shift, depth, 1, pieces, own, *numbers, out,
+            grid=(-(-columns // (THREADS // depth)), THREADS), term=terms.term, fold=fold, given=given, finish=finish,
         )
     return out
 
 
-def as_numbers(row: DeviceRow) -> DeviceRow:
-    """A row of bools as one of the numbers 0 and 1."""
-    return row.view(_TRUTHS) if row.dtype.kind == "b" else row
+def numbers_of(x: Buffer) -> Buffer:
+    """A buffer of bools as one of the numbers 0 and 1."""
+    return x.seen_as(_TRUTHS) if x.dtype.kind == "b" else x
 
 
 def fold_axis(
-    flat: DeviceRow, outer: int, length: int, inner: int, name: str, dtype: np.dtype, divisor: float = 1.0
-) -> DeviceRow:
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, name: str, dtype: np.dtype, divisor: float = 1.0
+) -> Buffer:
     """The reduction ``name`` over the middle axis: "sum", "prod", "max", "nonzero" ..., of this dtype.
 
     It is divided by ``divisor``, which is for floating-point and complex numbers.
     """
-    out = empty_row(outer * inner, dtype, flat.device)
-    values = as_numbers(out)
-    finish = reductions.truth if out.dtype.kind == "b" else reductions.finish
+    out = p.new(outer * inner, dtype)
+    values = numbers_of(out)
+    finish = reductions.truth if dtype.kind == "b" else reductions.finish
     if divisor != 1:
-        finish = reductions.share_of_complex if out.dtype.kind == "c" else reductions.share
+        finish = reductions.share_of_complex if dtype.kind == "c" else reductions.share
     term, fold = FOLDS[name]
     _fold(
-        as_numbers(flat), (outer, length, inner), values, term=term, fold=fold, finish=finish,
+        p, numbers_of(x), (outer, length, inner), values, term=term, fold=fold, finish=finish,
         initial=nothing(name, values.dtype), divisor=divisor,
     )
     return out
 
 
 def variance_axis(
-    flat: DeviceRow, outer: int, length: int, inner: int, correction: float, root: bool
-) -> tuple[DeviceRow, DeviceRow]:
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, correction: float, root: bool
+) -> tuple[Buffer, Buffer]:
     """The variance over the middle axis (its root if ``root``) and the mean.
 
     The variance is the sum of the squared distances from the mean, divided by ``length - correction``.
     """
-    dtype, columns = flat.dtype, outer * inner
-    means, out = [empty_row(columns, dtype, flat.device) for _ in range(2)]
+    dtype, columns = x.dtype, outer * inner
+    means, out = p.new(columns, dtype), p.new(columns, dtype)
     if columns == 0:
         return out, means
     blocks, shift, depth, pieces, piece_size = shared_out(columns, length, inner)
     finish = reductions.root_of_share if root else reductions.share
     freedom = float(max(length - correction, 0))
-    found = out if pieces == 1 else empty_row(columns * pieces * 3, dtype, flat.device)
-    launch(
-        reductions.moments_axis, dtype, flat, columns, length, inner, shift, depth, pieces, piece_size, freedom, found,
-        means, blocks=blocks, finish=finish, WHOLE=int(pieces == 1), **packed(flat, columns, length, inner),
+    found = out if pieces == 1 else p.new(columns * pieces * 3, dtype)
+    p.run(
+        reductions.moments_axis, dtype, x, columns, length, inner, shift, depth, pieces, piece_size, freedom, found,
+        means, grid=(blocks, THREADS), aligned=packed(dtype, columns, length, inner), finish=finish,
+        WHOLE=int(pieces == 1),
     )
     if pieces > 1:
         _, shift, depth, *_ = shared_out(columns, pieces, 1)
-        launch(
+        p.run(
             reductions.join_moments, dtype, found, columns, length, pieces, piece_size, shift, depth, freedom, out,
-            means, blocks=-(-columns // (THREADS // depth)), finish=finish,
+            means, grid=(-(-columns // (THREADS // depth)), THREADS), finish=finish,
         )
     return out, means
 
 
-def logsumexp_axis(flat: DeviceRow, outer: int, length: int, inner: int) -> DeviceRow:
+def logsumexp_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> Buffer:
     """The logarithm of the sum of the exponentials over the middle axis."""
-    sizes = outer, length, inner
-    largest, out = [empty_row(outer * inner, flat.dtype, flat.device) for _ in range(2)]
-    _fold(flat, sizes, largest, fold=terms.larger, finish=reductions.finite, initial=-np.inf)
-    return _fold(flat, sizes, out, term=terms.exponential, finish=reductions.logarithm, parameters=largest)
+    sizes, columns = (outer, length, inner), outer * inner
+    largest = _fold(
+        p, x, sizes, p.new(columns, x.dtype), fold=terms.larger, finish=reductions.finite, initial=-np.inf
+    )
+    out = p.new(columns, x.dtype)
+    return _fold(p, x, sizes, out, term=terms.exponential, finish=reductions.logarithm, parameters=largest)
 
 
 #: How norms differ from sums, by their order; all others are roots of sums of powers.
@@ -165,47 +169,51 @@ _NORMS: dict[float, dict[str, Any]] = {
 }
 
 
-def norm_axis(flat: DeviceRow, outer: int, length: int, inner: int, order: float, dtype: np.dtype) -> DeviceRow:
+def norm_axis(
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, order: float, dtype: np.dtype
+) -> Buffer:
     """The norm of this order and dtype of the vectors along the middle axis."""
     how = _NORMS.get(order)
     if how is None:
         how = {"term": terms.power, "finish": reductions.to_the_power, "number": order, "divisor": 1 / order}
-    norms = _fold(flat, (outer, length, inner), empty_row(outer * inner, dtype, flat.device), **how)
-    if 1 < order < np.inf and outer * inner:
-        columns, least = outer * inner, least_sure_norm(dtype, order)
-        launch(
-            reductions.sure_norms, dtype, flat, columns, length, inner, order, least, norms,
-            blocks=-(-columns // THREADS),
+    columns = outer * inner
+    norms = _fold(p, x, (outer, length, inner), p.new(columns, dtype), **how)
+    if 1 < order < np.inf:
+        least = least_sure_norm(dtype, order)
+        p.run(
+            reductions.sure_norms, dtype, x, columns, length, inner, order, least, norms,
+            grid=(-(-columns // THREADS), THREADS),
         )
     return norms
 
 
 def extreme_axis(
-    flat: DeviceRow, outer: int, length: int, inner: int, largest: bool
-) -> tuple[DeviceRow, DeviceRow]:
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, largest: bool
+) -> tuple[Buffer, Buffer]:
     """The largest (or smallest) elements over the middle axis, and their indices."""
     columns = outer * inner
-    out, indices = empty_pair(columns, flat)
+    out, indices = p.new(columns, x.dtype), p.new(columns, INT64)
     if columns == 0:
         return out, indices
-    x, values = as_numbers(flat), as_numbers(out)
+    x, values = numbers_of(x), numbers_of(out)
     fold = terms.larger if largest else terms.smaller
     blocks, *shares = shared_out(columns, length, inner)
     pieces = shares[2]
-    found = no_row(INT64)
+    found: Any = no_row(INT64)
     if pieces > 1:
-        bests, candidates = empty_pair(columns * pieces, x)
-        launch(
-            extremes.extreme_axis, x.dtype, x, found, columns, length, inner, *shares, bests, candidates, blocks=blocks,
-            fold=fold, index_of=extremes.index_of, **packed(x, columns, length, inner),
+        bests, candidates = p.new(columns * pieces, x.dtype), p.new(columns * pieces, INT64)
+        p.run(
+            extremes.extreme_axis, x.dtype, x, found, columns, length, inner, *shares, bests, candidates,
+            grid=(blocks, THREADS), aligned=packed(x.dtype, columns, length, inner), fold=fold,
+            index_of=extremes.index_of,
         )
         x, found, length, inner = bests, candidates, pieces, 1
         _, shift, depth, *_ = shared_out(columns, length, 1)
         blocks, shares = -(-columns // (THREADS // depth)), [shift, depth, 1, length]
-    launch(
-        extremes.extreme_axis, x.dtype, x, found, columns, length, inner, *shares, values, indices, blocks=blocks,
-        fold=fold, index_of=extremes.index_found if pieces > 1 else extremes.index_of,
-        **packed(x, columns, length, inner),
+    p.run(
+        extremes.extreme_axis, x.dtype, x, found, columns, length, inner, *shares, values, indices,
+        grid=(blocks, THREADS), aligned=packed(x.dtype, columns, length, inner), fold=fold,
+        index_of=extremes.index_found if pieces > 1 else extremes.index_of,
     )
     return out, indices
 

@@ -1,4 +1,4 @@
-"""Running sums, products and extremes along the middle axis of a row of elements, seen as (outer, length, inner)."""
+"""Steps of running sums, products and extremes along the middle axis of a buffer, seen as (outer, length, inner)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numgrad_kernels.cpu import reductions as terms
 from numgrad_kernels.cpu.scans import later_larger, later_smaller
 from numgrad_kernels.cuda import adapter, reductions, running, scans
 
-from ..rows import DeviceRow
-from .launching import THREADS, blocks_for, launch
+from ..plan import Buffer, Plan
+from .launching import INT64, THREADS, blocks_for
 from .lines import power_of_two
-from .memory import empty_pair, empty_row, no_row
-from .reductions import as_numbers, packed, shared_out
+from .memory import no_row
+from .reductions import numbers_of, packed, shared_out
 
 __all__ = ["extremes_so_far", "recurrence_axis", "scan_axis", "shift_axis"]
 
@@ -42,7 +42,7 @@ def _lanes(length: int, items: int) -> int:
     return min(THREADS, power_of_two(-(-length // items)))
 
 
-def _parts(items: int) -> dict[str, int]:
+def _parts(items: int) -> dict[str, Any]:
     """The constants of a kernel whose threads take so many items at a time."""
     return {"TILE": items * THREADS, "TWO_EACH": 2 * THREADS}
 
@@ -61,117 +61,114 @@ def _in_pieces(columns: int, length: int, inner: int) -> tuple[int, int]:
 
 
 def _scan(
-    flat: DeviceRow, columns: int, length: int, inner: int, backwards: bool, out: DeviceRow, initial: float,
+    p: Plan, x: Buffer, columns: int, length: int, inner: int, backwards: bool, out: Buffer, initial: float,
     fold: Callable[..., Any],
 ) -> None:
     """Scan into ``out``, in its dtype."""
     compute = out.dtype
     pieces, piece_size = _in_pieces(columns, length, inner)
-    starts = no_row(compute)
+    starts: Any = no_row(compute)
     if pieces > 1:
-        totals, starts = [empty_row(columns * pieces, compute, flat.device) for _ in range(2)]
-        fold_pieces(flat, columns, length, inner, pieces, piece_size, initial, fold, totals)
-        _scan(totals, columns, pieces, 1, backwards, starts, initial, fold)
+        totals, starts = p.new(columns * pieces, compute), p.new(columns * pieces, compute)
+        fold_pieces(p, x, columns, length, inner, pieces, piece_size, initial, fold, totals)
+        _scan(p, totals, columns, pieces, 1, backwards, starts, initial, fold)
     if inner > 1:
-        launch(
-            scans.scan_columns, compute, flat, columns, length, inner, pieces, piece_size, backwards, initial, starts,
-            out, blocks=-(-columns * pieces // THREADS), fold=fold,
+        p.run(
+            scans.scan_columns, compute, x, columns, length, inner, pieces, piece_size, backwards, initial, starts,
+            out, grid=(-(-columns * pieces // THREADS), THREADS), fold=fold,
         )
         return
     lanes = _lanes(length, scans.ITEMS)
-    launch(
-        scans.scan_rows, compute, flat, columns, length, lanes.bit_length() - 1, pieces, piece_size, backwards, initial,
-        starts, out, blocks=-(-columns * lanes // THREADS) * pieces, fold=fold, **_parts(scans.ITEMS),
+    p.run(
+        scans.scan_rows, compute, x, columns, length, lanes.bit_length() - 1, pieces, piece_size, backwards, initial,
+        starts, out, grid=(-(-columns * lanes // THREADS) * pieces, THREADS), fold=fold, **_parts(scans.ITEMS),
     )
 
 
 def fold_pieces(
-    flat: DeviceRow, columns: int, length: int, inner: int, pieces: int, piece_size: int, initial: float,
-    fold: Callable[..., Any], totals: DeviceRow, term: Callable[..., Any] = terms.term,
+    p: Plan, x: Buffer, columns: int, length: int, inner: int, pieces: int, piece_size: int, initial: float,
+    fold: Callable[..., Any], totals: Buffer, term: Callable[..., Any] = terms.term,
 ) -> None:
-    """What the ``term`` of the elements of each piece folds to."""
+    """Fold the ``term`` of the elements of each piece."""
     compute = totals.dtype
     blocks, shift, depth, few, _ = shared_out(columns, piece_size, inner)
     nothing = initial.__class__(0)
-    launch(
-        reductions.fold_axis, compute, flat, columns, length, inner, shift, depth, pieces, piece_size, no_row(compute),
-        nothing, initial, nothing, totals, blocks=blocks // few * pieces, term=term, fold=fold,
-        given=reductions.given, finish=reductions.finish, **packed(flat, columns, length, inner),
+    p.run(
+        reductions.fold_axis, compute, x, columns, length, inner, shift, depth, pieces, piece_size, no_row(compute),
+        nothing, initial, nothing, totals, grid=(blocks // few * pieces, THREADS),
+        aligned=packed(x.dtype, columns, length, inner), term=term, fold=fold, given=reductions.given,
+        finish=reductions.finish,
     )
 
 
 def scan_axis(
-    flat: DeviceRow, outer: int, length: int, inner: int, name: str, dtype: np.dtype, backwards: bool = False
-) -> DeviceRow:
-    """The running "sum", "prod" or "logsumexp" of this dtype, from the first element or from the last."""
-    out = empty_row(flat.size, dtype, flat.device)
-    if flat.size:
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, name: str, compute: np.dtype, backwards: bool = False
+) -> Buffer:
+    """The running "sum", "prod" or "logsumexp", in the dtype ``compute``, from the first element or from the last."""
+    out = p.new(x.size, compute)
+    if x.size:
         fold, initial = _FOLDS[name]
-        number: Any = float if dtype.kind in "fc" else int
-        _scan(as_numbers(flat), outer * inner, length, inner, backwards, out, number(initial), fold)
+        number: Any = float if compute.kind in "fc" else int
+        _scan(p, numbers_of(x), outer * inner, length, inner, backwards, out, number(initial), fold)
     return out
 
 
 def extremes_so_far(
-    flat: DeviceRow, outer: int, length: int, inner: int, largest: bool
-) -> tuple[DeviceRow, DeviceRow]:
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, largest: bool
+) -> tuple[Buffer, Buffer]:
     """The largest (or smallest) elements so far, and the indices of the last of them."""
-    out, indices = empty_pair(flat.size, flat)
-    if flat.size == 0:
+    out, indices = p.new(x.size, x.dtype), p.new(x.size, INT64)
+    if x.size == 0:
         return out, indices
-    x, values, columns = as_numbers(flat), as_numbers(out), flat.size // length
+    x, values, columns = numbers_of(x), numbers_of(out), x.size // length
     fold = later_larger if largest else later_smaller
     if inner > 1:
-        launch(
+        p.run(
             running.extreme_columns, x.dtype, x, columns, length, inner, values, indices,
-            blocks=-(-columns // THREADS), fold=fold,
+            grid=(-(-columns // THREADS), THREADS), fold=fold,
         )
     else:
         lanes = _lanes(length, running.ITEMS)
-        launch(
+        p.run(
             running.extreme_rows, x.dtype, x, columns, length, lanes.bit_length() - 1, values, indices,
-            blocks=-(-columns * lanes // THREADS), fold=fold, **_parts(running.ITEMS),
+            grid=(-(-columns * lanes // THREADS), THREADS), fold=fold, **_parts(running.ITEMS),
         )
     return out, indices
 
 
-def recurrence_axis(
-    flat: DeviceRow, factors: DeviceRow, length: int, inner: int, backwards: bool
-) -> DeviceRow:
-    """``out[i] = flat[i] + factors[i] * out[i - 1]`` along the middle axis, or of ``i + 1`` if backwards."""
-    dtype = flat.dtype
-    out = empty_row(flat.size, dtype, flat.device)
-    if flat.size == 0:
+def recurrence_axis(p: Plan, x: Buffer, factors: Buffer, length: int, inner: int, backwards: bool) -> Buffer:
+    """``out[i] = x[i] + factors[i] * out[i - 1]`` along the middle axis, or of ``i + 1`` if backwards."""
+    dtype = x.dtype
+    out = p.new(x.size, dtype)
+    if x.size == 0:
         return out
-    columns = flat.size // length
+    columns = x.size // length
     if inner > 1:
-        launch(
-            running.recurrence_columns, dtype, flat, factors, columns, length, inner, backwards, out,
-            blocks=-(-columns // THREADS),
+        p.run(
+            running.recurrence_columns, dtype, x, factors, columns, length, inner, backwards, out,
+            grid=(-(-columns // THREADS), THREADS),
         )
     else:
         lanes = min(_lanes(length, running.ITEMS), max(16, power_of_two(_BLOCKS * THREADS // columns)))
-        launch(
-            running.recurrence_rows, dtype, flat, factors, columns, length, lanes.bit_length() - 1, backwards, out,
-            blocks=-(-columns * lanes // THREADS), TILE=running.ITEMS * THREADS,
+        p.run(
+            running.recurrence_rows, dtype, x, factors, columns, length, lanes.bit_length() - 1, backwards, out,
+            grid=(-(-columns * lanes // THREADS), THREADS), TILE=running.ITEMS * THREADS,
         )
     return out
 
 
 def shift_axis(
-    flat: DeviceRow, outer: int, length: int, inner: int, backwards: bool, fill: float
-) -> DeviceRow:
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, backwards: bool, fill: float
+) -> Buffer:
     """The elements moved on by one along the middle axis (or back by one), ``fill`` where there is none."""
-    out = empty_row(flat.size, flat.dtype, flat.device)
-    if flat.size == 0:
+    out = p.new(x.size, x.dtype)
+    if x.size == 0:
         return out
-    if backwards:
-        out[:-inner].put(flat[inner:])
-    else:
-        out[inner:].put(flat[:-inner])
-    columns, end = outer * inner, length - 1 if backwards else 0
-    values = as_numbers(out)
-    launch(
-        running.fill_ends, values.dtype, values, columns, length, inner, end, fill, blocks=blocks_for(columns)
+    start, goal = (inner, 0) if backwards else (0, inner)
+    p.copy(x.part(start, x.size - inner), out.part(goal, x.size - inner))
+    columns, end, values = outer * inner, length - 1 if backwards else 0, numbers_of(out)
+    p.run(
+        running.fill_ends, values.dtype, values, columns, length, inner, end, fill,
+        grid=(blocks_for(columns), THREADS),
     )
     return out

@@ -10,12 +10,10 @@ import numpy as np
 from numgrad_kernels.cpu.softmax import gradient_of_logarithm, logarithm, summed_of_logarithm
 from numgrad_kernels.cuda import softmax
 
-from ..rows import DeviceRow
-from .launching import launch
-from .lines import arranged, packed
-from .memory import empty_row
+from ..plan import Buffer, Plan
+from .lines import PACKED, arranged
 
-__all__ = ["softmax_backward_launcher", "softmax_launcher"]
+__all__ = ["softmax_axis", "softmax_backward_axis"]
 
 #: What is put for softmax's own functions in the kernels of its logarithm.
 _LOGARITHM: dict[str, Callable[..., Any]] = {
@@ -24,37 +22,32 @@ _LOGARITHM: dict[str, Callable[..., Any]] = {
 }
 
 
-def softmax_launcher(
-    type: Any, size: int, length: int, inner: int, floor: float | None
-) -> Callable[[DeviceRow], DeviceRow]:
-    """What computes softmax along the middle axis of rows of this size, or with None for ``floor`` its logarithm.
+def softmax_axis(p: Plan, x: Buffer, length: int, inner: int, floor: float | None) -> Buffer:
+    """Softmax along the middle axis, or with None for ``floor`` its logarithm.
 
-    What is minus infinity as a whole becomes NaN, or 0 if ``floor`` is 0.
+    A line that is minus infinity as a whole becomes NaN, or 0 if ``floor`` is 0.
     """
     parts = _LOGARITHM if floor is None else {}
-    return _launcher(softmax.softmax_lines, size, length, inner, (-np.inf if floor is None else float(floor),), parts)
+    return _lines(p, softmax.softmax_lines, (x,), length, inner, (-np.inf if floor is None else float(floor),), parts)
 
 
-def softmax_backward_launcher(
-    type: Any, size: int, length: int, inner: int, logarithm: bool
-) -> Callable[[DeviceRow, DeviceRow], DeviceRow]:
-    """What computes the gradient of softmax, or its logarithm, from that of its result and the result."""
-    return _launcher(softmax.backward_lines, size, length, inner, (), _LOGARITHM if logarithm else {})
+def softmax_backward_axis(
+    p: Plan, grad: Buffer, output: Buffer, length: int, inner: int, logarithm: bool
+) -> Buffer:
+    """The gradient of softmax, or of its logarithm, from that of its result and the result."""
+    return _lines(p, softmax.backward_lines, (grad, output), length, inner, (), _LOGARITHM if logarithm else {})
 
 
-def _launcher(
-    function: Any, size: int, length: int, inner: int, numbers: tuple[float, ...], parts: dict[str, Any]
-) -> Callable[..., DeviceRow]:
-    """What runs a kernel over lines of some operands."""
-    lines = size // length if size else 0
+def _lines(
+    p: Plan, function: Any, operands: tuple[Buffer, ...], length: int, inner: int, numbers: tuple[float, ...],
+    parts: dict[str, Any],
+) -> Buffer:
+    """Run a kernel over lines of some operands."""
+    out = p.new(operands[0].size, operands[0].dtype)
+    lines = out.size // length if out.size else 0
     columns, depth, shift, along, blocks, threads = arranged(lines, length, inner)
-
-    def launched(*rows: DeviceRow) -> DeviceRow:
-        out = empty_row(size, rows[0].dtype, rows[0].device)
-        launch(
-            function, out.dtype, *rows, lines, length, inner, columns, depth, shift, along, *numbers, out,
-            blocks=blocks, threads=threads, **parts, **(packed(length, *rows, out) if inner == 1 else {}),
-        )
-        return out
-
-    return launched
+    p.run(
+        function, out.dtype, *operands, lines, length, inner, columns, depth, shift, along, *numbers, out,
+        grid=(blocks, threads), aligned=PACKED if inner == 1 and length % 4 == 0 else None, **parts,
+    )
+    return out

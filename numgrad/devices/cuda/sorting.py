@@ -13,10 +13,12 @@ import numpy as np
 from numgrad_kernels.cuda import sorting, unique
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
+from ..plan import on_memory
 from ..rows import DeviceRow
+from . import executing
 from .launching import INT64, THREADS, blocks_for, launch
-from .memory import empty_pair, empty_row, no_row, zero_row
-from .reductions import as_numbers, fold_axis
+from .memory import as_numbers, empty_pair, empty_row, no_row, zero_row
+from .reductions import fold_axis
 from .scans import scan_axis
 
 __all__ = [
@@ -184,7 +186,7 @@ def _runs(
     x, blocks, device = as_numbers(flat), blocks_for(length), flat.device
     changes, inverse, first, begins = (empty_row(length, INT64, device) for _ in range(4))
     launch(unique.mark_changes, x.dtype, x, order, outer, length, inner, changes, blocks=blocks)
-    numbers = scan_axis(changes, 1, length, 1, "sum", INT64)
+    numbers = on_memory(executing, device, scan_axis, [(length, INT64)], 1, length, 1, "sum", INT64)(changes)
     launch(unique.list_runs, INT64, numbers, order, origin, length, first, begins, inverse, blocks=blocks)
     runs = numbers.item(length - 1) + 1 if length else 0
     counts = empty_row(runs, INT64, device)
@@ -211,7 +213,10 @@ def row_searcher(
 
 def value_range(flat: DeviceRow) -> tuple[Any, Any]:
     """The smallest and the largest element, read back as Python numbers; NaN if there is one."""
-    low, high = (fold_axis(flat, 1, flat.size, 1, name, flat.dtype) for name in ("min", "max"))
+    low, high = (
+        on_memory(executing, flat.device, fold_axis, [(flat.size, flat.dtype)], 1, flat.size, 1, name, flat.dtype)(flat)
+        for name in ("min", "max")
+    )
     return low.item(0), high.item(0)
 
 

@@ -112,7 +112,7 @@ def row_reader(layout: Layout | None, dtype: dtype | None = None) -> Callable[[A
     size, own = layout.size, layout.type.dtype
     if not layout.contiguous or dtype not in (None, own):
         row = layout_of(tensor_type(dtype or own, layout.type.device), layout.shape)
-        return devices.pointwise_plan(copy_program(own, dtype or own), [layout], [row]).launcher()
+        return devices.pointwise_plan(copy_program(layout.type.numpy, row.type.numpy), [layout], [row]).launcher()
 
     def read(tensor: Tensor) -> Any:
         storage = tensor._storage
@@ -123,7 +123,7 @@ def row_reader(layout: Layout | None, dtype: dtype | None = None) -> Callable[[A
 
 def writer(source: Layout, target: Layout) -> Callable[[Tensor, Tensor], Any]:
     """What overwrites a tensor of the layout ``target``, its second argument, with one of ``source``, its first."""
-    return target.type.backend.copy_launcher(copy_program(source.type.dtype, target.type.dtype), source, target)
+    return target.type.backend.copy_launcher(copy_program(source.type.numpy, target.type.numpy), source, target)
 
 
 #: What overwrites tensors of one layout with those of another, or with numbers of a class.
@@ -189,7 +189,7 @@ def assembler(
 def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
     """What makes memory that shows, in the layout ``target``, the elements of a tensor of the layout ``source``."""
     type = target.type
-    program = copy_program(source.type.dtype, type.dtype)
+    program = copy_program(source.type.numpy, type.numpy)
     alike = source.type is type and source.contiguous and target.contiguous and source.shape == target.shape
     if alike and target.size < SMALL and type.device is CPU:
         read, launch = row_reader(source), devices.pointwise_plan(program, [source], [target]).launcher()

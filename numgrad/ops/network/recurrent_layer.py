@@ -18,8 +18,7 @@ from ...core.tensor import Tensor, tensor_of
 from ..matrices.matmul import linear
 from ..memory.copying import contiguous_op, copier, row_reader
 from ..pointwise.arithmetic import add
-from ..reductions.axes import Prepared
-from ..reductions.sums import folded
+from ..reductions.axes import Prepared, axis_launcher
 from ..shapes.joining import stack, unbind_op
 from ..shapes.splitting import split_sizes_op
 from ..table.composition import as_variable, differentiated_as
@@ -226,7 +225,7 @@ def recurrent_layer_backward(
         0: backend.product_launcher(slope_rows, weight), 2: backend.product_launcher(slope_rows, rows, (True, False)),
         3: backend.product_launcher(slope_rows, hidden_rows, (True, False)),
     }
-    total = folded("sum", slope_rows, (0,), False, input.type)[1]
+    total = axis_launcher("fold_axis", slope_rows, (0,), "sum", input.type.numpy)
     nothing = backend.memory_launcher(layout_of(input.type, (0,)), False)
     repeat = copier(layout_of(input.type, (own.gates,)), layout_of(input.type, (own.gates,)))
 

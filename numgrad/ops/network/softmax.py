@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...core.layout import Layout, layout_of, normal_dim
+from ...core.layout import Layout, normal_dim
 from ...core.types import to_dtype
+from ...devices import Plan, TensorRef
 from ..indexing.gathering import along
-from ..memory.copying import convert, row_reader
+from ..memory.copying import convert
 from ..pointwise.arithmetic import mul, neg, sub
 from ..pointwise.exponential import exp
 from ..reductions.sums import sum_dims
@@ -17,24 +18,23 @@ from ..table.operands import not_implemented
 from ..table.planned import Planned, planned
 
 
-def _forward(input: Layout, dim: int, floor: float | None) -> Any:
+def _forward(p: Plan, input: TensorRef, dim: int, floor: float | None) -> TensorRef:
     if not input.type.dtype.is_floating_point:
         name = "log_softmax" if floor is None else "softmax"
         raise not_implemented(f"{name}{'_lastdim' if dim >= len(input.shape) - 1 else ''}_kernel_impl", input)
-    read, out = row_reader(input), layout_of(input.type, input.shape)
-    compute = input.type.backend.softmax_launcher(input.type, input.size, *along(input.shape, dim), floor)
-    return out, lambda tensor: compute(read(tensor))
+    out = p.backend.softmax_axis(p, p.contiguous(input), *along(input.shape, dim), floor)
+    return p.tensor(out, input.type, input.shape)
 
 
-def _backward(grad_output: Layout, output: Layout, dim: int, logarithm: bool) -> Any:
-    read, read_output, type = row_reader(grad_output), row_reader(output), output.type
-    compute = type.backend.softmax_backward_launcher(type, output.size, *along(output.shape, dim), logarithm)
-    return layout_of(type, output.shape), lambda grad, out: compute(read(grad), read_output(out))
+def _backward(p: Plan, grad_output: TensorRef, output: TensorRef, dim: int, logarithm: bool) -> TensorRef:
+    grad, out = p.contiguous(grad_output), p.contiguous(output)
+    made = p.backend.softmax_backward_axis(p, grad, out, *along(output.shape, dim), logarithm)
+    return p.tensor(made, output.type, output.shape)
 
 
 @planned("SoftmaxBackward0", dims=["dim"])
-def softmax_op(input: Layout, dim: int) -> Any:
-    return _forward(input, dim, -math.inf)
+def softmax_op(p: Plan, input: TensorRef, dim: int) -> TensorRef:
+    return _forward(p, input, dim, -math.inf)
 
 
 @softmax_op.gradient("input")
@@ -43,9 +43,9 @@ def _(grad, out, dim):
 
 
 @planned("SoftmaxBackwardDataBackward0", aten="_softmax_backward_data", inputs=["grad_output", "output"], dims=["dim"])
-def softmax_backward(grad_output: Layout, output: Layout, dim: int) -> Any:
+def softmax_backward(p: Plan, grad_output: TensorRef, output: TensorRef, dim: int) -> TensorRef:
     """``output * (grad_output - sum(grad_output * output))``."""
-    return _backward(grad_output, output, dim, False)
+    return _backward(p, grad_output, output, dim, False)
 
 
 @softmax_backward.gradient("grad_output")
@@ -61,8 +61,8 @@ def _(grad, grad_output, output, dim):
 
 
 @planned("LogSoftmaxBackward0", dims=["dim"])
-def log_softmax_op(input: Layout, dim: int) -> Any:
-    return _forward(input, dim, None)
+def log_softmax_op(p: Plan, input: TensorRef, dim: int) -> TensorRef:
+    return _forward(p, input, dim, None)
 
 
 @log_softmax_op.gradient("input")
@@ -73,9 +73,9 @@ def _(grad, out, dim):
 @planned(
     "LogSoftmaxBackwardDataBackward0", aten="_log_softmax_backward_data", inputs=["grad_output", "output"], dims=["dim"]
 )
-def log_softmax_backward(grad_output: Layout, output: Layout, dim: int) -> Any:
+def log_softmax_backward(p: Plan, grad_output: TensorRef, output: TensorRef, dim: int) -> TensorRef:
     """``grad_output - exp(output) * sum(grad_output)``."""
-    return _backward(grad_output, output, dim, True)
+    return _backward(p, grad_output, output, dim, True)
 
 
 @log_softmax_backward.gradient("grad_output")
@@ -89,9 +89,9 @@ def _(grad, grad_output, output, dim):
 
 
 @planned("SafeSoftmaxBackward0", aten="_safe_softmax", dims=["dim"])
-def safe_softmax(input: Layout, dim: int) -> Any:
+def safe_softmax(p: Plan, input: TensorRef, dim: int) -> TensorRef:
     """Softmax along ``dim``, 0 where all that it is taken of is minus infinity: nothing to attend to."""
-    return _forward(input, dim, 0.0)
+    return _forward(p, input, dim, 0.0)
 
 
 @safe_softmax.gradient("input")

@@ -8,57 +8,68 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.layout import Layout, layout_of, numel
-from ...core.tensor import Tensor, fresh, tensor_of
+from ...core.tensor import Tensor, fresh
 from ...core.types import dtype, int64, tensor_type
+from ...devices import Buffer, Plan, TensorRef
 from ..batching.batches import physical, size_of
 from ..indexing.gathering import scatter_zeros
 from ..memory.copying import row_reader
 from ..shapes.dimensions import permute_op, unsqueeze_op
 from ..shapes.views import passed_on, reshape
 
-#: What an operation decides: the layout of its result and what computes that, or those of several.
+#: What an operation decides that is not written as a plan yet: the layout of its result and what computes that, or
+#: those of several.
 Prepared = tuple[Any, Callable[..., Any]]
 
 
-def axis_reader(
-    input: Layout, dims: tuple[int, ...], dtype: dtype | None = None
-) -> tuple[Callable[[Tensor], Any], int, int, int]:
-    """What gives the elements of a tensor as one row, converted to any ``dtype`` given, and the row's ``axis_sizes``.
+def along_axis(
+    p: Plan, name: str, x: TensorRef, dims: tuple[int, ...], *arguments: Any, dtype: dtype | None = None
+) -> Any:
+    """Add the device's steps ``name`` along some dimensions of a tensor, converted to any ``dtype`` given.
 
-    Copies tensors that are not contiguous, and where ``dims`` are not neighbours.
+    The device's function takes the elements in row-major order, the sizes before, in and after the dimensions, and
+    ``arguments``.  Where ``dims`` are not neighbours, the tensor is permuted.
     """
     if dims and dims[-1] - dims[0] + 1 != len(dims):
-        order = tuple([d for d in range(len(input.shape)) if d not in dims]) + dims
-        view, _ = permute_op.prepare(input, order)
-        read = row_reader(view, dtype)
-        sizes = axis_sizes(view.shape, tuple(range(len(order) - len(dims), len(order))))
-        return lambda tensor: read(tensor_of(view, tensor._storage, tensor._offset)), *sizes
-    return row_reader(input, dtype), *axis_sizes(input.shape, dims)
+        order = tuple([d for d in range(len(x.shape)) if d not in dims]) + dims
+        x = x.viewed(permute_op.prepare(x.layout, order)[0])
+        dims = tuple(range(len(order) - len(dims), len(order)))
+    return getattr(p.backend, name)(p, p.contiguous(x, dtype), *axis_sizes(x.shape, dims), *arguments)
 
 
 def axis_launcher(
     name: str, input: Layout, dims: tuple[int, ...], *arguments: Any, dtype: dtype | None = None
 ) -> Callable[[Tensor], Any]:
-    """What calls a device's function along ``dims`` of tensors of this layout, converted to ``dtype`` if that is given.
-
-    The function takes what ``axis_reader`` gives, and then ``arguments``.
-    """
-    read, *sizes = axis_reader(input, dims, dtype)
-    type = input.type if dtype is None else tensor_type(dtype, input.type.device)
-    return type.backend.axis_launcher(name, read, type, tuple(sizes), *arguments)
+    """The same as a launcher, for operations that are not written as plans yet."""
+    p = Plan(input.type.backend, input.type.device.index)
+    made = along_axis(p, name, p.operand(input), dims, *arguments, dtype=dtype)
+    p.results = (made,) if isinstance(made, Buffer) else made
+    return p.launcher()
 
 
-def picked(name: str, input: Layout, dim: int, keepdim: bool, *arguments: Any) -> Prepared:
-    """A device's function that picks an element of each line along ``dim``: elements and their indices."""
-    return picked_of_shape(name, input, (dim,), reduced_shape(input.shape, (dim,), keepdim), *arguments)
+def sorting_launcher(
+    name: str, input: Layout, dims: tuple[int, ...], *arguments: Any
+) -> Callable[[Tensor], Any]:
+    """A launcher of a device's function that sorts or picks along neighbouring dimensions."""
+    return input.type.backend.axis_launcher(
+        name, row_reader(input), input.type, axis_sizes(input.shape, dims), *arguments
+    )
 
 
-def picked_of_shape(
+def picked(
+    p: Plan, name: str, input: TensorRef, dims: tuple[int, ...], shape: tuple[int, ...], *arguments: Any
+) -> tuple[TensorRef, TensorRef]:
+    """The elements that a device's function picks along some dimensions, and their indices, of this shape."""
+    elements, indices = along_axis(p, name, input, dims, *arguments)
+    return p.tensor(elements, input.type, shape), p.tensor(indices, input.type.with_dtype(int64), shape)
+
+
+def picked_by_sorting(
     name: str, input: Layout, dims: tuple[int, ...], shape: tuple[int, ...], *arguments: Any
 ) -> Prepared:
-    """The same of several elements of each line, where a result has this shape."""
+    """The same of a function that sorts."""
     layouts = layout_of(input.type, shape), layout_of(tensor_type(int64, input.type.device), shape)
-    return layouts, axis_launcher(name, input, dims, *arguments)
+    return layouts, sorting_launcher(name, input, dims, *arguments)
 
 
 @functools.lru_cache(maxsize=4096)

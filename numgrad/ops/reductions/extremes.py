@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.layout import Layout, all_dims, layout_of, normal_dim, normal_dims
-from ...core.types import bool_, int64, tensor_type
+from ...core.layout import Layout, all_dims, normal_dim, normal_dims
+from ...core.types import bool_
+from ...devices import Plan, TensorRef
 from ..batching.batches import physical
 from ..memory.copying import convert
 from ..pointwise.arithmetic import div, mul
@@ -18,8 +19,6 @@ from ..table.lookup import lookup
 from ..table.operands import not_implemented
 from ..table.planned import planned
 from .axes import (
-    Prepared,
-    axis_launcher,
     check_not_empty,
     dims_of_examples,
     picked,
@@ -31,7 +30,7 @@ from .axes import (
 from .sums import folded, sum_all, sum_dims
 
 
-def refuse_complex_order(input: Layout, kernel: str) -> None:
+def refuse_complex_order(input: Layout | TensorRef, kernel: str) -> None:
     """Raise if the input is complex: such numbers have no order.
 
     Raises:
@@ -57,13 +56,13 @@ def shared_evenly_over(grad, input, out, dims, keepdim):
 
 
 @planned("MaxBackward0", outputs=["out", "indices"], dims=["dim"])
-def max_dim(input: Layout, dim: int, keepdim: bool) -> Prepared:
-    return picked("extreme_axis", input, dim, keepdim, True)
+def max_dim(p: Plan, input: TensorRef, dim: int, keepdim: bool) -> tuple[TensorRef, TensorRef]:
+    return picked(p, "extreme_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), True)
 
 
 @planned("MinBackward0", outputs=["out", "indices"], dims=["dim"])
-def min_dim(input: Layout, dim: int, keepdim: bool) -> Prepared:
-    return picked("extreme_axis", input, dim, keepdim, False)
+def min_dim(p: Plan, input: TensorRef, dim: int, keepdim: bool) -> tuple[TensorRef, TensorRef]:
+    return picked(p, "extreme_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), False)
 
 
 max_dim.gradient("input")(picked_gradient)
@@ -74,13 +73,13 @@ min_dim.gradient("input")(picked_gradient)
 
 
 @planned("MaxBackward1")
-def max_all(input: Layout) -> Prepared:
-    return folded("max", input, all_dims(input.shape), False, input.type)
+def max_all(p: Plan, input: TensorRef) -> TensorRef:
+    return folded(p, "max", input, all_dims(input.shape), False, input.type)
 
 
 @planned("MinBackward1")
-def min_all(input: Layout) -> Prepared:
-    return folded("min", input, all_dims(input.shape), False, input.type)
+def min_all(p: Plan, input: TensorRef) -> TensorRef:
+    return folded(p, "min", input, all_dims(input.shape), False, input.type)
 
 
 max_all.gradient("input")(shared_evenly)
@@ -134,13 +133,13 @@ def _max_or_min(
 
 
 @planned("AmaxBackward0", dims=["dims"])
-def amax_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
-    return folded("max", input, dims, keepdim, input.type)
+def amax_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -> TensorRef:
+    return folded(p, "max", input, dims, keepdim, input.type)
 
 
 @planned("AminBackward0", dims=["dims"])
-def amin_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
-    return folded("min", input, dims, keepdim, input.type)
+def amin_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -> TensorRef:
+    return folded(p, "min", input, dims, keepdim, input.type)
 
 
 max_all.batched(lambda input: amax_op(physical(input), dims_of_examples(input), False))
@@ -182,9 +181,8 @@ def _checked_dims(input: Layout, dim: int | Sequence[int], name: str, kernel: st
 
 
 @planned("AminmaxBackward0", outputs=["min", "max"], dims=["dims"])
-def aminmax_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
-    (low, smallest), (high, largest) = [folded(name, input, dims, keepdim, input.type) for name in ("min", "max")]
-    return (low, high), lambda tensor: (smallest(tensor), largest(tensor))
+def aminmax_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -> tuple[TensorRef, ...]:
+    return tuple([folded(p, name, input, dims, keepdim, input.type) for name in ("min", "max")])
 
 
 @aminmax_op.gradient("input")
@@ -219,19 +217,17 @@ def aminmax(input: Layout, *, dim: OptionalDim = None, keepdim: bool = False) ->
 
 
 @planned("ArgmaxBackward0", nondifferentiable=["input"], dims=["dims"])
-def argmax_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
-    return _arg_extreme(input, dims, keepdim, True)
+def argmax_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -> TensorRef:
+    return _arg_extreme(p, input, dims, keepdim, True)
 
 
 @planned("ArgminBackward0", nondifferentiable=["input"], dims=["dims"])
-def argmin_op(input: Layout, dims: tuple[int, ...], keepdim: bool) -> Prepared:
-    return _arg_extreme(input, dims, keepdim, False)
+def argmin_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -> TensorRef:
+    return _arg_extreme(p, input, dims, keepdim, False)
 
 
-def _arg_extreme(input: Layout, dims: tuple[int, ...], keepdim: bool, largest: bool) -> Prepared:
-    extremes = axis_launcher("extreme_axis", input, dims, largest)
-    layout = layout_of(tensor_type(int64, input.type.device), reduced_shape(input.shape, dims, keepdim))
-    return layout, lambda tensor: extremes(tensor)[1]
+def _arg_extreme(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool, largest: bool) -> TensorRef:
+    return picked(p, "extreme_axis", input, dims, reduced_shape(input.shape, dims, keepdim), largest)[1]
 
 
 @lookup

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...autograd.grad_mode import no_grad
-from ...core.layout import Layout, broadcast_shapes, layout_of, normal_dim, normal_dims
-from ...core.tensor import Tensor, tensor_of
-from ...core.types import dtype, int64, real_of, tensor_type
+from ...core.layout import Layout, broadcast_shapes, normal_dim, normal_dims
+from ...core.tensor import Tensor
+from ...core.types import dtype, int64, real_of
+from ...devices import Plan, TensorRef
 from ..indexing.masking import triu_indices
 from ..memory.copying import clone, convert
 from ..pointwise.arithmetic import abs, abs_complex, div, mul, sgn, sign
@@ -20,23 +21,21 @@ from ..table.lookup import lookup
 from ..table.op import check_tensors, composite
 from ..table.planned import planned
 from ..table.promotion import promote_types
-from .axes import Prepared, axis_launcher, reduced_shape, restored
+from .axes import along_axis, reduced_shape, restored
 from .sums import sum_dims
 
 _INFINITE = (float("inf"), float("-inf"))
 
 
 @planned("LinalgVectorNormBackward0", aten="linalg_vector_norm", dims=["dims"])
-def vector_norm_op(input: Layout, order: float, dims: tuple[int, ...], keepdim: bool, dtype: dtype) -> Prepared:
-    type = tensor_type(dtype, input.type.device)
-    out = layout_of(type, reduced_shape(input.shape, dims, keepdim))
-    own = input.type.dtype
-    if not own.is_complex:
-        return out, axis_launcher("norm_axis", input, dims, order, type.numpy)
-    magnitudes = layout_of(tensor_type(real_of(own), input.type.device), input.shape)
-    absolute = abs_complex.op.launcher([input], magnitudes)
-    launch = axis_launcher("norm_axis", magnitudes, dims, order, type.numpy)
-    return out, lambda tensor: launch(tensor_of(magnitudes, absolute(tensor)))
+def vector_norm_op(
+    p: Plan, input: TensorRef, order: float, dims: tuple[int, ...], keepdim: bool, dtype: dtype
+) -> TensorRef:
+    type = input.type.with_dtype(dtype)
+    if input.type.dtype.is_complex:
+        input = abs_complex.op.build(p, input)
+    out = along_axis(p, "norm_axis", input, dims, order, type.numpy)
+    return p.tensor(out, type, reduced_shape(input.shape, dims, keepdim))
 
 
 @vector_norm_op.gradient("input")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.layout import Layout, all_dims, layout_of, normal_dim
+from ...core.layout import Layout, all_dims, normal_dim
 from ...core.tensor import Tensor
 from ...core.types import bool_, dtype
+from ...devices import Plan, TensorRef
 from ..batching.batches import is_mapped
-from ..memory.copying import convert, row_reader
+from ..memory.copying import convert
 from ..memory.overwriting import copy_
 from ..pointwise.arithmetic import add, conj, div, mul, sub
 from ..pointwise.comparison import isinf, ne, where
@@ -22,11 +23,10 @@ from ..table.op import composite, public_functions
 from ..table.operands import not_implemented
 from ..table.planned import planned
 from .axes import (
-    Prepared,
-    axis_launcher,
-    axis_reader,
+    along_axis,
+    axis_sizes,
     moved_gradient,
-    picked_of_shape,
+    picked,
     restored,
     return_type,
     rows_of_examples,
@@ -37,9 +37,9 @@ from .sums import sum as sum_of
 
 
 @operation("CumsumBackward0", linear=True, order=["input", "dim", "dtype"])
-def cumsum_op(input: Layout, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> Prepared:
+def cumsum_op(p: Plan, input: TensorRef, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> TensorRef:
     """The sums of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers."""
-    return scanned("sum", input, dim, backwards, dtype)
+    return scanned(p, "sum", input, dim, backwards, dtype)
 
 
 @cumsum_op.gradient("input")
@@ -48,7 +48,7 @@ def _(grad, dim, backwards):
 
 
 @operation("LogcumsumexpBackward0")
-def logcumsumexp_op(input: Layout, dim: Dim) -> Prepared:
+def logcumsumexp_op(p: Plan, input: TensorRef, dim: Dim) -> TensorRef:
     """The logarithms of the sums of the exponentials of the elements up to each one along a dimension.
 
     Raises:
@@ -56,7 +56,8 @@ def logcumsumexp_op(input: Layout, dim: Dim) -> Prepared:
     """
     if not input.type.dtype.is_floating_point:
         raise not_implemented("logcumsumexp_out_cpu", input)
-    return layout_of(input.type, input.shape), axis_launcher("scan_axis", input, (dim,), "logsumexp", input.type.numpy)
+    out = along_axis(p, "scan_axis", input, (dim,), "logsumexp", input.type.numpy)
+    return p.tensor(out, input.type, input.shape)
 
 
 @logcumsumexp_op.gradient("input")
@@ -76,25 +77,25 @@ def _(grad, input, out, dim):
 
 
 @operation("CummaxBackward0", outputs=["out", "indices"], results=return_type("cummax"))
-def cummax_op(input: Layout, dim: Dim) -> Prepared:
+def cummax_op(p: Plan, input: TensorRef, dim: Dim) -> tuple[TensorRef, TensorRef]:
     """The largest elements up to each one along a dimension, and their indices: of equal ones the last.
 
     Raises:
         NotImplementedError: the elements are complex.
     """
     refuse_complex_order(input, "cummax_cpu")
-    return picked_of_shape("extremes_so_far", input, (dim,), input.shape, True)
+    return picked(p, "extremes_so_far", input, (dim,), input.shape, True)
 
 
 @operation("CumminBackward0", outputs=["out", "indices"], results=return_type("cummin"))
-def cummin_op(input: Layout, dim: Dim) -> Prepared:
+def cummin_op(p: Plan, input: TensorRef, dim: Dim) -> tuple[TensorRef, TensorRef]:
     """The smallest elements up to each one along a dimension, and their indices: of equal ones the last.
 
     Raises:
         NotImplementedError: the elements are complex.
     """
     refuse_complex_order(input, "cummin_cpu")
-    return picked_of_shape("extremes_so_far", input, (dim,), input.shape, False)
+    return picked(p, "extremes_so_far", input, (dim,), input.shape, False)
 
 
 cummax_op.gradient("input")(moved_gradient)
@@ -172,14 +173,14 @@ def _areas(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
 # -- products ---------------------------------------------------------------------------------------------------
 
 
-def _prod(input: Layout, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None) -> Prepared:
+def _prod(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None) -> TensorRef:
     type = summed_type(input, dtype)
-    return folded("all" if type.dtype is bool_ else "prod", input, dims, keepdim, type)
+    return folded(p, "all" if type.dtype is bool_ else "prod", input, dims, keepdim, type)
 
 
 @planned("ProdBackward0")
-def prod_all(input: Layout, dtype: dtype | None = None) -> Prepared:
-    return _prod(input, all_dims(input.shape), False, dtype)
+def prod_all(p: Plan, input: TensorRef, dtype: dtype | None = None) -> TensorRef:
+    return _prod(p, input, all_dims(input.shape), False, dtype)
 
 
 @prod_all.gradient("input")
@@ -193,8 +194,8 @@ def _(grad, input, out):
 
 
 @planned("ProdBackward1", dims=["dim"])
-def prod_dim(input: Layout, dim: int, keepdim: bool, dtype: dtype | None = None) -> Prepared:
-    return _prod(input, (dim,) if input.shape else (), keepdim, dtype)
+def prod_dim(p: Plan, input: TensorRef, dim: int, keepdim: bool, dtype: dtype | None = None) -> TensorRef:
+    return _prod(p, input, (dim,) if input.shape else (), keepdim, dtype)
 
 
 prod_all.batched(lambda input, dtype=None: prod_dim(rows_of_examples(input), 1, False, dtype))
@@ -232,20 +233,20 @@ def prod(input: Layout, dim: OptionalDim = None, keepdim: bool = False, *, dtype
 # -- running products -------------------------------------------------------------------------------------------
 
 
-def scanned(name: str, input: Layout, dim: int, backwards: bool, dtype: dtype | None) -> Prepared:
+def scanned(p: Plan, name: str, input: TensorRef, dim: int, backwards: bool, dtype: dtype | None) -> TensorRef:
     """The device's scan ``name`` along a dimension, computed in ``dtype``."""
     type = summed_type(input, dtype)
-    launch = axis_launcher("scan_axis", input, (dim,), name, type.numpy, backwards, dtype=as_real(input, type))
-    return layout_of(type, input.shape), launch
+    out = along_axis(p, "scan_axis", input, (dim,), name, type.numpy, backwards, dtype=as_real(input, type))
+    return p.tensor(out, type, input.shape)
 
 
 @operation("CumprodBackward0", order=["input", "dim", "dtype"])
-def cumprod_op(input: Layout, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> Prepared:
+def cumprod_op(p: Plan, input: TensorRef, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> TensorRef:
     """The products of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers.
 
     The gradient is ``P[k-1] * S[k]`` with the products ``P`` and ``S[k] = grad[k] + input[k+1] * S[k+1]``.
     """
-    return scanned("prod", input, dim, backwards, dtype)
+    return scanned(p, "prod", input, dim, backwards, dtype)
 
 
 @cumprod_op.gradient("input")
@@ -262,9 +263,9 @@ def _(grad, input, out, dim, backwards):
 
 
 @planned("ShiftBackward0", dims=["dim"])
-def shift(input: Layout, dim: int, backwards: bool, fill: float) -> Prepared:
+def shift(p: Plan, input: TensorRef, dim: int, backwards: bool, fill: float) -> TensorRef:
     """The elements moved on by one along the dimension (back if ``backwards``), ``fill`` where there is none."""
-    return layout_of(input.type, input.shape), axis_launcher("shift_axis", input, (dim,), backwards, fill)
+    return p.tensor(along_axis(p, "shift_axis", input, (dim,), backwards, fill), input.type, input.shape)
 
 
 @shift.gradient("input")
@@ -274,20 +275,14 @@ def _(grad, dim, backwards):
 
 
 @planned("LinearRecurrenceBackward0", inputs=["input", "factors"], dims=["dim"])
-def linear_recurrence(input: Layout, factors: Layout, dim: int, backwards: bool) -> Prepared:
+def linear_recurrence(p: Plan, input: TensorRef, factors: TensorRef, dim: int, backwards: bool) -> TensorRef:
     """``out[k] = input[k] + factors[k] * out[k-1]`` along the dimension, or of ``k+1`` if ``backwards``.
 
     The first factor does not count.
     """
-    read, _, length, inner = axis_reader(input, (dim,))
-    read_factors = row_reader(factors)
-
-    run = input.type.backend.recurrence_axis
-
-    def launch(input: Tensor, factors: Tensor) -> Any:
-        return run(read(input), read_factors(factors), length, inner, backwards)
-
-    return layout_of(input.type, input.shape), launch
+    _, *sizes = axis_sizes(input.shape, (dim,))
+    out = p.backend.recurrence_axis(p, p.contiguous(input), p.contiguous(factors), *sizes, backwards)
+    return p.tensor(out, input.type, input.shape)
 
 
 @linear_recurrence.gradient("input")

@@ -15,14 +15,14 @@ from ..table.operands import not_implemented
 from ..table.planned import Planned, planned
 from .axes import (
     Prepared,
-    axis_launcher,
     check_not_empty,
     moved_gradient,
-    picked,
+    picked_by_sorting,
     picked_gradient,
-    picked_of_shape,
+    reduced_shape,
     return_type,
     rows_of_examples,
+    sorting_launcher,
 )
 from .extremes import refuse_complex_order, shared_evenly
 
@@ -34,7 +34,7 @@ def _sorted(input: Layout, dim: int, descending: bool) -> Prepared:
     strides = output_strides(input.shape, ((input.shape, input.strides),))
     order = tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
     view, _ = permute_op.prepare(input, order)
-    launch = axis_launcher("sort_axis", view, (order.index(dim),) if order else (0,), descending)
+    launch = sorting_launcher("sort_axis", view, (order.index(dim),) if order else (0,), descending)
     layouts = [layout_of(type, input.shape, strides) for type in (input.type, tensor_type(int64, input.type.device))]
     return tuple(layouts), lambda tensor: launch(tensor_of(view, tensor._storage, tensor._offset))
 
@@ -106,7 +106,7 @@ def topk_op(input: Layout, k: int, dim: Dim = -1, largest: bool = True, sorted: 
     if not 0 <= k <= length:
         raise RuntimeError(f"selected index k out of range: {k} of {length} elements (shape {list(input.shape)})")
     shape = (*input.shape[:dim], k, *input.shape[dim + 1 :]) if input.shape else ()
-    return picked_of_shape("sort_axis", input, (dim,), shape, largest, k if shape else 1)
+    return picked_by_sorting("sort_axis", input, (dim,), shape, largest, k if shape else 1)
 
 
 for _op in (sort_op, stable_sort_op, topk_op):
@@ -132,17 +132,17 @@ def kthvalue_op(input: Layout, k: int, dim: Dim = -1, keepdim: bool = False) -> 
             f"kthvalue(): selected number k out of range for dimension {dim}: {k} of {length} elements "
             f"(shape {list(input.shape)})"
         )
-    return picked("kth_axis", input, dim, keepdim, k - 1)
+    return picked_by_sorting("kth_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), k - 1)
 
 
 @planned("MedianBackward1", outputs=["out", "indices"])
 def median_dim(input: Layout, dim: Dim, keepdim: bool) -> Prepared:
-    return picked("median_axis", input, dim, keepdim, False)
+    return picked_by_sorting("median_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), False)
 
 
 @planned("NanmedianBackward1", outputs=["out", "indices"])
 def nanmedian_dim(input: Layout, dim: Dim, keepdim: bool) -> Prepared:
-    return picked("median_axis", input, dim, keepdim, True)
+    return picked_by_sorting("median_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), True)
 
 
 @operation("ModeBackward0", outputs=["out", "indices"], results=return_type("mode"))
@@ -150,7 +150,7 @@ def mode_op(input: Layout, dim: Dim = -1, keepdim: bool = False) -> Prepared:
     """The most frequent elements along a dimension, of several the smallest, and where they last stand."""
     refuse_complex_order(input, "mode_cpu")
     check_not_empty(input, "mode", dim)
-    return picked("mode_axis", input, dim, keepdim)
+    return picked_by_sorting("mode_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim))
 
 
 for _op in (kthvalue_op, median_dim, nanmedian_dim, mode_op):
@@ -172,7 +172,7 @@ def _median_of_all(input: Layout, past_nan: bool) -> Prepared:
         dtype = input.type.dtype
         nothing = float("nan") if dtype.is_floating_point else _NAN_AS.get(dtype, 0)
         return out, lambda tensor: input.type.backend.filled((), nothing, input.type)
-    launch = axis_launcher("median_axis", input, all_dims(input.shape), past_nan)
+    launch = sorting_launcher("median_axis", input, all_dims(input.shape), past_nan)
     return out, lambda tensor: launch(tensor)[0]
 
 

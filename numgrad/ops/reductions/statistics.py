@@ -8,8 +8,9 @@ from typing import Any
 from numgrad_kernels import scalar
 
 from ...core.layout import Layout, layout_of, normal_dims, numel
-from ...core.tensor import Tensor, tensor_of
-from ...core.types import dtype, get_default_dtype, int64, real_of, tensor_type
+from ...core.tensor import Tensor
+from ...core.types import dtype, get_default_dtype, int64, real_of
+from ...devices import Plan, TensorRef
 from ..memory.copying import convert
 from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.comparison import eq, isinf, where
@@ -17,9 +18,9 @@ from ..pointwise.exponential import exp
 from ..table.arguments import ALL, Dims, DType
 from ..table.lookup import lookup, operation
 from ..table.op import named
-from ..table.operands import fused_launcher, not_implemented
+from ..table.operands import fused, not_implemented
 from ..table.planned import Planned, planned
-from .axes import Prepared, axis_launcher, reduced_shape, restored
+from .axes import along_axis, reduced_shape, restored
 from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type
 
 # -- variances --------------------------------------------------------------------------------------------------
@@ -30,48 +31,57 @@ def _moments_op(name: str, node: str, **declared: Any) -> Planned:
     root, several = name.startswith("std"), name.endswith("mean")
 
     def decide(
-        input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, warns: bool = False
-    ) -> Prepared:
+        p: Plan, input: TensorRef, dims: tuple[int, ...], correction: float, keepdim: bool, warns: bool = False
+    ) -> TensorRef | tuple[TensorRef, TensorRef]:
+        if warns:
+            count = numel(tuple([input.shape[d] for d in dims]))
+            p.check(_warn_of_freedom, name, correction, count)
         if input.type.dtype.is_complex:
-            layouts, both = _complex_moments(input, dims, correction, keepdim, root)
+            spread, mean = _complex_moments(p, input, dims, correction, keepdim, root)
         else:
-            layouts = (layout_of(input.type, reduced_shape(input.shape, dims, keepdim)),) * 2
-            both = axis_launcher("variance_axis", input, dims, correction, root)
-        count = numel(tuple([input.shape[d] for d in dims]))
-
-        def launch(tensor: Tensor) -> Any:
-            if warns:
-                warnings.warn(
-                    f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
-                    f"factor (input numel divided by output numel), but they are {correction} and {count}.",
-                    UserWarning,
-                    stacklevel=4,
-                )
-            return both(tensor) if several else both(tensor)[0]
-
-        return layouts if several else layouts[0], launch
+            shape = reduced_shape(input.shape, dims, keepdim)
+            spread, mean = [
+                p.tensor(one, input.type, shape)
+                for one in along_axis(p, "variance_axis", input, dims, correction, root)
+            ]
+        return (spread, mean) if several else spread
 
     decide.__name__ = f"{name}_op"
     return planned(node, dims=["dims"], **declared)(decide)
 
 
+def _warn_of_freedom(name: str, correction: float, count: int) -> None:
+    warnings.warn(
+        f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
+        f"numel divided by output numel), but they are {correction} and {count}.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
 def _complex_moments(
-    input: Layout, dims: tuple[int, ...], correction: float, keepdim: bool, root: bool
-) -> Prepared:
+    p: Plan, input: TensorRef, dims: tuple[int, ...], correction: float, keepdim: bool, root: bool
+) -> tuple[TensorRef, TensorRef]:
     """The sum of the squared distances of both parts, or its root, and the mean."""
-    type = tensor_type(real_of(input.type.dtype), input.type.device)
-    part = layout_of(type, input.shape, tuple([2 * step for step in input.strides]))
-    spread = layout_of(type, reduced_shape(input.shape, dims, keepdim))
-    of_part = axis_launcher("variance_axis", part, dims, correction, False)
-    join = fused_launcher("variances", _root_of_parts if root else _sum_of_parts, [spread, spread], spread)
-    mean, of_all = mean_dims.prepare(input, dims, keepdim)
+    type, shape = input.type.with_dtype(real_of(input.type.dtype)), reduced_shape(input.shape, dims, keepdim)
+    parts = [fused(p, "part", part, [input], layout_of(type, input.shape), input.type.numpy) for part in _PARTS]
+    spreads = [
+        p.tensor(along_axis(p, "variance_axis", part, dims, correction, False)[0], type, shape) for part in parts
+    ]
+    out = fused(p, "variances", _root_of_parts if root else _sum_of_parts, spreads, layout_of(type, shape))
+    return out, mean_dims.build(p, input, dims, keepdim)
 
-    def launch(tensor: Tensor) -> Any:
-        pairs = tensor._storage.view(type.numpy)
-        parts = [of_part(tensor_of(part, pairs, 2 * tensor._offset + half))[0] for half in (0, 1)]
-        return join(*[tensor_of(spread, row) for row in parts]), of_all(tensor)
 
-    return (spread, mean), launch
+def _real_of(input):
+    return input.real
+
+
+def _imag_of(input):
+    return input.imag
+
+
+#: The functions of a complex number's parts.
+_PARTS = _real_of, _imag_of
 
 
 def _sum_of_parts(real, imag):
@@ -173,7 +183,7 @@ std_mean = _moments(std_mean_op, "The standard deviation and the mean over all o
 
 
 @operation("LogsumexpBackward0")
-def logsumexp_op(input: Layout, dim: Dims, keepdim: bool = False) -> Prepared:
+def logsumexp_op(p: Plan, input: TensorRef, dim: Dims, keepdim: bool = False) -> TensorRef:
     """The logarithm of the sum of the exponentials over some dimensions, without overflow.
 
     Raises:
@@ -182,8 +192,8 @@ def logsumexp_op(input: Layout, dim: Dims, keepdim: bool = False) -> Prepared:
     if input.type.dtype.is_complex:
         raise not_implemented("logsumexp_cpu", input)
     dtype = input.type.dtype if input.type.dtype.is_floating_point else get_default_dtype()
-    layout = layout_of(tensor_type(dtype, input.type.device), reduced_shape(input.shape, dim, keepdim))
-    return layout, axis_launcher("logsumexp_axis", input, dim, dtype=dtype)
+    out = along_axis(p, "logsumexp_axis", input, dim, dtype=dtype)
+    return p.tensor(out, input.type.with_dtype(dtype), reduced_shape(input.shape, dim, keepdim))
 
 
 @logsumexp_op.gradient("input")
@@ -201,7 +211,7 @@ def _(grad, input, out, dim, keepdim):
 
 
 @operation("NansumBackward0")
-def nansum_op(input: Layout, dim: Dims = ALL, keepdim: bool = False, *, dtype: DType = None) -> Prepared:
+def nansum_op(p: Plan, input: TensorRef, dim: Dims = ALL, keepdim: bool = False, *, dtype: DType = None) -> TensorRef:
     """The sum of the elements that are not NaN, over all or some dimensions.
 
     Raises:
@@ -210,7 +220,7 @@ def nansum_op(input: Layout, dim: Dims = ALL, keepdim: bool = False, *, dtype: D
     own = input.type.dtype
     if own.is_complex:
         raise RuntimeError(f"nansum on CPU does not support complex inputs ({own}, shape {list(input.shape)})")
-    return folded("nansum", input, dim, keepdim, summed_type(input, dtype))
+    return folded(p, "nansum", input, dim, keepdim, summed_type(input, dtype))
 
 
 @nansum_op.gradient("input")
@@ -240,8 +250,8 @@ def _nanmean(input: Tensor, dims: tuple[int, ...], keepdim: bool, dtype: dtype |
 
 
 @operation("CountNonzeroBackward0", nondifferentiable=["input"])
-def count_nonzero_op(input: Layout, dim: Dims = ALL) -> Prepared:
+def count_nonzero_op(p: Plan, input: TensorRef, dim: Dims = ALL) -> TensorRef:
     """How many elements are not 0, over all or some dimensions, as int64."""
-    type = tensor_type(int64, input.type.device)
-    layout = layout_of(type, reduced_shape(input.shape, dim, False))
-    return layout, axis_launcher("fold_axis", input, dim, "nonzero", type.numpy)
+    type = input.type.with_dtype(int64)
+    out = along_axis(p, "fold_axis", input, dim, "nonzero", type.numpy)
+    return p.tensor(out, type, reduced_shape(input.shape, dim, False))

@@ -9,6 +9,7 @@ from ...autograd.grad_mode import TRACED, state
 from ...core.layout import Layout, all_dims, layout_of, normal_dims, numel
 from ...core.tensor import Tensor
 from ...core.types import TensorType, bool_, dtype, int64, tensor_type, uint8
+from ...devices import Plan, TensorRef
 from ..batching.batches import physical
 from ..memory.copying import warn_of_loss
 from ..pointwise.arithmetic import div
@@ -18,10 +19,10 @@ from ..table.arguments import ALL, DType, SomeDims
 from ..table.lookup import lookup, operation
 from ..table.op import attach
 from ..table.planned import planned
-from .axes import Prepared, axis_launcher, dims_of_examples, reduced_shape, restored
+from .axes import along_axis, dims_of_examples, reduced_shape, restored
 
 
-def summed_type(input: Layout, dtype: dtype | None) -> TensorType:
+def summed_type(input: TensorRef, dtype: dtype | None) -> TensorType:
     """The type of a sum or product: the one asked for, or the input's, int64 for integers and bools."""
     if dtype is None:
         if input.type.dtype.category > int64.category:
@@ -30,7 +31,7 @@ def summed_type(input: Layout, dtype: dtype | None) -> TensorType:
     return tensor_type(dtype, input.type.device)
 
 
-def as_real(input: Layout, type: TensorType) -> dtype | None:
+def as_real(input: TensorRef, type: TensorType) -> dtype | None:
     """The dtype to convert to at first, with a warning, if what is made of complex numbers is to be real; else None."""
     own = input.type.dtype
     if not own.is_complex or type.dtype.is_complex or type.dtype is bool_:
@@ -40,19 +41,19 @@ def as_real(input: Layout, type: TensorType) -> dtype | None:
 
 
 def folded(
-    name: str, input: Layout, dims: tuple[int, ...], keepdim: bool, type: TensorType, divisor: float = 1.0
-) -> Prepared:
+    p: Plan, name: str, input: TensorRef, dims: tuple[int, ...], keepdim: bool, type: TensorType, divisor: float = 1.0
+) -> TensorRef:
     """The device's reduction ``name`` over some dimensions, divided by a number."""
-    launch = axis_launcher("fold_axis", input, dims, name, type.numpy, divisor, dtype=as_real(input, type))
-    return layout_of(type, reduced_shape(input.shape, dims, keepdim)), launch
+    out = along_axis(p, "fold_axis", input, dims, name, type.numpy, divisor, dtype=as_real(input, type))
+    return p.tensor(out, type, reduced_shape(input.shape, dims, keepdim))
 
 
 # -- sums -------------------------------------------------------------------------------------------------------
 
 
 @planned("SumBackward0", linear=True)
-def sum_all(input: Layout, dtype: dtype | None = None) -> Prepared:
-    return sum_dims.prepare(input, all_dims(input.shape), False, dtype)
+def sum_all(p: Plan, input: TensorRef, dtype: dtype | None = None) -> TensorRef:
+    return sum_dims.build(p, input, all_dims(input.shape), False, dtype)
 
 
 @sum_all.gradient("input")
@@ -61,9 +62,9 @@ def _(grad, input_shape):
 
 
 @planned("SumBackward1", linear=True, dims=["dims"])
-def sum_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None = None) -> Prepared:
+def sum_dims(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None = None) -> TensorRef:
     type = summed_type(input, dtype)
-    return folded("any" if type.dtype is bool_ else "sum", input, dims, keepdim, type)
+    return folded(p, "any" if type.dtype is bool_ else "sum", input, dims, keepdim, type)
 
 
 sum_all.batched(lambda input, dtype=None: sum_dims(physical(input), dims_of_examples(input), False, dtype))
@@ -105,10 +106,10 @@ def _repeated_dims(own: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, .
 
 
 @planned("SumToSizeBackward0", linear=True)
-def sum_to_size_op(input: Layout, shape: tuple[int, ...]) -> Prepared:
+def sum_to_size_op(p: Plan, input: TensorRef, shape: tuple[int, ...]) -> TensorRef:
     type = summed_type(input, None)
-    _, launch = folded("sum", input, _repeated_dims(input.shape, shape), True, type)
-    return layout_of(type, shape), launch
+    out = folded(p, "sum", input, _repeated_dims(input.shape, shape), True, type)
+    return out.viewed(layout_of(type, shape))
 
 
 @sum_to_size_op.gradient("input")
@@ -137,8 +138,8 @@ attach("sum_to_size", sum_to_size)
 
 
 @planned("MeanBackward0", linear=True)
-def mean_all(input: Layout, dtype: dtype | None = None) -> Prepared:
-    return mean_dims.prepare(input, all_dims(input.shape), False, dtype)
+def mean_all(p: Plan, input: TensorRef, dtype: dtype | None = None) -> TensorRef:
+    return mean_dims.build(p, input, all_dims(input.shape), False, dtype)
 
 
 @mean_all.gradient("input")
@@ -147,9 +148,9 @@ def _(grad, input_shape):
 
 
 @planned("MeanBackward1", linear=True, dims=["dims"])
-def mean_dims(input: Layout, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None = None) -> Prepared:
+def mean_dims(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool, dtype: dtype | None = None) -> TensorRef:
     count = numel(tuple([input.shape[d] for d in dims]))
-    return folded("sum", input, dims, keepdim, summed_type(input, dtype), float(count))
+    return folded(p, "sum", input, dims, keepdim, summed_type(input, dtype), float(count))
 
 
 mean_all.batched(lambda input, dtype=None: mean_dims(physical(input), dims_of_examples(input), False, dtype))
@@ -188,16 +189,16 @@ def mean(
 
 
 @operation("AnyBackward0", nondifferentiable=["input"])
-def any_op(input: Layout, dim: SomeDims = ALL, keepdim: bool = False) -> Prepared:
+def any_op(p: Plan, input: TensorRef, dim: SomeDims = ALL, keepdim: bool = False) -> TensorRef:
     """Whether any element is not 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
-    return folded("any", input, dim, keepdim, _truth_type(input))
+    return folded(p, "any", input, dim, keepdim, _truth_type(input))
 
 
 @operation("AllBackward0", nondifferentiable=["input"])
-def all_op(input: Layout, dim: SomeDims = ALL, keepdim: bool = False) -> Prepared:
+def all_op(p: Plan, input: TensorRef, dim: SomeDims = ALL, keepdim: bool = False) -> TensorRef:
     """Whether no element is 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
-    return folded("all", input, dim, keepdim, _truth_type(input))
+    return folded(p, "all", input, dim, keepdim, _truth_type(input))
 
 
-def _truth_type(input: Layout) -> TensorType:
+def _truth_type(input: TensorRef) -> TensorType:
     return tensor_type(uint8 if input.type.dtype is uint8 else bool_, input.type.device)

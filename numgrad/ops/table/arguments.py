@@ -18,6 +18,7 @@ import numpy as np
 from ...core.layout import Layout, normal_dim, normal_dims
 from ...core.tensor import Tensor
 from ...core.types import dtype, to_dtype
+from ...devices import TensorRef
 
 
 class Argument(NamedTuple):
@@ -64,7 +65,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _NUMBERS: dict[Any, Any] = {bool: bool | np.bool_, int: Integral, float: Real, complex: Number}
 
 #: What PyTorch calls types that have another name in Python.
-_TITLES: dict[Any, str] = {complex: "Number", dtype: "torch.dtype", Layout: "Tensor"}
+_TITLES: dict[Any, str] = {complex: "Number", dtype: "torch.dtype", Layout: "Tensor", TensorRef: "Tensor"}
 
 
 def tensors_checked(function: _Function) -> _Function:
@@ -191,7 +192,7 @@ def _fits(value: Any, annotation: Any) -> bool:
             isinstance(value, Sequence) and not isinstance(value, str)
             and all(_fits(one, get_args(annotation)[0]) for one in value)
         )
-    annotation = Tensor if annotation is Layout else get_origin(annotation) or annotation
+    annotation = Tensor if annotation in (Layout, TensorRef) else get_origin(annotation) or annotation
     return isinstance(value, annotation) if isinstance(annotation, type) else True
 
 

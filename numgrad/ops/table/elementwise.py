@@ -239,6 +239,17 @@ class Pointwise(Op):
         program = self.program(operand_types, self.statics, compute or given[0].type.dtype, out.type.dtype)
         return devices.pointwise_plan(program, given, [out], into).launcher()
 
+    def build(self, p: devices.Plan, *operands: Any) -> devices.TensorRef:
+        """Add the computation on tensors of a plan, or numbers that come with the call."""
+        given = [one.layout if isinstance(one, devices.TensorRef) else one.kind for one in operands]
+        op = self._for(given, False)
+        compute, result = op.compute_types(given)
+        shape = common_shape(given)
+        out = p.new_tensor(new_layout(given, shape, tensor_type(result, common_device(given))))
+        program = op.program(kinds_passed(given, out.layout), op.statics, compute, result)
+        p.pointwise(program, operands, out)
+        return out
+
     def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
         """Compute, into a new tensor or in place into ``into``, and record."""
         if state.mode & TRANSFORMED:

@@ -32,11 +32,11 @@ import numpy as np
 from ...core.layout import Layout
 from ...core.tensor import Tensor
 from ...core.types import Size, dtype
-from ...devices import OutOfBoundsError
+from ...devices import OutOfBoundsError, TensorRef
 from .arguments import bind, check_arguments, declared_arguments
 from .dispatch import caller
 from .entries import Entries
-from .op import attach, named_in_place, parameters, with_options
+from .op import attach, named_in_place, with_options
 from .op import export as export_as
 from .operands import check_apart
 from .out import write_out
@@ -103,7 +103,10 @@ def operation(
 
     def decorate(decide: Callable[..., Any]) -> Planned:
         op = Planned(decide, node, **declared)
-        op.prepare = _by_position(decide)
+        if op.build is None:
+            op.prepare = _by_position(decide)
+        else:
+            op.build = _by_position(decide)
         resolve = _resolver(op, decide, order or op.parameters)
         op.public = lookup(
             resolve, outside=outside, results=results, export=export, method=method, in_place=in_place
@@ -115,7 +118,8 @@ def operation(
 
 def _by_position(decide: Callable[..., Any]) -> Callable[..., Any]:
     """The function, called with all arguments by position."""
-    count, named = decide.__code__.co_argcount, parameters(decide)[decide.__code__.co_argcount :]
+    code = decide.__code__
+    count, named = code.co_argcount, code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     if not named:
         return decide
 
@@ -131,8 +135,8 @@ def _resolver(op: Planned, decide: Callable[..., Any], names: Sequence[str]) -> 
         return op, tuple([given[name] for name in op.parameters if name in given])
 
     resolve.__name__ = resolve.__qualname__ = op.name.removesuffix("_op")
-    if tuple(names) != op.parameters:
-        own = signature(decide)
+    own = signature(decide)
+    if tuple(names) != tuple(own.parameters):
         ordered = own.replace(parameters=[own.parameters[name] for name in names])
         resolve.__signature__ = ordered  # type: ignore[attr-defined]
     return resolve
@@ -362,7 +366,7 @@ def _for_tensors(resolve: Callable[..., Any]) -> tuple[list[bool], dict[str, int
     """Which positional parameters are for tensors, and by name at which position all stand that are."""
     hints = get_type_hints(resolve)
     parameters = signature(resolve).parameters.values()
-    takes = {name for name, hint in hints.items() if Layout in (hint, *get_args(hint))}
+    takes = {name for name, hint in hints.items() if {Layout, TensorRef}.intersection((hint, *get_args(hint)))}
     return (
         [p.name in takes for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD],
         {p.name: position for position, p in enumerate(parameters) if p.name in takes},

@@ -47,12 +47,16 @@ OVERLOAD_SUFFIXES = ("all", "dim", "dims", "number", "tensor", "complex")
 
 
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's parameters; one that takes any number of them may say its ``parameters`` itself."""
+    """The names of a function's parameters, without the plan ``p`` that a function may build.
+
+    A function that takes any number of them may name its ``parameters`` itself.
+    """
     named = getattr(function, "parameters", None)
     if named is not None:
         return named
     code = function.__code__
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return names[1:] if names[:1] == ("p",) else names
 
 
 def _passed(grad: Any) -> Any:

@@ -14,7 +14,7 @@ from ...core.device import CPU
 from ...core.layout import Layout, broadcast_shapes, layout_of, output_strides, span
 from ...core.tensor import Tensor, check_in_place, check_one_device
 from ...core.types import device, dtype
-from ...devices import NUMBERS
+from ...devices import NUMBERS, Given, Plan, TensorRef
 from ..batching.batches import is_mapped
 from .arguments import wrong_kind
 from .op import Op, parameters, public_functions
@@ -146,7 +146,7 @@ def check_target(target: Tensor, operands: Sequence[Any]) -> None:
         check_overlap(target, value)
 
 
-def not_implemented(kernel: str, *layouts: Layout, dtype: str | None = None) -> NotImplementedError:
+def not_implemented(kernel: str, *layouts: Layout | TensorRef, dtype: str | None = None) -> NotImplementedError:
     """The error for a dtype, that of the first layout, that PyTorch's kernel of this name does not take."""
     told = list(layouts[0].shape) if len(layouts) == 1 else [list(layout.shape) for layout in layouts]
     return NotImplementedError(
@@ -217,15 +217,34 @@ def fused_launcher(
         into: whether a launch is given last a tensor to overwrite, instead of making memory.
     """
     types = tuple([own.type.numpy if isinstance(own, Layout) else own for own in given])
-    program = _program(name + function.__name__, function, out.type.numpy, types)
+    program = _program(name + function.__name__, function, out.type.numpy, types, out.type.numpy)
     operands = [own for own in given if not isinstance(own, float)]
     return devices.pointwise_plan(program, operands, [out], into).launcher()
 
 
+def fused(
+    p: Plan, name: str, function: Callable[..., Any], given: Sequence[Any], out: Layout, compute: Any = None
+) -> TensorRef:
+    """A new tensor of the layout ``out``, of which a function of scalars computes each element.
+
+    ``given`` are, for its parameters, tensors of the plan, numbers that come with the call, and numbers (floats) that
+    are written into the kernel.  It is computed in the NumPy dtype ``compute``, by default that of ``out``.
+    """
+    types = tuple([
+        one.type.numpy if one.__class__ is TensorRef else one.kind if one.__class__ is Given else one for one in given
+    ])
+    result = p.new_tensor(out)
+    program = _program(name + function.__name__, function, compute or out.type.numpy, types, out.type.numpy)
+    p.pointwise(program, [one for one in given if not isinstance(one, float)], result)
+    return result
+
+
 @functools.cache
-def _program(name: str, function: Callable[..., Any], compute: Any, types: tuple[Any, ...]) -> devices.Program:
+def _program(
+    name: str, function: Callable[..., Any], compute: Any, types: tuple[Any, ...], out: Any
+) -> devices.Program:
     operands = tuple([
         devices.Operand(name, constant=type) if isinstance(type, float) else operand(name, type, True)
         for name, type in zip(parameters(function), types, strict=True)
     ])
-    return devices.Program(name, compute, operands, (("out", compute),), (function,))
+    return devices.Program(name, compute, operands, (("out", out),), (function,))

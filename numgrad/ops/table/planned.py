@@ -28,7 +28,7 @@ from ...autograd.calls import transformed
 from ...autograd.grad_mode import TRANSFORMED, state
 from ...core.layout import Layout
 from ...core.tensor import Tensor, check_in_place, check_one_device
-from ...devices import NUMBERS, check_countable
+from ...devices import NUMBERS, Plan, TensorRef, check_countable
 from ...devices.host_functions import HostFunction
 from .ahead import Sample
 from .arguments import declared_arguments, defaults
@@ -124,6 +124,10 @@ class Planned(Op):
         self.statics: Mapping[str, Any] = {}
         super().__init__(prepare, node, inputs, nondifferentiable, aten, passed)
         self._decides = self.prepare = prepare
+        #: The function that builds the plan, given that, tensors of it and the other arguments; None for a view.
+        self.build: Any = None
+        if prepare.__code__.co_varnames[:1] == ("p",):
+            self.build, self.prepare = prepare, self._planned
         self.host = host
         self.function = functools.update_wrapper(functools.partial(self.unrecorded), prepare)
         #: The positions among the arguments of what ``launch`` is given.
@@ -225,6 +229,9 @@ class Planned(Op):
                 given[position] = given[position].__class__
         if in_place:
             layout, launch = given[0], self.prepare_change(*given)
+        elif self.build is not None:
+            launch = self._planned(*given)
+            layout = launch.layout
         elif self.host is None:
             layout, launch = self.prepare(*given)
         else:
@@ -236,12 +243,28 @@ class Planned(Op):
             for own in outputs:
                 check_countable(own.shape, own.type.numpy)
         recorded = self.has_gradient and any(own.type.dtype.differentiable for own in outputs)
-        entry = Entry(self, launch, layout, recorded, tuple(given))
+        entry = Entry(self, launch, layout, recorded, tuple(given), again)
         if self.view:
             if not callable(launch):
                 entry.launch, entry.delta = None, launch
             entry.step = self.step(entry.details[1:], len(layout) if several else None)
         return entry
+
+    def _planned(self, *given: Any) -> Plan:
+        """The plan of a call for tensors of these layouts, numbers of these classes and the other arguments."""
+        assert self.build is not None
+        layouts = given[0] if self.sequence else [one for one in given if one.__class__ is Layout]
+        type = layouts[0].type
+        p = Plan(type.backend, type.device.index)
+        arguments = list(given)
+        if self.sequence:
+            arguments[0] = tuple(map(p.operand, layouts))
+        else:
+            for position in self.operand_positions:
+                if position < len(arguments):
+                    arguments[position] = p.operand(arguments[position])
+        made = self.build(p, *arguments)
+        return p.returns(made) if made.__class__ is TensorRef else p.returns(*made)
 
     def step(self, rest: Sequence[Any], count: int | None) -> Any:
         """How a view is made of a tensor again, given the other arguments; of several a tuple of that."""
