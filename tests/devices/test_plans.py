@@ -1,0 +1,105 @@
+"""Plans: the interpreter, which defines what they mean, and the functions that they are bound to give the same bits."""
+
+import numpy as np
+import pytest
+from devices.replays import with_gradients
+from devices.test_recording import cases
+
+import numgrad
+from numgrad.devices import Plan, cpu
+from numgrad.devices.plan import Buffer, Given, HandWritten, Pointwise
+from numgrad.ops.reductions.sums import sum_dims
+from numgrad.ops.table.entries import forget_calls
+from numgrad.ops.table.op import ops
+
+
+def memories(result):
+    return [] if result is None else [result] if isinstance(result, np.ndarray) else [*result]
+
+
+def in_both_ways(plan, again=True):
+    """A launcher that interprets a plan, runs what it is bound to, and compares all that both have written."""
+    bound = cpu.bind(plan)
+
+    def launch(*operands):
+        targets = [] if plan.results else [operands[-1]._storage]
+        before = [target.copy() for target in targets]
+        interpreted = [one.tobytes() for one in [*memories(cpu.interpret(plan, operands)), *targets]]
+        for target, values in zip(targets, before, strict=True):
+            target[...] = values
+        result = bound(*operands)
+        assert [one.tobytes() for one in [*memories(result), *targets]] == interpreted
+        launched.append(plan)
+        return result
+
+    launched = in_both_ways.launched
+    return launch
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """The plans that have run, in both ways each."""
+    forget_calls()
+    in_both_ways.launched = []
+    monkeypatch.setattr(Plan, "launcher", in_both_ways)
+    yield in_both_ways.launched
+    forget_calls()
+
+
+@pytest.mark.parametrize("case", [*cases()], ids=str)
+def test_both_ways_to_run_a_plan_agree(case, launched):
+    dtypes = case.sample.dtypes
+    with_gradients(case, case.leaves("float32" if "float32" in dtypes else dtypes[0], True))()
+    op = ops[case.sample.name]
+    assert launched or getattr(op, "build", None) is None
+
+
+def plan_of(op, *arguments):
+    forget_calls()
+    return op.entry(arguments)[0].plan
+
+
+def test_a_plan_says_which_kernels_run_with_which_operands():
+    plan = plan_of(sum_dims, numgrad.ones(3, 4).t(), (0,), False, None)
+    copy, fold = plan.steps
+    assert isinstance(copy.kernel, Pointwise)
+    assert copy.kernel.program.name == "copy"
+    assert isinstance(fold.kernel, HandWritten)
+    assert fold.kernel.function.__name__ == "fold_columns"
+    assert fold.operands[0].memory is copy.operands[2].memory  # the copy, which is no result
+    assert plan.results == (Buffer(fold.operands[-1].memory, 3, np.dtype(np.float32)),)
+    assert [own.shape for own in plan.layouts] == [(3,)]
+
+
+def test_a_plan_for_small_contiguous_tensors_serves_every_size():
+    exp = ops["exp"]
+    plans = [exp.entry([numgrad.ones(*shape)], exp.statics)[0].plan for shape in [(2, 3), (5,), (1, 1, 7)]]
+    assert plans[0] is plans[1] is plans[2]
+    assert plans[0](numgrad.zeros(4)).tolist() == [1.0] * 4
+    large = exp.entry([numgrad.ones(1 << 20)], exp.statics)[0].plan
+    assert large is not plans[0]
+
+
+def test_numbers_come_with_the_call():
+    mul = ops["mul"]
+    plan = mul.entry([numgrad.ones(3), 2.0], mul.statics)[0].plan
+    assert plan.steps[0].operands[1] == Given(1, float)
+    assert [plan(numgrad.ones(3), number).tolist() for number in (2.0, 5.0)] == [[2.0] * 3, [5.0] * 3]
+
+
+def test_an_operation_that_is_called_again_is_bound():
+    forget_calls()
+    x = numgrad.ones(4, 3).t()
+    first, second, third = [sum_dims.entry((x, (1,), False, None))[0] for _ in range(3)]
+    assert first.launch is first.plan
+    assert second.launch is not second.plan
+    assert third is second
+    assert first.launch(x).tolist() == second.launch(x).tolist() == [4.0] * 3
+
+
+def test_launchers_of_one_form_share_their_text():
+    codes = set()
+    for shape in [(3, 4), (7, 9)]:
+        x = numgrad.ones(*shape).t()
+        codes.add(plan_of(sum_dims, x, (0,), False, None).launcher().__code__)
+    assert len(codes) == 1
