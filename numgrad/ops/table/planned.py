@@ -1,9 +1,13 @@
 """Operations of the table that decide by layouts what a call comes to: all that are not pointwise.
 
-``@planned(...)`` decorates the function that decides.  It is given the arguments of a call with layouts instead of
-tensors, computes nothing, and returns the layout of the result and the launcher: ``launch(*tensors)`` runs what there
-is to run and returns the memory of the result.  Of several results it returns a tuple of layouts, and ``launch`` a
-tuple.  Of a view it returns instead of the launcher by how many elements the view begins later than the tensor; of
+``@planned(...)`` decorates the function that decides; it computes nothing.  One whose first parameter is ``p`` builds a
+plan (see ``devices.plan``): it is given that and the arguments of a call, with tensors of the plan instead of tensors,
+adds steps, and returns the tensor of the plan that is the result, or a tuple of several.  Other operations that need
+this one call its ``build`` with their own plan.
+
+Any other is given the arguments with layouts instead of tensors, and returns the layout of the result and the launcher:
+``launch(*tensors)`` runs what there is to run and returns the memory of the result.  Of several results it returns a
+tuple of layouts, and ``launch`` a tuple.  Of a view it returns instead of the launcher by how many elements the view begins later than the tensor; of
 several views a tuple, and of one in another dtype what gives the tensor's memory in that and where the view begins.
 
 What ``prepare`` decided is remembered (see ``dispatch``), with the layouts and all other arguments as the key, except
