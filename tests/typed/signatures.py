@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numgrad
 from numgrad import Size, Tensor
 from numgrad.core.layout import Layout
+from numgrad.devices import TensorRef
 from numgrad.ops.reductions.axes import Prepared
 from numgrad.ops.table.arguments import argument_types
 from numgrad.ops.table.elementwise import Pointwise
@@ -52,7 +53,8 @@ _Operand = Tensor | _complex | np.ndarray | np.generic
 
 #: Types as the file names them: some methods have the names of classes.
 NAMES: dict[Any, str] = {
-    Any: "Any", Tensor: "Tensor", Layout: "Tensor", types.NoneType: "None", Size: "Size", numgrad.dtype: "_dtype",
+    Any: "Any", Tensor: "Tensor", Layout: "Tensor", TensorRef: "Tensor", types.NoneType: "None", Size: "Size",
+    numgrad.dtype: "_dtype",
     bool: "_bool", int: "_int", float: "_float", complex: "_complex", str: "_str",
 }
 
@@ -95,7 +97,7 @@ def result_text(name: str, function: Callable[..., Any]) -> str:
     if name in RESULTS:
         return RESULTS[name]
     declared = argument_types(inspect.unwrap(function)).get("return")
-    return "Tensor" if declared in (None, Any, Prepared) else type_text(declared)
+    return "Tensor" if declared in (None, Any, Prepared, TensorRef) else type_text(declared)
 
 
 def parameters(name: str, function: Callable[..., Any]) -> list[str]:

@@ -7,8 +7,9 @@ this one call its ``build`` with their own plan.
 
 Any other is given the arguments with layouts instead of tensors, and returns the layout of the result and the launcher:
 ``launch(*tensors)`` runs what there is to run and returns the memory of the result.  Of several results it returns a
-tuple of layouts, and ``launch`` a tuple.  Of a view it returns instead of the launcher by how many elements the view begins later than the tensor; of
-several views a tuple, and of one in another dtype what gives the tensor's memory in that and where the view begins.
+tuple of layouts, and ``launch`` a tuple.  Of a view it returns instead of the launcher by how many elements the view
+begins later than the tensor; of several views a tuple, and of one in another dtype what gives the tensor's memory in
+that and where the view begins.
 
 What ``prepare`` decided is remembered (see ``dispatch``), with the layouts and all other arguments as the key, except
 ``numbers``: these are given to ``launch`` after the tensors, and ``prepare`` gets their classes.  An index, where a
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from operator import itemgetter
 from typing import Any
 
@@ -134,6 +136,10 @@ class Planned(Op):
             self.build, self.prepare = prepare, self._planned
         self.host = host
         self.function = functools.update_wrapper(functools.partial(self.unrecorded), prepare)
+        if self.build is not None:
+            whole = signature(prepare)
+            own = whole.replace(parameters=[*whole.parameters.values()][1:])
+            self.function.__signature__ = own  # type: ignore[attr-defined]
         #: The positions among the arguments of what ``launch`` is given.
         self.operand_positions = tuple([self.parameters.index(name) for name in (*self.inputs, *numbers)])
         #: The inputs that have an edge, their positions among the arguments, and among the operands.
