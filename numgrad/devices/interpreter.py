@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .plan import Array, Bare, Buffer, Given, New, Offset, Plan, Report, SizeOf, Storage, Value
 
 __all__ = ["interpret"]
@@ -24,32 +22,12 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
         RuntimeError: there is not enough memory, or a check fails.
     """
     backend, memories = plan.backend, dict[New, Any]()
-
-    def buffer(memory: Any, size: Any, dtype: np.dtype, start: int) -> Any:
-        if size.__class__ is SizeOf:
-            size = operands[size.number]._layout.size
-        if memory.__class__ is New:
-            held = memories.get(memory)
-            if held is None:
-                whole = size if memory.size.__class__ is SizeOf else memory.size
-                held = memories[memory] = backend.allocate(memory, whole, plan.device)
-        elif memory.__class__ is Bare:
-            held = operands[memory.number]
-        else:
-            tensor = operands[memory.number]
-            held, start = tensor._storage, tensor._offset + start
-        if size is None:
-            held = held[start:] if start else held
-        elif held.size != size:
-            held = held[start : start + size]
-        return held if held.dtype is dtype else held.view(dtype)
-
     for step in plan.steps:
         given = []
         for one in step.operands:
             kind = one.__class__
             if kind is Buffer:
-                one = buffer(*one)
+                one = _memory(one, plan, operands, memories)
             elif kind is Report:
                 one = backend.report(plan.device)
             elif kind in _READ:
@@ -63,10 +41,32 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
             backend.run_step(step, given, plan.device)
             if step.reports is not None:
                 indices, low, high = step.reports
-                backend.raise_reported(buffer(*indices), low, high)
+                backend.raise_reported(_memory(indices, plan, operands, memories), low, high)
     if len(plan.results) == 1:
-        return buffer(*plan.results[0])
-    return tuple([buffer(*one) for one in plan.results]) or None
+        return _memory(plan.results[0], plan, operands, memories)
+    return tuple([_memory(one, plan, operands, memories) for one in plan.results]) or None
+
+
+def _memory(buffer: Buffer, plan: Plan, operands: Sequence[Any], memories: dict[New, Any]) -> Any:
+    """The memory of a buffer; of a new one it is allocated at the first use."""
+    memory, size, dtype, start = buffer
+    if size.__class__ is SizeOf:
+        size = operands[size.number]._layout.size
+    if memory.__class__ is New:
+        held = memories.get(memory)
+        if held is None:
+            whole = size if memory.size.__class__ is SizeOf else memory.size
+            held = memories[memory] = plan.backend.allocate(memory, whole, plan.device)
+    elif memory.__class__ is Bare:
+        held = operands[memory.number]
+    else:
+        tensor = operands[memory.number]
+        held, start = tensor._storage, tensor._offset + start
+    if size is None:
+        held = held[start:] if start else held
+    elif held.size != size:
+        held = held[start : start + size]
+    return held if held.dtype is dtype else held.view(dtype)
 
 
 def _storage(operand: Storage, tensor: Any) -> Any:

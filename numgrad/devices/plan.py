@@ -16,6 +16,7 @@ operands, is theirs.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -202,6 +203,10 @@ class Step(NamedTuple):
     aligned: Any = None
 
 
+#: Operands that plans have in common, made once: it takes less time.
+_input, _storage, _offset = [functools.lru_cache(maxsize=256)(kind) for kind in (Input, Storage, Offset)]
+
+
 class Plan:
     """The steps of a call for tensors of certain layouts.
 
@@ -232,7 +237,7 @@ class Plan:
         number = self.count
         self.count += 1
         if given.__class__ is Layout:
-            return TensorRef(Input(number), given)
+            return TensorRef(_input(number), given)
         return None if given is None else Given(number, given)
 
     def new(self, size: int, dtype: np.dtype, zeroed: bool = False) -> Buffer:
@@ -262,7 +267,7 @@ class Plan:
         """The memory of a tensor and the position of its first element there, for a kernel that takes strides."""
         memory, own, start = tensor
         if memory.__class__ is Input:
-            return Storage(memory.number, own.type.numpy), Offset(memory.number, start)
+            return _storage(memory.number, own.type.numpy), _offset(memory.number, start)
         return Buffer(memory, memory.size, own.type.numpy), start
 
     def tensor(self, buffer: Buffer, type: Any, shape: tuple[int, ...]) -> TensorRef:
@@ -379,6 +384,7 @@ def pointwise_plan(
     rows = are_rows(layouts, first.shape)
     shared = rows and not checks and (into or "a" in forms) and first.type.backend.is_small(program, layouts)
     if shared and (found := program.plans.get((forms, into))):
+        found.launcher()  # bound once for all sizes
         return found
     p = Plan(first.type.backend, first.type.device.index)
     operands = [p.operand(own) for own in given]

@@ -36,7 +36,7 @@ from ..plan import (
 from ..recording import number_at
 from .blas import one_thread
 from .indexing import _report, check_report
-from .launching import kernel_for
+from .launching import hand_written, kernel_for
 from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
@@ -62,7 +62,11 @@ def allocate(memory: New, size: int, device: None = None) -> np.ndarray:
 
 def run_step(step: Step, operands: Sequence[Any], device: None = None) -> None:
     """Run the kernel of a step."""
-    entry = kernel_of(step)().entry
+    kernel, work = step.kernel, step.work
+    if kernel.__class__ is Pointwise:
+        entry = pointwise_kernel(kernel.program, *kernel.form[:2], worth_threads(work), kernel.form[2]).entry
+    else:
+        entry = hand_written(kernel.function, kernel.compute, operands, work, kernel.parts).entry
     if step.one_thread:
         with one_thread():
             entry(*operands)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,13 +48,16 @@ def launch(
     functions ``parts`` in place of those of these names; its ``prange`` loops run on several threads if the work,
     ``size`` elements, is worth it.
     """
-    parallel = worth_threads(size)
+    hand_written(function, compute, arguments, size, parts.items()).entry(*arguments)
+
+
+def hand_written(
+    function: Callable[..., None], compute: np.dtype, arguments: Sequence[Any], size: int, parts: Iterable[Any]
+) -> Kernel:
+    """The hand-written kernel for these arguments and ``parts``, pairs of a name and a function; see :func:`launch`."""
     signature = tuple([a.dtype if a.__class__ is Row else a.__class__ for a in arguments])
-    key: Any = function, compute, parallel, signature
-    if parts:
-        key = (*key, *parts.items())
-    kernel = _hand_written.get(key) or _made(key)
-    kernel.entry(*arguments)
+    key = (function, compute, worth_threads(size), signature, *parts)
+    return _hand_written.get(key) or _made(key)
 
 
 def _made(key: Any) -> Kernel:
