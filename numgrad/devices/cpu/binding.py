@@ -64,7 +64,8 @@ def run_step(step: Step, operands: Sequence[Any], device: None = None) -> None:
     """Run the kernel of a step."""
     kernel, work = step.kernel, step.work
     if kernel.__class__ is Pointwise:
-        entry = pointwise_kernel(kernel.program, *kernel.form[:2], worth_threads(work), kernel.form[2]).entry
+        rank, rows, inner = kernel.form
+        entry = pointwise_kernel(kernel.program, rank, rows, worth_threads(work), inner).entry
     else:
         entry = hand_written(kernel.function, kernel.compute, operands, work, kernel.parts).entry
     if step.one_thread:
