@@ -299,6 +299,11 @@ class Plan:
         else:
             self.backend.nest_step(self, program, (*operands, *outs), shape, layouts)
 
+    def assign(self, source: TensorRef, target: TensorRef) -> None:
+        """Add a step that overwrites a tensor with the elements of another, broadcast and converted."""
+        if target.size:
+            self.backend.copy_step(self, copy_program(source.type.numpy, target.type.numpy), source, target)
+
     def over_rows(self, program: Program, operands: Sequence[Any], size: Any) -> None:
         """Add one pass of a program over contiguous tensors of one size, numbers and values; the outputs are last."""
         if not size:

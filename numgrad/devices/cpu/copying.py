@@ -14,12 +14,12 @@ from numgrad_kernels.cpu import copying
 from ...core.layout import Layout, loop_nest, matrix_steps, numel
 from ..common import evenly_spaced, factor_copier
 from ..memory import NO_MEMORY, check_countable, empty_row, out_of_memory
-from ..plan import pointwise_plan
-from .launching import kernel_for, launch
+from ..plan import HandWritten, Plan, Step, TensorRef
+from .launching import kernel_for
 from .pointwise import pointwise_kernel
 from .threads import worth_threads
 
-__all__ = ["copy_launcher", "counted", "joiner", "roller", "spread", "triangle_writer"]
+__all__ = ["copy_step", "counted", "joiner", "roller", "spread", "triangle_writer"]
 
 
 #: Elements from which a copy is worth finding out how it can be made in runs.
@@ -29,19 +29,20 @@ RUNS_FROM = 4096
 _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
-def copy_launcher(program: Any, source: Layout, target: Layout) -> Callable[[Any, Any], None]:
-    """What overwrites a tensor, the second argument, with another, broadcast; ``program`` copies one element."""
+def copy_step(p: Plan, program: Any, source: TensorRef, target: TensorRef) -> None:
+    """Add the copy of a tensor, broadcast, into another; ``program`` copies one element."""
     dtype, size, runs = target.type.numpy, target.size, None
     if size >= RUNS_FROM and source.type.numpy is dtype and dtype.itemsize in _WORDS:
-        runs = _runs(source, target)
+        runs = _runs(source.layout, target.layout)
     if runs is None:
-        return pointwise_plan(program, [source], [target], into=True).launcher()
+        p.pointwise(program, [source], target)
+        return
     word = _WORDS[dtype.itemsize]
-    steps, wanted, sizes = runs
-    return lambda given, written: launch(
-        copying.copy_runs, word, given._storage.view(word), given._offset, *steps, written._storage.view(word),
-        written._offset, *wanted, *sizes, size=size,
-    )
+    (x, first), (out, start), (steps, wanted, sizes) = p.strided(source), p.strided(target), runs
+    p.steps.append(Step(
+        HandWritten(copying.copy_runs, word),
+        (x._replace(dtype=word), first, *steps, out._replace(dtype=word), start, *wanted, *sizes), size,
+    ))  # fmt: skip
 
 
 def _runs(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,13 @@ from numgrad_kernels.pointwise import Program
 
 from ...core.layout import Layout, loop_nest, numel
 from ..common import NUMBERS, filler, may_share_elements
-from ..plan import Plan, Pointwise, Step, TensorRef, pointwise_plan
+from ..plan import Plan, Pointwise, Step, TensorRef
 from ..recording import values_read
 from ..rows import DeviceRow
 from .launching import Kernel, compile_kernel
 from .memory import empty_row, stream
 
-__all__ = ["copy_launcher", "filled", "is_small", "nest_step", "row_step", "share_elements", "value_of"]
+__all__ = ["copy_step", "filled", "is_small", "nest_step", "row_step", "share_elements", "value_of"]
 
 #: Elements from which rows are read four at a time, which takes another kernel.
 QUADS_FROM = 16384
@@ -104,11 +104,9 @@ def _nest(program: Program, shape: tuple[int, ...], layouts: Sequence[Any]) -> t
     return ("cuda", len(sizes), size < 2**32), [size, *sizes[1:], *[step for own in steps for step in own]]
 
 
-def copy_launcher(program: Program, source: Layout, target: Layout) -> Callable[[Any, Any], None]:
-    """What overwrites a tensor, the second argument, with another, broadcast; ``program`` copies one element."""
-    if source.contiguous and target.contiguous and source.size == target.size and source.type is target.type:
-        return lambda given, written: written._flat.put(given._flat)
-    return pointwise_plan(program, [source], [target], into=True).launcher()
+def copy_step(p: Plan, program: Program, source: TensorRef, target: TensorRef) -> None:
+    """Add the copy of a tensor, broadcast, into another; ``program`` copies one element."""
+    p.pointwise(program, [source], target)
 
 
 def filled(shape: tuple[int, ...], value: Any, type: Any) -> DeviceRow:

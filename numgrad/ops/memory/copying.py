@@ -14,51 +14,49 @@ from ...autograd.node import edge_of
 from ...core.device import CPU
 from ...core.formats import check_memory_format, formatted_layout, is_formatted
 from ...core.layout import Layout, broadcasts, layout_of, overlaps_itself
-from ...core.tensor import Tensor, fresh, strided, tensor_of
+from ...core.tensor import Tensor, fresh, strided
 from ...core.types import TensorType, contiguous_format, dtype, float32, int64, preserve_format, tensor_type
-from ...devices import copy_program, recording
+from ...devices import Plan, TensorRef, copy_program
 from ..table.dispatch import unary
 from ..table.entries import Entries, Entry
 from ..table.op import attach, public
 from ..table.planned import planned
 from ..table.promotion import bounds
 
-#: Elements below which NumPy copies what lies in a row: before a kernel would have been chosen.
-SMALL = 1024
-
 #: Elements from which a device may find a better way to copy than one after the other.
 STRETCHES_FROM = 4096
 
 
-def _copy(input: Layout, type: TensorType, memory_format: Any = None) -> tuple[Layout, Any]:
-    """The layout of a copy, which keeps the order of dimensions unless told otherwise, and what makes it."""
-    out = layout_of(type, input.shape, formatted_layout(input, memory_format).strides)
-    return out, copier(input, out)
+def _copy(p: Plan, input: TensorRef, type: TensorType, memory_format: Any = None) -> TensorRef:
+    """A copy, which keeps the order of dimensions unless told otherwise."""
+    out = p.new_tensor(layout_of(type, input.shape, formatted_layout(input.layout, memory_format).strides))
+    p.assign(input, out)
+    return out
 
 
 @planned("CloneBackward0", linear=True, dims=(), passed=["input"])
-def clone_op(input):
-    return _copy(input, input.type)
+def clone_op(p, input):
+    return _copy(p, input, input.type)
 
 
 @planned("CloneBackward0", linear=True, dims=(), passed=["input"])
-def contiguous_op(input):
-    return _copy(input, input.type, contiguous_format)
+def contiguous_op(p, input):
+    return _copy(p, input, input.type, contiguous_format)
 
 
 @planned("CloneBackward0", aten="clone", linear=True, passed=["input"])
-def formatted_op(input, memory_format):
-    return _copy(input, input.type, memory_format)
+def formatted_op(p, input, memory_format):
+    return _copy(p, input, input.type, memory_format)
 
 
 @planned("ToCopyBackward0", aten="to", linear=True, dims=(), passed=["input"])
-def to_type(input, type):
-    return _copy(input, type)
+def to_type(p, input, type):
+    return _copy(p, input, type)
 
 
 @planned("ToCopyBackward0", aten="to", linear=True, passed=["input"])
-def to_format(input, type, memory_format):
-    return _copy(input, type, memory_format)
+def to_format(p, input, type, memory_format):
+    return _copy(p, input, type, memory_format)
 
 
 @public(direct=True)
@@ -121,9 +119,16 @@ def row_reader(layout: Layout | None, dtype: dtype | None = None) -> Callable[[A
     return read
 
 
+def _writing(source: Layout, target: Layout) -> Plan:
+    """The plan that overwrites a tensor of the layout ``target``, its second operand, with one of ``source``."""
+    p = Plan(target.type.backend, target.type.device.index)
+    p.assign(p.operand(source), p.operand(target))
+    return p.returns()
+
+
 def writer(source: Layout, target: Layout) -> Callable[[Tensor, Tensor], Any]:
     """What overwrites a tensor of the layout ``target``, its second argument, with one of ``source``, its first."""
-    return target.type.backend.copy_launcher(copy_program(source.type.numpy, target.type.numpy), source, target)
+    return _writing(source, target).launcher()
 
 
 #: What overwrites tensors of one layout with those of another, or with numbers of a class.
@@ -153,7 +158,7 @@ def writing(target: Layout, source: Layout) -> Entry | None:
         entry is None and source.type.device is target.type.device and broadcasts(source.shape, target.shape)
         and not overlaps_itself(target.shape, target.strides)
     ):
-        write = functools.partial(Entry, None, writer(source, target), target, False, None)
+        write = functools.partial(Entry, None, _writing(source, target), target, False, None)
         entry = writers.make((target, source), write)
     return entry
 
@@ -172,31 +177,17 @@ def assembler(
 
     ``parts`` are the layouts of the tensors and of the parts, and the starts; None stands for a tensor left out.
     """
-    empty = out.type.backend.memory_launcher(out, zeroed)
-    writers = [None if part is None else (writer(part[0], part[1]), *part[1:]) for part in parts]
-
-    def launch(*tensors: Tensor) -> Any:
-        row = empty()
-        for tensor, part in zip(tensors, writers, strict=True):
-            if part is not None:
-                write, layout, start = part
-                write(tensor, tensor_of(layout, row, start))
-        return row
-
-    return launch
+    p = Plan(out.type.backend, out.type.device.index)
+    made = p.new_tensor(out, zeroed)
+    for part in parts:
+        tensor = p.operand(None if part is None else part[0])
+        if part is not None:
+            p.assign(tensor, made.viewed(*part[1:]))
+    return p.returns(made).launcher()
 
 
 def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
     """What makes memory that shows, in the layout ``target``, the elements of a tensor of the layout ``source``."""
-    type = target.type
-    program = copy_program(source.type.numpy, type.numpy)
-    alike = source.type is type and source.contiguous and target.contiguous and source.shape == target.shape
-    if alike and target.size < SMALL and type.device is CPU:
-        read, launch = row_reader(source), devices.pointwise_plan(program, [source], [target]).launcher()
-        return lambda tensor: read(tensor).copy() if recording.recorder is None else launch(tensor)
-    if target.size < STRETCHES_FROM:
-        return devices.pointwise_plan(program, [source], [target]).launcher()
-
     return assembler(target, [(source, target, 0)])
 
 
