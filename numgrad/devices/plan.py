@@ -335,7 +335,7 @@ class Plan:
         return made
 
     def check(self, function: Callable[..., None], *operands: Any) -> None:
-        """Add the call of a function that looks at operands, and may raise."""
+        """Add the call of a host function that returns nothing: it may raise, or launch kernels by itself."""
         self.steps.append(Step(function, operands, outputs=None))
 
     def returns(self, *results: TensorRef) -> Plan:
@@ -420,7 +420,7 @@ def on_memory(
     p = Plan(backend, device)
     p.count = len(rows)
     made = function(p, *[Buffer(Bare(number), *row) for number, row in enumerate(rows)], *arguments)
-    p.results = (made,) if made.__class__ is Buffer else made
+    p.results = (made,) if made.__class__ is Buffer else made or ()
     return p.launcher()
 
 

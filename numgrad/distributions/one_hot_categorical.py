@@ -8,7 +8,7 @@ from typing import Any
 from ..core.tensor import Tensor
 from ..core.types import Size
 from ..ops.creation.factories import eye
-from ..ops.indexing.gathering import one_hot
+from ..ops.indexing.scattering import one_hot
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from on_gpu.comparison import run_steps
 
 import numgrad
 from numgrad.devices import Steps, cpu
@@ -52,13 +53,12 @@ def put(backend, values, value_steps, given, x, accumulate, distinct):
     write(values, x, start, row)
 
 
-def gather(backend, x, indices, *sizes):
-    return backend.axis_gatherer(type_of(x), indices.size, *sizes)(x, indices)
+def gather(backend, *given):
+    return run_steps(backend, "gather_axis", *given)
 
 
-def scatter(backend, values, indices, x, length, width, inner, mode):
-    sizes = indices.size, x.size, length, width, inner
-    backend.axis_scatterer(type_of(x), *sizes, mode, False)(values, indices, x)
+def scatter(backend, *given):
+    run_steps(backend, "scatter_axis", *given)
 
 
 def elements_on(memory, given):

@@ -18,13 +18,14 @@ from numgrad_kernels.cpu import indexing
 from ...core.layout import numel
 from ..common import OutOfBoundsError, Steps
 from ..memory import LARGE, check_countable, empty_row, reports_memory
+from ..plan import Bounds, Buffer, Plan, Report
 from ..recording import by_host, reads_values
 from .launching import empty, kernel_for, launch
 
 __all__ = [
-    "axis_gatherer", "axis_scatterer", "check_inside", "check_report", "coordinates", "counts", "distinct_indices",
-    "flatnonzero", "index_folder", "nonzero_rows", "offsets", "outside", "repeated_indices", "row_putter",
-    "row_taker", "triangle_rows",
+    "check_inside", "check_report", "coordinates", "counts", "distinct_indices", "flatnonzero", "gather_axis",
+    "index_folder", "nonzero_rows", "offsets", "outside", "repeated_indices", "row_putter", "row_taker",
+    "scatter_axis", "triangle_rows",
 ]
 
 INT64, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
@@ -302,52 +303,40 @@ def row_putter(
     return put
 
 
-def axis_gatherer(type: Any, count: int, length: int, width: int, inner: int) -> Callable[..., np.ndarray]:
-    """What gives the elements of (outer, length, inner) at ``count`` indices of (outer, width, inner) on that axis.
+def gather_axis(p: Plan, x: Buffer, indices: Buffer, length: int, width: int, inner: int) -> Buffer:
+    """The elements of (outer, length, inner) at indices of (outer, width, inner) on that axis.
 
-    Called as ``gather(row, indices)``, it raises OutOfBoundsError if an index is not in [0, length).
+    A launch raises OutOfBoundsError if an index is not in [0, length).
     """
-    dtype, word = type.numpy, _word(type.numpy)
-    chunk, new = _chunk(inner), _new(count, dtype)
-    kernel = kernel_for(indexing.gather_axis, word, (word, INT64, int, int, int, int, word, _BOOL), count)
-
-    def gather(row: np.ndarray, indices: np.ndarray) -> np.ndarray:
-        out = new()
-        if count and not row.size:
-            check_inside(indices, 0, length)  # the kernel goes through what there is to gather from
-        elif count:
-            report = _report.one
-            kernel().entry(row, indices, length, width, inner, chunk, out, report)
-            if report.item():
-                check_report(report, indices, 0, length)
-        return out
-
-    return gather
+    count, word = indices.size, _word(x.dtype)
+    out = p.new(count, x.dtype)
+    if count and not x.size:
+        p.check(check_inside, indices, 0, length)  # the kernel goes through what there is to gather from
+    elif count:
+        p.run(
+            indexing.gather_axis, word, x.seen_as(word), indices, length, width, inner, _chunk(inner),
+            out.seen_as(word), Report(), work=count, reports=Bounds(indices, 0, length),
+        )
+    return out
 
 
-def axis_scatterer(
-    type: Any, count: int, size: int, length: int, width: int, inner: int, mode: str, single: bool
-) -> Callable[..., None]:
-    """What writes values to a row of ``size`` elements, (outer, length, inner), at indices of (outer, width, inner).
+def scatter_axis(
+    p: Plan, values: Buffer, indices: Buffer, out: Buffer, length: int, width: int, inner: int, mode: str
+) -> None:
+    """Write values to (outer, length, inner) at indices of (outer, width, inner) on that axis.
 
-    Called as ``scatter(values, indices, out)``, with one value for each of the ``count`` indices or a ``single`` one
-    for all, it raises OutOfBoundsError if an index is not in [0, length), before anything is written.  ``mode`` is
-    "set", "add", "multiply", "amax" or "amin".
+    There is one value for each index, or a single one for all.  A launch raises OutOfBoundsError if an index is not in
+    [0, length), before anything is written.  ``mode`` is "set", "add", "multiply", "amax" or "amin".
     """
-    dtype = type.numpy
-    columns, step = _columns(inner, dtype.itemsize), 0 if single else 1
+    count, dtype = indices.size, out.dtype
+    columns, step = _columns(inner, dtype.itemsize), int(values.size == count)
     extremes = mode in ("amax", "amin")
     how: Any = mode == "amax" if extremes else MODES[mode]
     parts: dict[str, Any] = {"combined": indexing.extreme} if extremes else {}
-    signature = (dtype, int, INT64, int, int, int, int, how.__class__, dtype, _BOOL)
-    work = count if size > length * min(inner, columns) else 0
-    kernel = kernel_for(indexing.scatter_axis, dtype, signature, work, **parts)
-
-    def scatter(values: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None:
-        if count:
-            report = _report.one
-            kernel().entry(values, step, indices, length, width, inner, columns, how, out, report)
-            if report.item():
-                check_report(report, indices, 0, length)
-
-    return scatter
+    if count and not out.size:
+        p.check(check_inside, indices, 0, length)
+    elif count:
+        p.run(
+            indexing.scatter_axis, dtype, values, step, indices, length, width, inner, columns, how, out, Report(),
+            work=count if out.size > length * min(inner, columns) else 0, reports=Bounds(indices, 0, length), **parts,
+        )

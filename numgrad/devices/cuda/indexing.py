@@ -20,6 +20,7 @@ from numgrad_kernels.cuda import indexing
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
 from ..common import Steps
+from ..plan import Buffer, Plan, Report
 from ..rows import DeviceRow
 from .launching import INT64, THREADS, blocks_for, launch
 from .memory import empty_row
@@ -27,7 +28,7 @@ from .reports import report_row
 from .sorting import sort_axis
 
 __all__ = [
-    "axis_gatherer", "axis_scatterer", "check_inside", "outside", "row_putter", "row_taker",
+    "check_inside", "gather_axis", "outside", "row_putter", "row_taker", "scatter_axis",
 ]
 
 #: The dtypes that there are atomic instructions for.
@@ -246,53 +247,50 @@ def _in_order(
 # -- an index for each element ----------------------------------------------------------------------------------------
 
 
-def axis_gatherer(type: Any, count: int, length: int, width: int, inner: int) -> Callable[..., DeviceRow]:
-    """What takes elements of (outer, length, inner) at ``count`` indices of (outer, width, inner) on the middle axis.
+def gather_axis(p: Plan, x: Buffer, indices: Buffer, length: int, width: int, inner: int) -> Buffer:
+    """The elements of (outer, length, inner) at indices of (outer, width, inner) on that axis.
 
-    ``gather(row, indices)`` returns a row.  Where an index is not in [0, length), which is reported, the element is 0.
+    Where an index is not in [0, length), which is reported, the element is 0.
     """
-    dtype = type.numpy
-    word = WORDS.get(dtype.itemsize, dtype)
-
-    def gather(flat: DeviceRow, indices: DeviceRow) -> DeviceRow:
-        check_size(indices, length)
-        out = empty_row(count, dtype, flat.device)
-        launch(
-            indexing.gather_axis, word, flat.view(word), indices, count, length, width, inner, out.view(word),
-            report_row(flat.device), blocks=blocks_for(count), **narrow(count),
-        )
-        return out
-
-    return gather
+    count, word = indices.size, WORDS.get(x.dtype.itemsize, x.dtype)
+    out = p.new(count, x.dtype)
+    if not length:
+        p.check(check_size, indices, length)
+    p.run(
+        indexing.gather_axis, word, x.seen_as(word), indices, count, length, width, inner, out.seen_as(word), Report(),
+        grid=(blocks_for(count), THREADS), **narrow(count),
+    )
+    return out
 
 
-def axis_scatterer(
-    type: Any, count: int, size: int, length: int, width: int, inner: int, mode: str, single: bool
-) -> Callable[..., None]:
-    """What writes to (outer, length, inner) at ``count`` indices of (outer, width, inner) on the middle axis.
+def scatter_axis(
+    p: Plan, values: Buffer, indices: Buffer, out: Buffer, length: int, width: int, inner: int, mode: str
+) -> None:
+    """Write values to (outer, length, inner) at indices of (outer, width, inner) on that axis.
 
-    ``scatter(values, indices, out)`` has a value for each index, or one for all; ``mode`` is "set", "add", "multiply",
-    "amax" or "amin".  Indices that are not in [0, length) are reported.  See Note [Several values for one element].
+    There is one value for each index, or a single one for all; ``mode`` is "set", "add", "multiply", "amax" or "amin".
+    Indices that are not in [0, length) are reported.  See Note [Several values for one element]: which kernels run is
+    decided at each launch.
     """
-    sizes, together, overwrites = (length, width, inner), _TOGETHER[mode], mode == "set"
+    p.check(_scatter, values, indices, out, length, width, inner, mode)
+
+
+def _scatter(
+    values: DeviceRow, indices: DeviceRow, out: DeviceRow, length: int, width: int, inner: int, mode: str
+) -> None:
+    check_size(indices, length)
+    count, sizes, together, overwrites = indices.size, (length, width, inner), _TOGETHER[mode], mode == "set"
     how = {"blocks": blocks_for(count), **narrow(count)}
-
-    def scatter(values: DeviceRow, indices: DeviceRow, out: DeviceRow) -> None:
-        check_size(indices, length)
-        step, report = 0 if values.size == 1 else 1, report_row(out.device)
-        target: DeviceRow | None = out
-        parts: dict[str, Any] = {"put": indexing.put}
-        if are_deterministic_algorithms_enabled() and (step or not overwrites):
-            target = None
-        elif not overwrites:
-            target, parts = _shared(out, together)
-        if target is not None:
-            launch(
-                indexing.scatter_axis, out.dtype, values, step, indices, count, *sizes, target, report, **how, **parts
-            )
-        elif count:
-            offsets = empty_row(count, INT64, out.device)
-            launch(indexing.scatter_offsets, INT64, indices, count, *sizes, size, offsets, report, **how)
-            _in_order(values, (0, step, 0), 0, offsets, Steps(0, 1, size, 1, 1, 1), out, together)
-
-    return scatter
+    step, report = 0 if values.size == 1 else 1, report_row(out.device)
+    target: DeviceRow | None = out
+    parts: dict[str, Any] = {"put": indexing.put}
+    if are_deterministic_algorithms_enabled() and (step or not overwrites):
+        target = None
+    elif not overwrites:
+        target, parts = _shared(out, together)
+    if target is not None:
+        launch(indexing.scatter_axis, out.dtype, values, step, indices, count, *sizes, target, report, **how, **parts)
+    elif count:
+        offsets = empty_row(count, INT64, out.device)
+        launch(indexing.scatter_offsets, INT64, indices, count, *sizes, out.size, offsets, report, **how)
+        _in_order(values, (0, step, 0), 0, offsets, Steps(0, 1, out.size, 1, 1, 1), out, together)

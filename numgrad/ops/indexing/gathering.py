@@ -1,4 +1,4 @@
-"""Reading at indices: for each element of its own (``gather``), or whole rows (``embedding``), of zeros with one 1."""
+"""Reading at indices: for each element of its own (``gather``), or whole rows (``embedding``)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 from ... import devices
 from ...autograd.grad_mode import state
 from ...core.layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
-from ...core.tensor import Tensor, fresh, tensor_of
+from ...core.tensor import Tensor, tensor_of
 from ...core.types import TensorType, int32, int64, tensor_type
-from ..batching.batches import is_batched, physical, size_of
+from ...devices import Plan, TensorRef
+from ..batching.batches import physical, size_of
 from ..batching.examples import each
 from ..batching.physical import aligned, expanded
-from ..memory.copying import filling, row_of, row_reader, writer
+from ..memory.copying import filling
 from ..pointwise.arithmetic import mul, reciprocal
 from ..pointwise.comparison import eq, where
 from ..shapes.broadcasting import expand_op
@@ -21,10 +22,9 @@ from ..shapes.dimensions import unsqueeze_op
 from ..shapes.views import reshape
 from ..table.arguments import Dim, OptionalDim
 from ..table.lookup import lookup, operation
-from ..table.op import public
 from ..table.planned import planned
 from .index import index_backward, index_op, index_put_op, indices_of_all
-from .launchers import index_reader, number_row, picker
+from .launchers import index_reader, number_buffer, picker
 
 # -- for each element --------------------------------------------------------------------------------------------
 
@@ -42,13 +42,13 @@ def _part(input: Layout, shape: tuple[int, ...], dim: int) -> Layout:
     return layout_of(input.type, tuple(extents), input.strides)
 
 
-def _sizes(part: Layout, index: Layout, dim: int) -> tuple[int, int, int]:
-    """The extents of ``dim`` in a part and in the index, and of all that is inside it."""
+def _sizes(part: Layout, index: tuple[int, ...], dim: int) -> tuple[int, int, int]:
+    """The extents of ``dim`` in a part and in an index of this shape, and of all that is inside it."""
     length, inner = along(part.shape, dim)
-    return length, along(index.shape, dim)[0], inner
+    return length, along(index, dim)[0], inner
 
 
-def check_index_dtype(index: Layout, name: str) -> None:
+def check_index_dtype(index: Layout | TensorRef, name: str) -> None:
     """Raise unless the index is of int32 or int64.
 
     Raises:
@@ -68,7 +68,7 @@ def beyond(found: devices.OutOfBoundsError, input: Tensor, dim: int, *others: An
     "GatherBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, outside=beyond,
     order=["input", "dim", "index", "sparse_grad"],
 )
-def gather_op(input: Layout, index: Layout, dim: Dim, *, sparse_grad: bool = False) -> Any:
+def gather_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim, *, sparse_grad: bool = False) -> TensorRef:
     """The elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so on.
 
     Args:
@@ -91,12 +91,11 @@ def gather_op(input: Layout, index: Layout, dim: Dim, *, sparse_grad: bool = Fal
                 f"Size does not match at dimension {other} expected index {list(index.shape)} to be no larger than "
                 f"self {list(input.shape)} apart from dimension {dim}"
             )
-    part = _part(input, index.shape, dim)
-    sizes = _sizes(part, index, dim)
+    part = _part(input.layout, index.shape, dim)
+    sizes = _sizes(part, index.shape, dim)
     devices.check_sizes(index.size, index.size, part.size, *sizes[:2])
-    read, read_index = row_reader(part), index_reader(index)
-    gather = input.type.backend.axis_gatherer(input.type, index.size, *sizes)
-    return layout_of(input.type, index.shape), lambda input, index: gather(read(input), read_index(index))
+    out = p.backend.gather_axis(p, p.contiguous(input.viewed(part)), p.contiguous(index, int64), *sizes)
+    return p.tensor(out, input.type, index.shape)
 
 
 @gather_op.gradient("input")
@@ -108,17 +107,9 @@ def _(grad, index, input_shape, dim):
     "ScatterAddBackward0", aten="scatter_add", inputs=["src", "index"], nondifferentiable=["index"],
     dims=["dim"], shapes=["shape"],
 )
-def scatter_zeros(src: Layout, index: Layout, shape: tuple[int, ...], dim: int) -> Any:
+def scatter_zeros(p: Plan, src: TensorRef, index: TensorRef, shape: tuple[int, ...], dim: int) -> TensorRef:
     """Zeros of ``shape`` with the elements of ``src``, which has the index's shape, added where it points."""
-    layout = layout_of(src.type, shape)
-    scatter = scatterer(layout, index, src, dim, "add")
-
-    def launch(src: Tensor, index: Tensor) -> Any:
-        memory = layout.type.backend.zeros(shape, layout.type)
-        scatter(tensor_of(layout, memory), index, src)
-        return memory
-
-    return layout, launch
+    return scatter_new(p, src, index, shape, dim, "add")
 
 
 @scatter_zeros.gradient("src")
@@ -126,36 +117,33 @@ def _(grad, index, dim):
     return gather_op(grad, index, dim)
 
 
-def scatterer(
-    target: Layout, index: Layout, src: Layout | None, dim: int, mode: str
-) -> Callable[[Tensor, Tensor, Any], None]:
-    """What writes to a target, or adds, multiplies, or takes the larger or smaller: ``scatter(target, index, src)``.
+def scatter_new(
+    p: Plan, src: TensorRef, index: TensorRef, shape: tuple[int, ...], dim: int, mode: str
+) -> TensorRef:
+    """Zeros of ``shape`` that are overwritten; see ``scatter_into``."""
+    out = p.new_tensor(layout_of(src.type, shape), zeroed=True)
+    scatter_into(p, out, index, src, dim, mode)
+    return out
 
-    ``src`` has at least the index's shape, or one element, or is (None) a number; ``mode`` is "set", "add", "multiply",
-    "amax" or "amin".
+
+def scatter_into(p: Plan, target: TensorRef, index: TensorRef, src: Any, dim: int, mode: str) -> None:
+    """Write to a target, or add, multiply, or take the larger or smaller, where the index points.
+
+    ``src`` has at least the index's shape, or one element, or is a number; ``mode`` is "set", "add", "multiply", "amax"
+    or "amin".
     """
-    part = _part(target, index.shape, dim)
-    sizes = _sizes(part, index, dim)
-    given = None if src is None else _part(src, index.shape, -1)
-    count = 1 if given is None else given.size
-    devices.check_sizes(count, index.size, part.size, *sizes[:2])
-    values = number_row(target.type) if given is None else row_reader(given, target.type.dtype)
-    read_index = index_reader(index)
-    write = target.type.backend.axis_scatterer(
-        target.type, index.size, part.size, *sizes, mode, count == 1 and index.size != 1
-    )
-    read = row_reader(part)
-    if part.contiguous:
-        return lambda target, index, src: write(values(src), read_index(index), read(target))
-    whole = layout_of(part.type, part.shape)
-    write_back = writer(whole, part)
-
-    def scatter(target: Tensor, index: Tensor, src: Any) -> None:
-        row = read(target)
-        write(values(src), read_index(index), row)
-        write_back(tensor_of(whole, row), target)
-
-    return scatter
+    type, part = target.type, _part(target.layout, index.shape, dim)
+    sizes = _sizes(part, index.shape, dim)
+    if src.__class__ is TensorRef:
+        values = p.contiguous(src.viewed(_part(src.layout, index.shape, -1)), type.dtype)
+    else:
+        values = number_buffer(p, src, type)
+    devices.check_sizes(values.size, index.size, part.size, *sizes[:2])
+    indices, written = p.contiguous(index, int64), target.viewed(part)
+    row = p.contiguous(written)
+    p.backend.scatter_axis(p, values, indices, row, *sizes, mode)
+    if not part.contiguous:
+        p.pointwise(devices.copy_program(type.numpy, type.numpy), [p.tensor(row, type, part.shape)], written)
 
 
 @lookup
@@ -305,59 +293,3 @@ def _weights(indices: Layout, count: int, type: TensorType) -> tuple[Layout, Cal
     invert, read = reciprocal.op.launcher([counts], column, compute=type.dtype), index_reader(indices)
     count_in = type.backend.counts
     return column, lambda indices: invert(tensor_of(counts, count_in(read(indices), count)))
-
-
-@public(export=False)
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """For each class a row of ``num_classes`` zeros with a 1 at its index.
-
-    Args:
-        tensor: int64 classes, of any shape.
-        num_classes: how many there are; -1 for one more than the largest.
-
-    Returns:
-        An int64 tensor of shape (*tensor.shape, num_classes).
-
-    Raises:
-        RuntimeError: the dtype is another, a class is not in [0, num_classes), or there is none to count.
-        IndexError: a class is not in [0, num_classes), found by a GPU: it is raised when a value is next read.
-    """
-    if tensor.dtype is not int64:
-        raise RuntimeError(
-            f"one_hot is only applicable to index tensor of type LongTensor, not {tensor._layout.type.name}."
-        )
-    empty = not tensor._layout.size
-    if empty and num_classes <= 0:
-        raise RuntimeError(
-            f"Can not infer total number of classes from empty tensor (shape {list(tensor.shape)})."
-        )
-    if num_classes <= 0 and is_batched(tensor):
-        raise RuntimeError(
-            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."
-        )
-    return _one_hot(tensor, num_classes)
-
-
-@each
-def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
-    row, type = row_of(tensor), tensor._layout.type
-    if row.size and num_classes <= 0:
-        low, high = type.backend.value_range(row)
-        if low < 0 or num_classes < -1 or not num_classes:
-            raise _no_class(low if low < 0 else high, num_classes)
-        num_classes = high + 1
-    layout = tensor._layout
-    one = type.backend.filled((), 1, type)
-    flat = type.backend.zeros((layout.size, num_classes), type)
-    scatter = type.backend.axis_scatterer(type, layout.size, flat.size, num_classes, 1, 1, "set", True)
-    try:
-        scatter(one, row, flat)
-    except devices.OutOfBoundsError as found:
-        raise _no_class(found.index, num_classes) from None
-    return fresh(flat, (*layout.shape, num_classes), type)
-
-
-def _no_class(value: int, num_classes: int) -> RuntimeError:
-    if value < 0:
-        return RuntimeError(f"Class values must be non-negative, but one is {value}.")
-    return RuntimeError(f"Class values must be smaller than num_classes: {value} is not below {num_classes}.")

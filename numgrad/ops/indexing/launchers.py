@@ -21,6 +21,7 @@ from ...core.formats import kept_layout
 from ...core.layout import Ints, Layout, broadcast_strides, broadcasts, contiguous_strides, layout_of, output_strides
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import TensorType, dtype, int64, tensor_type
+from ...devices import Buffer, Plan, TensorRef, copy_program
 from ..batching.batches import is_mapped
 from ..memory.copying import copier, empty_of, filled_of, row_reader
 from ..memory.overwriting import fill_
@@ -227,6 +228,12 @@ def updating(
         made = operation(node, in_place=True, **declared) if export else planned(node, **declared)
         op: Planned = made(decide)
 
+        def build(p: Plan, input: TensorRef, *others: Any) -> TensorRef:
+            copy = p.new_tensor(kept_layout(input.layout) if kept else layout_of(input.type, input.shape))
+            p.pointwise(copy_program(input.type.numpy, input.type.numpy), [input], copy)
+            decide(p, copy, *others)
+            return copy
+
         def on_copy(input: Layout, *others: Any) -> Any:
             layout = kept_layout(input) if kept else layout_of(input.type, input.shape)
             copy, change = copier(input, layout), decide(layout, *others)
@@ -238,7 +245,11 @@ def updating(
 
             return layout, launch
 
-        op.prepare, op.prepare_change = on_copy, decide
+        op.prepare_change = decide
+        if op.build is None:
+            op.prepare = on_copy
+        else:
+            op.build = build
         return op
 
     return decorate
@@ -284,6 +295,15 @@ def number_in(value: Any, type: TensorType) -> Any:
     if value.__class__ in (float, int) and type.dtype.is_floating_point and _is_held(value):
         return float(value)  # kernels round it
     return number_as(value, tensor_type(type.dtype)).item()
+
+
+def number_buffer(p: Plan, value: Any, type: TensorType) -> Buffer:
+    """A number as a buffer of one element; the plan raises if the dtype cannot hold it."""
+    return p.contiguous(*p.host(_memory_of, [layout_of(type, ())], value, type))
+
+
+def _memory_of(value: Any, type: TensorType) -> tuple[Any]:
+    return (number_as(value, type)._storage,)
 
 
 def number_row(type: TensorType) -> Callable[[Any], Any]:

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from ... import devices
-from ...autograd.grad_mode import no_grad
 from ...core.layout import Layout, layout_of, normal_dim
-from ...core.tensor import Tensor
-from ...core.types import bool_, dtype
-from ..batching.batches import zeros_beside
-from ..memory.copying import convert, filled_of
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import TensorType, bool_, dtype, int64
+from ...devices import Given, Plan, TensorRef
+from ..batching.batches import is_batched, zeros_beside
+from ..batching.examples import each
+from ..memory.copying import convert, filled_of, row_of
 from ..memory.overwriting import as_number
 from ..pointwise.arithmetic import conj, div, mul
 from ..pointwise.comparison import choose, eq, where
@@ -27,7 +28,7 @@ from ..table.arguments import Dim
 from ..table.lookup import lookup
 from ..table.op import public
 from ..table.operands import check_apart, not_implemented
-from .gathering import beyond, check_index_dtype, gather_op, scatter_zeros, scatterer
+from .gathering import beyond, check_index_dtype, gather_op, scatter_into, scatter_new, scatter_zeros
 from .index import stays
 from .launchers import number_in, updating
 from .selecting import check_part, not_added
@@ -36,21 +37,16 @@ from .selecting import check_part, not_added
 
 
 @updating("ScatterBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"])
-def scatter_op(input: Layout, index: Layout, src: Layout, dim: int) -> Any:
-    return _writer(input, index, src, dim, "set")
+def scatter_op(p: Plan, input: TensorRef, index: TensorRef, src: TensorRef, dim: int) -> None:
+    scatter_into(p, input, index, src, dim, "set")
 
 
 @updating(
     "ScatterBackward1", aten="scatter",
     inputs=["input", "index"], nondifferentiable=["index"], numbers=["value"], dims=["dim"]
 )
-def scatter_value(input: Layout, index: Layout, dim: int, value: Any) -> Any:
-    return _writer(input, index, None, dim, "set")
-
-
-def _writer(input: Layout, index: Layout, src: Layout | None, dim: int, mode: str) -> Callable[..., None]:
-    scatter = scatterer(input, index, src, dim, mode)
-    return lambda input, index, src, target: scatter(target, index, src)
+def scatter_value(p: Plan, input: TensorRef, index: TensorRef, dim: int, value: Given) -> None:
+    scatter_into(p, input, index, value, dim, "set")
 
 
 @scatter_op.gradient("input")
@@ -62,8 +58,8 @@ def _(grad, index, dim):
 @updating(
     "ScatterAddBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"], passed=["input"]
 )
-def scatter_add_op(input: Layout, index: Layout, src: Layout, dim: int) -> Any:
-    return _writer(input, index, src, dim, "add")
+def scatter_add_op(p: Plan, input: TensorRef, index: TensorRef, src: TensorRef, dim: int) -> None:
+    scatter_into(p, input, index, src, dim, "add")
 
 
 @scatter_op.gradient("src")
@@ -91,37 +87,47 @@ def _(grad, index, dim):
 @updating(
     "ScatterReduceBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"], joint=True
 )
-def scatter_reduce_op(input: Layout, index: Layout, src: Layout, dim: int, reduce: str, include_self: bool) -> Any:
-    return _reducer(input, index, src, dim, reduce, include_self)
+def scatter_reduce_op(
+    p: Plan, input: TensorRef, index: TensorRef, src: TensorRef, dim: int, reduce: str, include_self: bool
+) -> None:
+    _reduce(p, input, index, src, dim, reduce, include_self)
 
 
 @updating(
     "IndexReduceBackward0", inputs=["input", "index", "src"], nondifferentiable=["index"], dims=["dim"], joint=True
 )
-def index_reduce_op(input: Layout, index: Layout, src: Layout, dim: int, reduce: str, include_self: bool) -> Any:
+def index_reduce_op(
+    p: Plan, input: TensorRef, index: TensorRef, src: TensorRef, dim: int, reduce: str, include_self: bool
+) -> None:
     """``scatter_reduce_op`` with an index that was expanded to the shape of the source."""
-    return _reducer(input, index, src, dim, reduce, include_self)
+    _reduce(p, input, index, src, dim, reduce, include_self)
 
 
-def _reducer(
-    input: Layout, index: Layout, src: Layout, dim: int, reduce: str, include_self: bool
-) -> Callable[..., None]:
-    identity = _identity(input.type.dtype, reduce)
-    clear = None if include_self else scatterer(input, index, None, dim, "set")
-    combine = scatterer(input, index, src, dim, {"sum": "add", "mean": "add", "prod": "multiply"}.get(reduce, reduce))
+def _reduce(
+    p: Plan, input: TensorRef, index: TensorRef, src: TensorRef, dim: int, reduce: str, include_self: bool
+) -> None:
+    """Add the reduction of elements of the source into the input, which is overwritten."""
     dtype = input.type.dtype
-    op = (div if dtype.is_floating_point or dtype.is_complex else floor_quotient).op
-    divide = op.launcher([input, layout_of(input.type, input.shape)], input, into=True) if reduce == "mean" else None
+    counts = None
+    if reduce == "mean":  # of how many elements; 1 where it is of none
+        own, given = [_filled(p, 1, input.type, one.shape) for one in (input, index)]
+        if not include_self:
+            scatter_into(p, own, index, _filled(p, 0, input.type), dim, "set")
+        scatter_into(p, own, index, given, dim, "add")
+        counts = own
+    if not include_self:
+        scatter_into(p, input, index, _filled(p, _identity(dtype, reduce), input.type), dim, "set")
+    scatter_into(p, input, index, src, dim, {"sum": "add", "mean": "add", "prod": "multiply"}.get(reduce, reduce))
+    if counts is not None:
+        op = div if dtype.is_floating_point or dtype.is_complex else floor_quotient
+        op.op.build(p, input, counts, into=input)
 
-    def launch(input: Tensor, index: Tensor, src: Tensor, target: Tensor) -> None:
-        if clear is not None:
-            clear(target, index, identity)
-        combine(target, index, src)
-        if divide is not None:
-            with no_grad():
-                divide(target, _counts(input, index, dim, include_self), target)
 
-    return launch
+def _filled(p: Plan, value: Any, type: TensorType, shape: tuple[int, ...] = ()) -> TensorRef:
+    """A new tensor of a plan, filled with a number."""
+    made = p.new_tensor(layout_of(type, shape))
+    p.fill(p.contiguous(made), value)
+    return made
 
 
 def _identity(own: dtype, reduce: str) -> Any:
@@ -365,3 +371,67 @@ def index_reduce(
         return input, expand(reshape(index, shape), source._layout.shape), source
 
     return index_reduce_op, (dim, reduce, include_self), spread
+
+
+# -- zeros with one 1 in each row --------------------------------------------------------------------------------
+
+
+@public(export=False)
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """For each class a row of ``num_classes`` zeros with a 1 at its index.
+
+    Args:
+        tensor: int64 classes, of any shape.
+        num_classes: how many there are; -1 for one more than the largest.
+
+    Returns:
+        An int64 tensor of shape (*tensor.shape, num_classes).
+
+    Raises:
+        RuntimeError: the dtype is another, a class is not in [0, num_classes), or there is none to count.
+        IndexError: a class is not in [0, num_classes), found by a GPU: it is raised when a value is next read.
+    """
+    if tensor.dtype is not int64:
+        raise RuntimeError(
+            f"one_hot is only applicable to index tensor of type LongTensor, not {tensor._layout.type.name}."
+        )
+    empty = not tensor._layout.size
+    if empty and num_classes <= 0:
+        raise RuntimeError(
+            f"Can not infer total number of classes from empty tensor (shape {list(tensor.shape)})."
+        )
+    if num_classes <= 0 and is_batched(tensor):
+        raise RuntimeError(
+            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."
+        )
+    return _one_hot(tensor, num_classes)
+
+
+@each
+def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
+    layout = tensor._layout
+    if layout.size and num_classes <= 0:
+        low, high = layout.type.backend.value_range(row_of(tensor))
+        if low < 0 or num_classes < -1 or not num_classes:
+            raise _no_class(low if low < 0 else high, num_classes)
+        num_classes = high + 1
+    plan = _one_hot_plan(layout, num_classes)
+    try:
+        return tensor_of(plan.layout, plan.launcher()(tensor))
+    except devices.OutOfBoundsError as found:
+        raise _no_class(found.index, num_classes) from None
+
+
+@functools.lru_cache(maxsize=2048)
+def _one_hot_plan(layout: Layout, num_classes: int) -> Plan:
+    type = layout.type
+    p = Plan(type.backend, type.device.index)
+    index = p.tensor(p.contiguous(p.operand(layout)), type, (layout.size, 1))
+    out = scatter_new(p, _filled(p, 1, type), index, (layout.size, num_classes), 1, "set")
+    return p.returns(p.tensor(p.contiguous(out), type, (*layout.shape, num_classes)))
+
+
+def _no_class(value: int, num_classes: int) -> RuntimeError:
+    if value < 0:
+        return RuntimeError(f"Class values must be non-negative, but one is {value}.")
+    return RuntimeError(f"Class values must be smaller than num_classes: {value} is not below {num_classes}.")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of, numel
-from ...core.tensor import Tensor, tensor_of
+from ...core.tensor import Tensor
 from ...core.types import bool_, int64, tensor_type
-from ..indexing.gathering import gather_op, scatterer
+from ...devices import Plan
+from ..indexing.gathering import gather_op, scatter_new
 from ..memory.copying import row_reader
 from ..memory.images import following
 from ..reductions.axes import Prepared
@@ -74,17 +75,13 @@ def _(grad, indices, grad_output_shape, rank):
 def placed(source: Layout, indices: Layout, shape: Ints, rank: int, mode: str) -> Prepared:
     """Zeros of ``shape``, in which elements are "set", or "add"ed, where indices into the last ``rank`` dimensions say.
     """
-    own, index = [layout_of(each.type, joined(each.shape, rank)) for each in (source, indices)]
-    flat, out = layout_of(own.type, joined(shape, rank)), layout_of(own.type, shape)
-    scatter = scatterer(flat, index, own, len(shape) - rank, mode)
-    read, read_index = row_reader(source), row_reader(indices)
-
-    def launch(source: Tensor, indices: Tensor) -> Any:
-        memory = out.type.backend.zeros(shape, out.type)
-        scatter(tensor_of(flat, memory), tensor_of(index, read_index(indices)), tensor_of(own, read(source)))
-        return memory
-
-    return out, launch
+    p = Plan(source.type.backend, source.type.device.index)
+    own, index = [
+        p.tensor(p.contiguous(each), each.type, joined(each.shape, rank)) for each in map(p.operand, (source, indices))
+    ]
+    made = scatter_new(p, own, index, joined(shape, rank), len(shape) - rank, mode)
+    plan = p.returns(p.tensor(p.contiguous(made), source.type, shape))
+    return plan.layout, plan.launcher()
 
 
 def taken(input: Tensor, indices: Tensor, rank: int) -> Tensor:

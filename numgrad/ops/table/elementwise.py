@@ -239,13 +239,15 @@ class Pointwise(Op):
         program = self.program(operand_types, self.statics, compute or given[0].type.dtype, out.type.dtype)
         return devices.pointwise_plan(program, given, [out], into).launcher()
 
-    def build(self, p: devices.Plan, *operands: Any) -> devices.TensorRef:
-        """Add the computation on tensors of a plan, or numbers that come with the call."""
+    def build(self, p: devices.Plan, *operands: Any, into: devices.TensorRef | None = None) -> devices.TensorRef:
+        """Add the computation on tensors of a plan, or numbers that come with the call, into a new tensor or ``into``.
+        """
         given = [one.layout if isinstance(one, devices.TensorRef) else one.kind for one in operands]
-        op = self._for(given, False)
+        op = self._for(given, into is not None)
         compute, result = op.compute_types(given)
-        shape = common_shape(given)
-        out = p.new_tensor(new_layout(given, shape, tensor_type(result, common_device(given))))
+        out = into
+        if out is None:
+            out = p.new_tensor(new_layout(given, common_shape(given), tensor_type(result, common_device(given))))
         program = op.program(kinds_passed(given, out.layout), op.statics, compute, result)
         p.pointwise(program, operands, out)
         return out

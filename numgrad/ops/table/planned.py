@@ -18,8 +18,9 @@ what the view's layout depends on.  Where the size of the result depends on valu
 the layout, and ``launch`` the layout and the memory.
 
 What an operation does in place, to the first of its inputs, is decided by the function that ``op.changing`` decorates:
-it is given the same, and returns ``launch(*tensors, target)``, which overwrites the target.  ``op.in_place`` is called
-with the arguments of ``op``.
+it is given the same, and returns ``launch(*tensors, target)``, which overwrites the target.  One that builds a plan is
+given the target in place of the first input, and adds steps that overwrite it.  ``op.in_place`` is called with the
+arguments of ``op``.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ class Planned(Op):
         self._decides = self.prepare = prepare
         #: The function that builds the plan, given that, tensors of it and the other arguments; None for a view.
         self.build: Any = None
-        if prepare.__code__.co_varnames[:1] == ("p",):
+        if builds_plan(prepare):
             self.build, self.prepare = prepare, self._planned
         self.host = host
         self.function = functools.update_wrapper(functools.partial(self.unrecorded), prepare)
@@ -238,7 +239,7 @@ class Planned(Op):
             if given[position].__class__ in NUMBERS and not self.view:
                 given[position] = given[position].__class__
         if in_place:
-            layout, launch = given[0], self.prepare_change(*given)
+            layout, launch = given[0], self._planned_change(*given)
         elif self.build is not None:
             launch = self._planned(*given)
             layout = launch.layout
@@ -262,7 +263,20 @@ class Planned(Op):
 
     def _planned(self, *given: Any) -> Plan:
         """The plan of a call for tensors of these layouts, numbers of these classes and the other arguments."""
-        assert self.build is not None
+        p, arguments = self._opened(given)
+        made = self.build(p, *arguments)
+        return p.returns(made) if made.__class__ is TensorRef else p.returns(*made)
+
+    def _planned_change(self, *given: Any) -> Any:
+        """The same of a call in place, or a launcher."""
+        if not builds_plan(self.prepare_change):
+            return self.prepare_change(*given)
+        p, arguments = self._opened(given)
+        self.prepare_change(p, p.operand(given[0]), *arguments[1:])
+        return p
+
+    def _opened(self, given: Sequence[Any]) -> tuple[Plan, list[Any]]:
+        """A plan with the operands of a call, and the arguments in which these stand for their layouts and classes."""
         layouts = given[0] if self.sequence else [one for one in given if one.__class__ is Layout]
         type = layouts[0].type
         p = Plan(type.backend, type.device.index)
@@ -273,8 +287,7 @@ class Planned(Op):
             for position in self.operand_positions:
                 if position < len(arguments):
                     arguments[position] = p.operand(arguments[position])
-        made = self.build(p, *arguments)
-        return p.returns(made) if made.__class__ is TensorRef else p.returns(*made)
+        return p, arguments
 
     def step(self, rest: Sequence[Any], count: int | None) -> Any:
         """How a view is made of a tensor again, given the other arguments; of several a tuple of that."""
@@ -335,6 +348,11 @@ class Planned(Op):
                 elif each != "grad":
                     raise TypeError(f"{self.name} has nothing called '{each}', which its rule for {name} asks for")
         return RuleRecipe(self.node_class, saved, constants, rules)
+
+
+def builds_plan(decide: Callable[..., Any]) -> bool:
+    """Whether a function that decides what a call comes to adds to a plan, its first parameter."""
+    return decide.__code__.co_varnames[:1] == ("p",)
 
 
 def _nth_view(tensor: Tensor, op: Planned, arguments: tuple[Any, ...], number: int) -> Tensor:
