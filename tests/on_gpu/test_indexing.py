@@ -1,7 +1,6 @@
 """Reading and writing at indices on a GPU, compared with the CPU's functions of the same names."""
 
 from collections import namedtuple
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -38,19 +37,13 @@ def numbers(generator, count, dtype):
     return (made + 1j * generator.integers(-3, 4, count) if kind.kind == "c" else made).astype(kind)
 
 
-def type_of(row):
-    return SimpleNamespace(numpy=row.dtype, device=SimpleNamespace(index=0))
-
-
 def take(backend, x, given):
-    start, row, steps = given
-    return backend.row_taker(type_of(x), steps, row.size, -steps.size)(x, start, row)
+    return run_steps(backend, "take_rows", x, given.indices, given.start, given.steps, -given.steps.size)
 
 
 def put(backend, values, value_steps, given, x, accumulate, distinct):
     start, row, steps = given
-    write = backend.row_putter(type_of(x), steps, row.size, -steps.size, value_steps, accumulate, distinct)
-    write(values, x, start, row)
+    run_steps(backend, "put_rows", values, x, row, value_steps, start, steps, -steps.size, accumulate, distinct)
 
 
 def gather(backend, *given):

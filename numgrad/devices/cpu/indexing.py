@@ -24,8 +24,8 @@ from .launching import empty, kernel_for, launch
 
 __all__ = [
     "check_inside", "check_report", "coordinates", "counts", "distinct_indices", "flatnonzero", "gather_axis",
-    "index_folder", "nonzero_rows", "offsets", "outside", "repeated_indices", "row_putter", "row_taker",
-    "scatter_axis", "triangle_rows",
+    "index_folder", "nonzero_rows", "offsets", "outside", "put_rows", "repeated_indices", "scatter_axis",
+    "take_rows", "triangle_rows",
 ]
 
 INT64, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
@@ -242,65 +242,47 @@ def _columns(inner: int, itemsize: int) -> int:
     return max(-(-inner // (STRIPES * line)) * line, 2 * line)
 
 
-def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., np.ndarray]:
-    """What reads a storage at ``count`` indices, with these steps from ``start`` on, into a new row.
+def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: Steps, low: int) -> Buffer:
+    """The elements of a storage at indices, with these steps from ``start`` on.
 
-    Called as ``take(storage, start, indices)``, it raises OutOfBoundsError if an index is not in [low, size).
+    A launch raises OutOfBoundsError if an index is not in [low, size).
     """
-    dtype, word = type.numpy, _word(type.numpy)
     outer_step, step, size, inner_step, outer, inner = steps
-    total, chunk = outer * count * inner, _chunk(inner)
-    new = _new(total, dtype)
-    kernel = kernel_for(
-        indexing.take_rows, word, (word, int, int, INT64, int, int, int, int, int, int, int, word, _BOOL), total
-    )
-
-    def take(storage: np.ndarray, start: int, indices: np.ndarray) -> np.ndarray:
-        out = new()
-        if not total:
-            check_inside(indices, low, size)
-            return out
-        report = _report.one
-        kernel().entry(
-            storage, start, outer_step, indices, step, low, size, inner_step, outer, inner, chunk, out, report
-        )
-        if report.item():
-            check_report(report, indices, low, size)
+    total, word = outer * indices.size * inner, _word(storage.dtype)
+    out = p.new(total, storage.dtype)
+    if not total:
+        p.check(check_inside, indices, low, size)
         return out
+    p.run(
+        indexing.take_rows, word, storage._replace(dtype=word), start, outer_step, indices, step, low, size, inner_step,
+        outer, inner, _chunk(inner), out.seen_as(word), Report(), work=total, reports=Bounds(indices, low, size),
+    )
+    return out
 
-    return take
 
+def put_rows(
+    p: Plan, values: Buffer, storage: Any, indices: Buffer, value_steps: tuple[int, int, int], start: Any, steps: Steps,
+    low: int, accumulate: bool, distinct: bool,
+) -> None:  # fmt: skip
+    """Write values, read in ``value_steps``, into a storage at indices, or add them.
 
-def row_putter(
-    type: Any, steps: Steps, count: int, low: int, value_steps: tuple[int, int, int], accumulate: bool, distinct: bool
-) -> Callable[..., None]:
-    """What writes values, a row read in ``value_steps``, into a storage at ``count`` indices, or adds them.
-
-    Called as ``put(values, storage, start, indices)``, it raises OutOfBoundsError if an index is not in [low, size),
-    before anything is written.  Unless the indices are ``distinct``, those that are the same are written to in order.
+    A launch raises OutOfBoundsError if an index is not in [low, size), before anything is written.  Unless the indices
+    are ``distinct``, those that are the same are written to in order.
     """
-    dtype = type.numpy
+    dtype, count = storage.dtype, indices.size
     outer_step, step, size, inner_step, outer, inner = steps
     total = outer * count * inner
-    chunk, columns = (_chunk(inner), inner) if distinct else (max(count, 1), _columns(inner, dtype.itemsize))
+    if not total:
+        p.check(check_inside, indices, low, size)
+        return
+    chunk, columns = (_chunk(inner), inner) if distinct else (count, _columns(inner, dtype.itemsize))
     shared = distinct or columns < inner or outer > 1  # among threads
-    signature = (dtype, *[int] * 5, INT64, *[int] * 8, dtype, _BOOL)
-    parts = {"put": indexing.add} if accumulate else {}
-    kernel = kernel_for(indexing.put_rows, dtype, signature, total if shared else 0, **parts)
-
-    def put(values: np.ndarray, storage: np.ndarray, start: int, indices: np.ndarray) -> None:
-        if not total:
-            check_inside(indices, low, size)
-            return
-        report = _report.one
-        kernel().entry(
-            values, *value_steps, start, outer_step, indices, step, low, size, inner_step, outer, inner, chunk, columns,
-            storage, report,
-        )
-        if report.item():
-            check_report(report, indices, low, size)
-
-    return put
+    parts: dict[str, Any] = {"put": indexing.add} if accumulate else {}
+    p.run(
+        indexing.put_rows, dtype, values, *value_steps, start, outer_step, indices, step, low, size, inner_step, outer,
+        inner, chunk, columns, storage, Report(), work=total if shared else 0, reports=Bounds(indices, low, size),
+        **parts,
+    )
 
 
 def gather_axis(p: Plan, x: Buffer, indices: Buffer, length: int, width: int, inner: int) -> Buffer:

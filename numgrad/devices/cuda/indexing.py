@@ -11,7 +11,6 @@ instead, and one thread takes all values for an element in the order of the indi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from .reports import report_row
 from .sorting import sort_axis
 
 __all__ = [
-    "check_inside", "gather_axis", "outside", "row_putter", "row_taker", "scatter_axis",
+    "check_inside", "gather_axis", "outside", "put_rows", "scatter_axis", "take_rows",
 ]
 
 #: The dtypes that there are atomic instructions for.
@@ -111,65 +110,68 @@ class _Words:
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 
-def row_taker(type: Any, steps: Steps, count: int, low: int) -> Callable[..., DeviceRow]:
-    """What reads a storage at ``count`` indices, with these steps from ``start`` on, into a new row.
+def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: Steps, low: int) -> Buffer:
+    """The elements of a storage at indices, with these steps from ``start`` on.
 
-    Called as ``take(storage, start, indices)``, it has indices that are not in [low, size) reported; what they would
-    read is 0.
+    Indices that are not in [low, size) are reported; what they would read is 0.
     """
-    rows = steps.outer * count
+    out = p.new(steps.outer * indices.size * steps.inner, storage.dtype)
+    p.check(_take, storage, start, indices, steps, low, out)
+    return out
+
+
+def _take(storage: DeviceRow, start: int, indices: DeviceRow, steps: Steps, low: int, out: DeviceRow) -> None:
+    rows = steps.outer * indices.size
     inner_step = steps.inner_step if steps.inner > 1 else 1
-
-    def take(storage: DeviceRow, start: int, indices: DeviceRow) -> DeviceRow:
-        out = empty_row(rows * steps.inner, type.numpy, type.device.index)
-        if not low or not out.size:
-            check_inside(indices, low, steps.size)
-        if out.size:
-            check_size(indices, steps.size)
-            words = _Words((storage, out), (start, steps.outer_step, steps.step, steps.inner), (inner_step,))
-            outer_step, step, size, _, _, inner = words.steps(steps, inner_step)
-            shift, how = _work(rows, inner)
-            launch(
-                indexing.take_rows, words.dtype, storage.view(words.dtype), words.count(start), outer_step, indices,
-                step, size, inner_step, rows, count, inner, shift, out.view(words.dtype), report_row(out.device), **how,
-            )
-        return out
-
-    return take
-
-
-def row_putter(
-    type: Any, steps: Steps, count: int, low: int, value_steps: tuple[int, int, int], accumulate: bool, distinct: bool
-) -> Callable[..., None]:
-    """What writes values, a row read in ``value_steps``, into a storage at ``count`` indices, or adds them.
-
-    Called as ``put(values, storage, start, indices)``; indices that are not in [low, size) are reported.  See Note
-    [Several values for one element] for indices that are not ``distinct``.
-    """
-
-    def put(values: DeviceRow, storage: DeviceRow, start: int, indices: DeviceRow) -> None:
-        if not low:
-            check_inside(indices, low, steps.size)
-        if not steps.outer * count * steps.inner:
-            return
+    if not low or not out.size:
+        check_inside(indices, low, steps.size)
+    if out.size:
         check_size(indices, steps.size)
-        given = values, value_steps, start, indices, steps
-        in_order = not distinct and are_deterministic_algorithms_enabled()
-        if not accumulate:
-            if in_order and value_steps != (0, 0, 0):
-                _put_in_order(*given, storage, indexing.later)
-            else:
-                _overwrite(*given, storage)
-        elif distinct:
-            _put(*given, storage, storage.dtype, put=indexing.add)
-        else:
-            target, parts = (None, {}) if in_order else _shared(storage, indexing.together)
-            if target is None:
-                _put_in_order(*given, storage, indexing.together)
-            else:
-                _put(*given, target, storage.dtype, **parts)
+        words = _Words((storage, out), (start, steps.outer_step, steps.step, steps.inner), (inner_step,))
+        outer_step, step, size, _, _, inner = words.steps(steps, inner_step)
+        shift, how = _work(rows, inner)
+        launch(
+            indexing.take_rows, words.dtype, storage.view(words.dtype), words.count(start), outer_step, indices, step,
+            size, inner_step, rows, indices.size, inner, shift, out.view(words.dtype), report_row(out.device), **how,
+        )
 
-    return put
+
+def put_rows(
+    p: Plan, values: Buffer, storage: Any, indices: Buffer, value_steps: tuple[int, int, int], start: Any, steps: Steps,
+    low: int, accumulate: bool, distinct: bool,
+) -> None:  # fmt: skip
+    """Write values, read in ``value_steps``, into a storage at indices, or add them.
+
+    Indices that are not in [low, size) are reported.  See Note [Several values for one element] for indices that are
+    not ``distinct``: which kernels run is decided at each launch.
+    """
+    p.check(_put_rows, values, value_steps, storage, start, indices, steps, low, accumulate, distinct)
+
+
+def _put_rows(
+    values: DeviceRow, value_steps: tuple[int, int, int], storage: DeviceRow, start: int, indices: DeviceRow,
+    steps: Steps, low: int, accumulate: bool, distinct: bool,
+) -> None:  # fmt: skip
+    if not low:
+        check_inside(indices, low, steps.size)
+    if not steps.outer * indices.size * steps.inner:
+        return
+    check_size(indices, steps.size)
+    given = values, value_steps, start, indices, steps
+    in_order = not distinct and are_deterministic_algorithms_enabled()
+    if not accumulate:
+        if in_order and value_steps != (0, 0, 0):
+            _put_in_order(*given, storage, indexing.later)
+        else:
+            _overwrite(*given, storage)
+    elif distinct:
+        _put(*given, storage, storage.dtype, put=indexing.add)
+    else:
+        target, parts = (None, {}) if in_order else _shared(storage, indexing.together)
+        if target is None:
+            _put_in_order(*given, storage, indexing.together)
+        else:
+            _put(*given, target, storage.dtype, **parts)
 
 
 def _shared(out: DeviceRow, together: Any) -> tuple[DeviceRow | None, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 from ... import devices
@@ -14,7 +14,6 @@ from ...devices import Plan, TensorRef
 from ..batching.batches import physical, size_of
 from ..batching.examples import each
 from ..batching.physical import aligned, expanded
-from ..memory.copying import filling
 from ..pointwise.arithmetic import mul, reciprocal
 from ..pointwise.comparison import eq, where
 from ..shapes.broadcasting import expand_op
@@ -24,7 +23,7 @@ from ..table.arguments import Dim, OptionalDim
 from ..table.lookup import lookup, operation
 from ..table.planned import planned
 from .index import index_backward, index_op, index_put_op, indices_of_all
-from .launchers import index_reader, number_buffer, picker
+from .launchers import number_buffer, pick
 
 # -- for each element --------------------------------------------------------------------------------------------
 
@@ -143,7 +142,7 @@ def scatter_into(p: Plan, target: TensorRef, index: TensorRef, src: Any, dim: in
     row = p.contiguous(written)
     p.backend.scatter_axis(p, values, indices, row, *sizes, mode)
     if not part.contiguous:
-        p.pointwise(devices.copy_program(type.numpy, type.numpy), [p.tensor(row, type, part.shape)], written)
+        p.assign(p.tensor(row, type, part.shape), written)
 
 
 @lookup
@@ -192,8 +191,9 @@ def _not_embedded(found: devices.OutOfBoundsError, weight: Tensor, *others: Any,
     shared=["weight"], outside=_not_embedded, method=False,
 )
 def embedding_op(
-    weight: Layout, indices: Layout, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
-) -> Any:
+    p: Plan, weight: TensorRef, indices: TensorRef, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> TensorRef:
     """Rows of ``weight``: ``out[i, j] = weight[indices[i, j]]``.
 
     Args:
@@ -214,7 +214,7 @@ def embedding_op(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{indices.type.name} instead (while checking arguments for embedding)"
         )
-    return picker(weight, indices, (0,), negative=False)
+    return pick(p, weight, indices, (0,), negative=False)
 
 
 @embedding_op.batched
@@ -240,23 +240,16 @@ def _(total, grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
     "EmbeddingDenseBackwardBackward0", inputs=["grad_output", "indices"], nondifferentiable=["indices"], linear=True,
 )
 def embedding_dense_backward(
-    grad_output: Layout, indices: Layout, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
-) -> Any:
+    p: Plan, grad_output: TensorRef, indices: TensorRef, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> TensorRef:
     """For each row of the weight the sum of the gradients of where it is used, or with the scale their mean."""
-    out, add = index_backward.prepare(grad_output, indices, (num_weights, grad_output.shape[-1]), (0,), False)
-    type, row = out.type, layout_of(out.type, grad_output.shape[-1:])
-    column, weights = _weights(indices, num_weights, type)
-    weigh, clear = mul.op.launcher([out, column], out), filling(row, int)
-
-    def launch(grad_output: Tensor, indices: Tensor) -> Any:
-        memory = add(grad_output, indices)
-        if scale_grad_by_freq:
-            memory = weigh(tensor_of(out, memory), tensor_of(column, weights(indices)))
-        if 0 <= padding_idx < num_weights:
-            clear.launch(0, tensor_of(row, memory, padding_idx * row.size))
-        return memory
-
-    return out, launch
+    width = grad_output.shape[-1]
+    out = index_backward.build(p, grad_output, indices, (num_weights, width), (0,), False)
+    if scale_grad_by_freq:
+        mul.op.build(p, out, _weights(p, indices, num_weights, out.type), into=out)
+    if 0 <= padding_idx < num_weights:
+        p.fill(p.contiguous(out).part(padding_idx * width, width), 0)
+    return out
 
 
 @embedding_dense_backward.batched
@@ -283,13 +276,22 @@ def _(grad, indices, num_weights, padding_idx, scale_grad_by_freq):
 
 @each
 def _column(indices: Tensor, count: int, type: TensorType) -> Tensor:
-    layout, weights = _weights(indices._layout, count, type)
-    return tensor_of(layout, weights(indices))
+    plan = _weights_plan(indices._layout, count, type)
+    return tensor_of(plan.layout, plan.launcher()(indices))
 
 
-def _weights(indices: Layout, count: int, type: TensorType) -> tuple[Layout, Callable[[Tensor], Any]]:
+@functools.lru_cache(maxsize=256)
+def _weights_plan(indices: Layout, count: int, type: TensorType) -> Plan:
+    p = Plan(type.backend, type.device.index)
+    return p.returns(_weights(p, p.operand(indices), count, type))
+
+
+def _weights(p: Plan, indices: TensorRef, count: int, type: TensorType) -> TensorRef:
     """A column with 1 divided by how often each of ``count`` indices occurs."""
-    column, counts = [layout_of(own, (count, 1)) for own in (type, tensor_type(int64, type.device))]
-    invert, read = reciprocal.op.launcher([counts], column, compute=type.dtype), index_reader(indices)
-    count_in = type.backend.counts
-    return column, lambda indices: invert(tensor_of(counts, count_in(read(indices), count)))
+    layout = layout_of(tensor_type(int64, type.device), (count, 1))
+    (found,) = p.host(_counts, [layout], p.backend, p.contiguous(indices, int64), count)
+    return reciprocal.op.build(p, p.tensor(p.contiguous(found, type.dtype), type, (count, 1)))
+
+
+def _counts(backend: Any, indices: Any, count: int) -> tuple[Any]:
+    return (backend.counts(indices, count),)

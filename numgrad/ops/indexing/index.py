@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import devices
-from ...core.layout import Ints, Layout, all_dims, broadcasts, contiguous_strides, layout_of, numel
-from ...core.tensor import Tensor, tensor_of
+from ...core.layout import Ints, all_dims, broadcasts, contiguous_strides, layout_of, numel
+from ...core.tensor import Tensor
 from ...core.types import int64
+from ...devices import Plan, TensorRef
 from ..batching.batches import is_shared, physical, physical_of, size_of, zeros_beside
 from ..batching.physical import aligned, expanded
 from ..creation.factories import arange
-from ..memory.copying import contiguous_op, convert, repeated_zero, row_of, row_reader, zeros_of
+from ..memory.copying import contiguous_op, convert, repeated_zero, row_of, zeros_of
 from ..pointwise.arithmetic import add
 from ..pointwise.comparison import choose, eq, lt
 from ..shapes.broadcasting import expand_op
@@ -23,12 +24,12 @@ from ..shapes.dimensions import permute_op, unsqueeze_op
 from ..shapes.views import reshape
 from ..table.lookup import operation
 from ..table.planned import planned
-from .launchers import index_begin, part_shape, picker, putter, updating
+from .launchers import index_begin, part_shape, pick, put, updating
 
 
 @planned("IndexBackward0", inputs=["input", "flat_index"], nondifferentiable=["flat_index"], linear=True)
-def index_op(input: Layout, flat_index: Layout, dims: Ints, distinct: bool) -> Any:
-    return picker(input, flat_index, dims)
+def index_op(p: Plan, input: TensorRef, flat_index: TensorRef, dims: Ints, distinct: bool) -> TensorRef:
+    return pick(p, input, flat_index, dims)
 
 
 @index_op.batched
@@ -79,17 +80,13 @@ index_op.node_class._saved_indices = property(_indices)  # type: ignore[attr-def
     "IndexPutImplBackward0", aten="index_put", inputs=["grad_output", "flat_index"], nondifferentiable=["flat_index"],
     linear=True,
 )
-def index_backward(grad_output: Layout, flat_index: Layout, shape: Ints, dims: Ints, distinct: bool) -> Any:
+def index_backward(
+    p: Plan, grad_output: TensorRef, flat_index: TensorRef, shape: Ints, dims: Ints, distinct: bool
+) -> TensorRef:
     """Zeros of ``shape`` with the gradient added at the flat index."""
-    layout = layout_of(grad_output.type, shape)
-    put = putter(layout, flat_index, dims, grad_output, not distinct, distinct)
-
-    def launch(grad_output: Tensor, flat_index: Tensor) -> Any:
-        memory = layout.type.backend.zeros(shape, layout.type)
-        put(tensor_of(layout, memory), flat_index, grad_output)
-        return memory
-
-    return layout, launch
+    out = p.new_tensor(layout_of(grad_output.type, shape), zeroed=True)
+    put(p, out, flat_index, dims, grad_output, not distinct, distinct)
+    return out
 
 
 @index_backward.batched
@@ -108,14 +105,13 @@ def _(grad, flat_index, dims, distinct):
 
 @updating("IndexPutBackward0", inputs=["input", "flat_index", "values"], nondifferentiable=["flat_index"], kept=True)
 def index_put_op(
-    input: Layout, flat_index: Layout, values: Layout, dims: Ints, accumulate: bool, distinct: bool
-) -> Any:
+    p: Plan, input: TensorRef, flat_index: TensorRef, values: TensorRef, dims: Ints, accumulate: bool, distinct: bool
+) -> None:
     _check_shape(input, flat_index, values, dims)
-    put = putter(input, flat_index, dims, values, accumulate, distinct)
-    return lambda input, flat_index, values, target: put(target, flat_index, values)
+    put(p, input, flat_index, dims, values, accumulate, distinct)
 
 
-def _check_shape(input: Layout, flat_index: Layout, values: Layout, dims: Ints) -> None:
+def _check_shape(input: TensorRef, flat_index: TensorRef, values: TensorRef, dims: Ints) -> None:
     """Raise unless values broadcast to the part at the flat index."""
     part = part_shape(input.shape, dims, flat_index.shape)
     if not broadcasts(values.shape, part):
@@ -249,7 +245,7 @@ def _not_flat(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> In
     return IndexError(f"out of range: tried to access index {found.index} on a tensor of {found.size} elements.")
 
 
-def _check_flat_index(input: Layout, index: Layout, name: str) -> None:
+def _check_flat_index(input: TensorRef, index: TensorRef, name: str) -> None:
     if index.type.dtype is not int64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.type.dtype.legacy}")
     if not input.size and index.size:
@@ -257,14 +253,14 @@ def _check_flat_index(input: Layout, index: Layout, name: str) -> None:
 
 
 @operation("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, outside=_not_flat)
-def take_op(input: Layout, index: Layout) -> Any:
+def take_op(p: Plan, input: TensorRef, index: TensorRef) -> TensorRef:
     """The elements at the indices, of any shape, of the flattened tensor.
 
     Raises:
         IndexError, RuntimeError: the index is not int64, or one of it is not in [-count, count).
     """
     _check_flat_index(input, index, "take")
-    return picker(input, index, all_dims(input.shape))
+    return pick(p, input, index, all_dims(input.shape))
 
 
 @take_op.decomposed
@@ -282,7 +278,7 @@ def _(grad, index, input_shape):
     "PutBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], kept=True, export=True,
     outside=_not_flat,
 )
-def put_op(input: Layout, index: Layout, source: Layout, accumulate: bool = False) -> Any:
+def put_op(p: Plan, input: TensorRef, index: TensorRef, source: TensorRef, accumulate: bool = False) -> None:
     """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there.
 
     Raises:
@@ -300,10 +296,8 @@ def put_op(input: Layout, index: Layout, source: Layout, accumulate: bool = Fals
             f"put_(): self and source expected to have the same dtype, but got self.dtype = {own} and "
             f"source.dtype = {given}"
         )
-    row = layout_of(source.type, index.shape)
-    read = row_reader(source)
-    put = putter(input, index, all_dims(input.shape), row, accumulate, False)
-    return lambda input, index, source, target: put(target, index, tensor_of(row, read(source)))
+    values = p.tensor(p.contiguous(source), source.type, index.shape)
+    put(p, input, index, all_dims(input.shape), values, accumulate, False)
 
 
 @put_op.gradient("input")

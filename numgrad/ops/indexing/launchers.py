@@ -21,7 +21,7 @@ from ...core.formats import kept_layout
 from ...core.layout import Ints, Layout, broadcast_strides, broadcasts, contiguous_strides, layout_of, output_strides
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import TensorType, dtype, int64, tensor_type
-from ...devices import Buffer, Plan, TensorRef, copy_program
+from ...devices import Buffer, Plan, TensorRef
 from ..batching.batches import is_mapped
 from ..memory.copying import copier, empty_of, filled_of, row_reader
 from ..memory.overwriting import fill_
@@ -141,78 +141,74 @@ def nonzero_finder(mask: Layout) -> Callable[[Tensor], Tensor]:
     return find
 
 
-def _located(walk: _Walk, flat_index: Layout, negative: bool) -> tuple[Callable[[Tensor], Any], devices.Steps, int]:
-    """What gives the flat index as a row for a device's function, the steps that go with it, and its size."""
-    read, step, size, count = index_reader(flat_index), walk.step, math.prod(walk.sizes), flat_index.size
+def _located(p: Plan, walk: _Walk, flat_index: TensorRef, negative: bool) -> tuple[Buffer, devices.Steps]:
+    """The flat index as a buffer for a device's function, and the steps that go with it."""
+    row, step, size = p.contiguous(flat_index, int64), walk.step, math.prod(walk.sizes)
     if step is None:
-        row, extent, step, size = read, size, 1, walk.reach
-        backend = flat_index.type.backend
-        count *= math.prod([dim[0] for dim in walk.middle if not isinstance(dim, int)])
-
-        def read(tensor: Tensor) -> Any:
-            indices = row(tensor)
-            if not negative:
-                backend.check_inside(indices, 0, extent)
-            return backend.offsets(indices, walk.flat_index, walk.sizes, walk.steps, walk.middle)
-
-    return read, devices.Steps(walk.outer_step, step, size, walk.inner_step, walk.outer, walk.inner), count
+        if not negative:
+            p.check(p.backend.check_inside, row, 0, size)
+        count = flat_index.size * math.prod([dim[0] for dim in walk.middle if not isinstance(dim, int)])
+        layout = layout_of(tensor_type(int64, flat_index.type.device), (count,))
+        given = row, walk.flat_index, walk.sizes, walk.steps, walk.middle
+        row, step, size = p.contiguous(*p.host(_offsets, [layout], p.backend, *given)), 1, walk.reach
+    return row, devices.Steps(walk.outer_step, step, size, walk.inner_step, walk.outer, walk.inner)
 
 
-def picker(
-    input: Layout, flat_index: Layout, dims: Ints, shape: Ints | None = None, negative: bool = True,
+def _offsets(backend: Any, *given: Any) -> tuple[Any]:
+    return (backend.offsets(*given),)
+
+
+def pick(
+    p: Plan, input: TensorRef, flat_index: TensorRef, dims: Ints, shape: Ints | None = None, negative: bool = True,
     row_major: bool = False,
-) -> tuple[Layout, Callable[..., Any]]:
-    """The layout of the part at ``flat_index``, and what makes it: ``pick(input, flat_index)`` returns the memory.
+) -> TensorRef:
+    """The part at ``flat_index``, a new tensor.
 
     Args:
         shape: that of the index, if it is not its layout's.
         negative: whether indices may count from the end.
         row_major: whether the part lies in row-major order, whatever that of the input.
     """
-    walk = _walk(input.shape, input.strides, dims, flat_index.shape if shape is None else shape, not row_major)
-    read, steps, count = _located(walk, flat_index, negative)
-    take = input.type.backend.row_taker(input.type, steps, count, -steps.size if negative else 0)
-
-    def pick(input: Tensor, flat_index: Tensor) -> Any:
-        return take(input._storage, input._offset, read(flat_index))
-
-    return layout_of(input.type, walk.shape, walk.strides), pick
+    shape = flat_index.shape if shape is None else shape
+    walk = _walk(input.shape, input.layout.strides, dims, shape, not row_major)
+    indices, steps = _located(p, walk, flat_index, negative)
+    storage, start = p.strided(input)
+    out = p.backend.take_rows(p, storage, indices, start, steps, -steps.size if negative else 0)
+    return p.tensor(out, input.type, walk.shape).viewed(layout_of(input.type, walk.shape, walk.strides))
 
 
-def putter(
-    target: Layout, flat_index: Layout, dims: Ints, values: Layout | None, accumulate: bool, distinct: bool,
+def put(
+    p: Plan, target: TensorRef, flat_index: TensorRef, dims: Ints, values: Any, accumulate: bool, distinct: bool,
     shape: Ints | None = None, negative: bool = True,
-) -> Callable[[Tensor, Tensor, Any], None]:  # fmt: skip
-    """What overwrites the part at ``flat_index`` with ``values``, which broadcast: ``put(target, flat_index, values)``.
+) -> None:  # fmt: skip
+    """Overwrite the part at ``flat_index`` with ``values``, a tensor that broadcasts or a number.
 
-    The values are a number where there is no layout.  Of equal indices the last one counts; all do with
-    ``accumulate``.  ``distinct`` says that there are none.
+    Of equal indices the last one counts; all do with ``accumulate``.  ``distinct`` says that there are none.
 
     Raises:
         RuntimeError: the values do not broadcast to the part.
     """
-    walk = _walk(target.shape, target.strides, dims, flat_index.shape if shape is None else shape, False)
-    read, steps, count = _located(walk, flat_index, negative)
+    type = target.type
+    walk = _walk(target.shape, target.layout.strides, dims, flat_index.shape if shape is None else shape, False)
+    indices, steps = _located(p, walk, flat_index, negative)
     inner = walk.inner
-    given = () if values is None else values.shape
-    repeated: Layout | None = values
-    if values is None or values.size == 1:
-        value_steps, repeated = (0, 0, 0), values and layout_of(values.type, ())
-    elif values.contiguous and values.size == inner and given == walk.shape[len(walk.shape) - len(given) :]:
-        value_steps = 0, 0, 1
+    value_steps = 0, 0, 0
+    if values.__class__ is not TensorRef:
+        row = number_buffer(p, values, type)
+    elif values.size == 1:
+        row = p.contiguous(values.viewed(layout_of(values.type, ())), type.dtype)
     else:
-        repeated = values if given == walk.shape else expanded_layout(values, walk.shape)
-        value_steps = count * inner, inner, 1
-    row = number_row(target.type) if repeated is None else row_reader(repeated, target.type.dtype)
-    devices.check_values(1 if repeated is None else repeated.size, value_steps, steps, count)
-    write = target.type.backend.row_putter(
-        target.type, steps, count, -steps.size if negative else 0, value_steps, accumulate, distinct
-    )
-
-    def put(target: Tensor, flat_index: Tensor, values: Any) -> None:
-        write(row(values), target._storage, target._offset, read(flat_index))
-
-    return put
+        own, given = values.layout, values.shape
+        if own.contiguous and own.size == inner and given == walk.shape[len(walk.shape) - len(given) :]:
+            value_steps = 0, 0, 1
+        else:
+            value_steps = indices.size * inner, inner, 1
+            values = values if given == walk.shape else values.viewed(expanded_layout(own, walk.shape))
+        row = p.contiguous(values, type.dtype)
+    devices.check_values(row.size, value_steps, steps, indices.size)
+    storage, start = p.strided(target)
+    low = -steps.size if negative else 0
+    p.backend.put_rows(p, row, storage, indices, value_steps, start, steps, low, accumulate, distinct)
 
 
 def updating(
@@ -230,7 +226,7 @@ def updating(
 
         def build(p: Plan, input: TensorRef, *others: Any) -> TensorRef:
             copy = p.new_tensor(kept_layout(input.layout) if kept else layout_of(input.type, input.shape))
-            p.pointwise(copy_program(input.type.numpy, input.type.numpy), [input], copy)
+            p.assign(input, copy)
             decide(p, copy, *others)
             return copy
 
@@ -304,8 +300,3 @@ def number_buffer(p: Plan, value: Any, type: TensorType) -> Buffer:
 
 def _memory_of(value: Any, type: TensorType) -> tuple[Any]:
     return (number_as(value, type)._storage,)
-
-
-def number_row(type: TensorType) -> Callable[[Any], Any]:
-    """What gives a number as a row of one element; it raises if the dtype cannot hold it."""
-    return lambda value: number_as(value, type)._storage

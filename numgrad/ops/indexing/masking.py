@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +23,8 @@ from ..table.op import attach, check_tensors, public, public_functions
 from ..table.operands import check_apart
 from ..table.planned import planned
 from ..table.promotion import check_fits, result_dtype
-from .launchers import expanded_layout, nonzero_finder, number_as, number_in, picker, putter, updating
+from .index import index_op, index_put_op
+from .launchers import expanded_layout, nonzero_finder, number_as, number_in, updating
 
 # -- filling ------------------------------------------------------------------------------------------------------
 
@@ -133,12 +133,11 @@ def masked_select_op(input: Layout, mask: Layout) -> Any:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, not {mask.type.dtype}")
     shape = broadcast_shapes(input.shape, mask.shape)
     wide, find = expanded_layout(input, shape), nonzero_finder(expanded_layout(mask, shape))
-    picker_of = functools.lru_cache(64)(lambda flat_index: picker(wide, flat_index, all_dims(shape)))
 
     def launch(input: Tensor, mask: Tensor) -> Any:
-        flat_index = find(mask)
-        layout, pick = picker_of(flat_index._layout)
-        return layout, pick(input, flat_index)
+        whole = tensor_of(wide, input._storage, input._offset)
+        part = index_op.function(whole, find(mask), all_dims(shape), True)
+        return part._layout, part._storage
 
     return None, launch
 
@@ -164,20 +163,17 @@ def _(grad, mask, input_shape):
 @updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
 def masked_scatter_op(input: Layout, mask: Layout, source: Layout) -> Any:
     find, read = nonzero_finder(expanded_layout(mask, input.shape)), row_reader(source)
-
-    @functools.lru_cache(64)
-    def putter_of(flat_index: Layout) -> tuple[Any, Layout]:
-        if flat_index.size > source.size:
-            raise RuntimeError(
-                f"Number of elements of source < number of ones in mask ({source.size} < {flat_index.size})"
-            )
-        values = layout_of(source.type, flat_index.shape)
-        return putter(input, flat_index, all_dims(input.shape), values, False, True), values
+    available = source.size
 
     def launch(input: Tensor, mask: Tensor, source: Tensor, target: Tensor) -> None:
         flat_index = find(mask)
-        put, values = putter_of(flat_index._layout)
-        put(target, flat_index, tensor_of(values, read(source)[: values.size]))
+        count = flat_index._layout.size
+        if count > available:
+            raise RuntimeError(f"Number of elements of source < number of ones in mask ({available} < {count})")
+        values = fresh(read(source)[:count], (count,), source._layout.type)
+        put = target, flat_index, values, all_dims(target._layout.shape), False, True
+        entry, operands = index_put_op.entry(put, True)
+        entry.launch(*operands, target)
 
     return launch
 

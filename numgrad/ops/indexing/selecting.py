@@ -8,8 +8,9 @@ from typing import Any
 from ... import devices
 from ...core.device import CPU
 from ...core.layout import Layout, layout_of, normal_dim
-from ...core.tensor import Tensor, fresh, tensor_of
+from ...core.tensor import Tensor, fresh
 from ...core.types import int64
+from ...devices import Given, Plan, TensorRef
 from ..batching.batches import is_mapped
 from ..matrices.products import times
 from ..memory.copying import repeated_zero, row_of, zeros_of
@@ -23,7 +24,7 @@ from ..table.op import public, public_functions
 from ..table.operands import check_apart
 from .gathering import beyond, check_index_dtype
 from .index import check_indices, index_op, index_put_op, writes_last
-from .launchers import check_held, number_as, number_in, picker, putter, updating
+from .launchers import check_held, number_as, number_in, pick, put, updating
 
 # -- the entries: ``dim`` is not negative, the index is a checked vector, or 0-d for a 0-d tensor ----------------------
 
@@ -32,7 +33,7 @@ def _dims(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     return (dim,) if shape else ()
 
 
-def _vector(input: Layout, index: Layout, message: str) -> None:
+def _vector(input: Layout | TensorRef, index: Layout | TensorRef, message: str) -> None:
     """Raise unless an index has one dimension at most, and one element for a 0-d tensor."""
     if len(index.shape) > 1:
         raise IndexError(f"{message} (shape {list(index.shape)})")
@@ -48,7 +49,7 @@ def _vector(input: Layout, index: Layout, message: str) -> None:
         f"INDICES element is out of DATA bounds, id={found.index} axis_dim={found.size}"
     ),
 )
-def index_select_op(input: Layout, index: Layout, dim: Dim) -> Any:
+def index_select_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim) -> TensorRef:
     """The tensor at the indices of one dimension, in their order; a copy.
 
     Args:
@@ -60,7 +61,7 @@ def index_select_op(input: Layout, index: Layout, dim: Dim) -> Any:
     check_index_dtype(index, "index_select")
     _vector(input, index, "index_select(): Index is supposed to be a vector")
     shape = (index.size,) if input.shape else ()
-    return picker(input, index, _dims(input.shape, dim), shape, negative=False, row_major=True)
+    return pick(p, input, index, _dims(input.shape, dim), shape, negative=False, row_major=True)
 
 
 @index_select_op.decomposed
@@ -97,23 +98,19 @@ def _(total, grad, dim, index, input_shape):
     return True
 
 
-def _writer(
-    input: Layout, index: Layout, source: Layout | None, dim: int, accumulate: bool = False, negative: bool = False
-) -> Callable[..., None]:
-    """What writes a source, or (None) a number, to the indices of one dimension, or adds it there."""
+def _write(
+    p: Plan, input: TensorRef, index: TensorRef, source: Any, dim: int, accumulate: bool = False, negative: bool = False
+) -> None:
+    """Write a source, a tensor or a number, to the indices of one dimension, or add it there."""
     shape = (index.size,) if input.shape else ()
-    put = putter(input, index, _dims(input.shape, dim), source, accumulate, False, shape, negative)
-    return lambda input, index, source, target: put(target, index, source)
+    put(p, input, index, _dims(input.shape, dim), source, accumulate, False, shape, negative)
 
 
 @updating("IndexAddBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], passed=["input"])
-def index_add_op(input: Layout, index: Layout, source: Layout, dim: int, alpha: Any) -> Any:
-    if alpha == 1:
-        return _writer(input, index, source, dim, True)
-    factor, scaled = number_in(alpha, input.type), layout_of(input.type, source.shape)
-    scale = mul.op.launcher([source, factor.__class__], scaled)
-    write = _writer(input, index, scaled, dim, True)
-    return lambda input, index, source, target: write(input, index, tensor_of(scaled, scale(source, factor)), target)
+def index_add_op(p: Plan, input: TensorRef, index: TensorRef, source: TensorRef, dim: int, alpha: Any) -> None:
+    if alpha != 1:
+        source = mul.op.build(p, source, number_in(alpha, input.type))
+    _write(p, input, index, source, dim, True)
 
 
 @index_add_op.decomposed
@@ -129,8 +126,8 @@ def _(grad, dim, index, alpha):
 
 
 @updating("IndexCopyBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"])
-def index_copy_op(input: Layout, index: Layout, source: Layout, dim: int) -> Any:
-    return _writer(input, index, source, dim)
+def index_copy_op(p: Plan, input: TensorRef, index: TensorRef, source: TensorRef, dim: int) -> None:
+    _write(p, input, index, source, dim)
 
 
 @index_copy_op.decomposed
@@ -149,8 +146,8 @@ def _(grad, dim, index, input_shape):
 
 
 @updating("IndexFillBackward0", inputs=["input", "index"], nondifferentiable=["index"], numbers=["value"], kept=True)
-def index_fill_number(input: Layout, index: Layout, dim: int, value: Any) -> Any:
-    return _filler(input, index, None, dim)
+def index_fill_number(p: Plan, input: TensorRef, index: TensorRef, dim: int, value: Given) -> None:
+    _fill(p, input, index, value, dim)
 
 
 @index_fill_number.decomposed
@@ -159,14 +156,9 @@ def _(input, index, dim, value):
 
 
 @updating("IndexFillBackward1", inputs=["input", "index", "value"], nondifferentiable=["index"], kept=True)
-def index_fill_tensor(input: Layout, index: Layout, value: Layout, dim: int) -> Any:
-    fill = _filler(input, index, value, dim)
-
-    def launch(input: Tensor, index: Tensor, value: Tensor, target: Tensor) -> None:
-        check_held(value, target._layout.type.dtype)
-        fill(input, index, value, target)
-
-    return launch
+def index_fill_tensor(p: Plan, input: TensorRef, index: TensorRef, value: TensorRef, dim: int) -> None:
+    p.check(check_held, Given(value.memory.number), input.type.dtype)
+    _fill(p, input, index, value, dim)
 
 
 @index_fill_tensor.decomposed
@@ -174,13 +166,12 @@ def _(input, index, value, dim):
     return _written(input, index, value, dim, False, True)
 
 
-def _filler(input: Layout, index: Layout, value: Layout | None, dim: int) -> Callable[..., None]:
-    """``_writer`` of one value, where a 0-d tensor may have any number of indices, which may be negative."""
+def _fill(p: Plan, input: TensorRef, index: TensorRef, value: Any, dim: int) -> None:
+    """``_write`` one value, where a 0-d tensor may have any number of indices, which may be negative."""
     if input.shape:
-        return _writer(input, index, value, dim, negative=True)
-    row = layout_of(input.type, (1,))
-    put = putter(row, index, (0,), value, False, False, negative=True)
-    return lambda input, index, value, target: put(target, index, value)
+        _write(p, input, index, value, dim, negative=True)
+    else:
+        put(p, input.viewed(layout_of(input.type, (1,))), index, (0,), value, False, False)
 
 
 @index_fill_tensor.gradient("value")

@@ -240,9 +240,9 @@ class Pointwise(Op):
         return devices.pointwise_plan(program, given, [out], into).launcher()
 
     def build(self, p: devices.Plan, *operands: Any, into: devices.TensorRef | None = None) -> devices.TensorRef:
-        """Add the computation on tensors of a plan, or numbers that come with the call, into a new tensor or ``into``.
-        """
-        given = [one.layout if isinstance(one, devices.TensorRef) else one.kind for one in operands]
+        """Add the computation on tensors of a plan, and numbers, into a new tensor or ``into``."""
+        kinds = {devices.TensorRef: "layout", devices.Given: "kind"}
+        given = [getattr(one, kinds.get(one.__class__, "__class__")) for one in operands]
         op = self._for(given, into is not None)
         compute, result = op.compute_types(given)
         out = into
