@@ -273,7 +273,7 @@ class Plan:
     def tensor(self, buffer: Buffer, type: Any, shape: tuple[int, ...]) -> TensorRef:
         """A buffer's elements as a contiguous tensor."""
         memory = buffer.memory
-        if memory.__class__ is New:
+        if memory.__class__ is New and buffer.size == memory.size:
             memory.shape = shape
         return TensorRef(memory, layout_of(type, shape), buffer.start)
 
@@ -342,8 +342,7 @@ class Plan:
         """Finish with these results; with none, a call in place."""
         self.layouts = tuple([one.layout for one in results])
         self.results = tuple([
-            Buffer(memory, layout.size if memory.__class__ is Input else memory.size, layout.type.numpy, start)
-            for memory, layout, start in results
+            Buffer(memory, _extent(memory, layout), layout.type.numpy, start) for memory, layout, start in results
         ])
         return self
 
@@ -410,6 +409,13 @@ def pointwise_plan(
         else:
             p.backend.nest_step(p, program, (*operands, *targets), first.shape, layouts)
     return p.returns(*() if into else targets)
+
+
+def _extent(memory: Any, layout: Layout) -> Any:
+    """How many elements of memory the result of a layout keeps: of new memory a part, if it is contiguous there."""
+    if memory.__class__ is New and (memory.size.__class__ is SizeOf or not layout.contiguous):
+        return memory.size
+    return layout.size
 
 
 def on_memory(

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from on_gpu.comparison import run_steps
 
 import numgrad
 from numgrad.devices import cpu
@@ -26,9 +27,20 @@ def forward(rows, length, kind, weighted=True):
     x, weight, bias = numbers(rows * length, kind), numbers(length, kind, 1), numbers(length, kind, 2)
     if not weighted:
         weight = bias = None
-    type = numgrad.from_numpy(x)._layout.type
-    out, means, scales = cpu.layer_norm_launcher(type, x.size, length, rows, 1e-5)(x, weight, bias)
+    out, means, scales = normalized(cpu, x, weight, bias, length)
     return x, weight, bias, means, scales, out
+
+
+def normalized(device, x, weight, bias, length):
+    """Rows of a length, normalized by a device's steps, their means and scales."""
+    given = [row for row in (x, weight, bias) if row is not None]
+    absent = [None] * (3 - len(given))
+    return run_steps(device, "layer_norm_rows", *given, *absent, length, x.size // length, 1e-5)
+
+
+def gradients(device, grad, x, means, scales, weight, length, name="layer_norm_gradients"):
+    """What a device's steps of this name make of a gradient."""
+    return run_steps(device, name, grad, x, means, scales, weight, length)
 
 
 def close(actual, expected, digits, scale=0):
@@ -46,8 +58,7 @@ def on_gpu(cuda, *arrays):
 def test_rows_are_those_of_the_cpu(cuda, size, type, small, real, weighted):
     rows, length = size(small, real)
     x, weight, bias, means, scales, out = forward(rows, length, type.numpy, weighted)
-    launch = cuda.layer_norm_launcher(type, x.size, length, rows, 1e-5)
-    result, centres, shares = launch(*on_gpu(cuda, x, weight, bias))
+    result, centres, shares = normalized(cuda, *on_gpu(cuda, x, weight, bias), length)
     close(centres, means, 20)
     close(shares, scales, 50)
     close(result, out, 100)
@@ -60,20 +71,18 @@ def test_gradients_are_those_of_the_cpu(cuda, size, type, small, real):
     grad = numbers(rows * length, type.numpy, 3) - type.numpy.type(3)
     given = on_gpu(cuda, grad, x, means, scales)
     for factors in (weight, None):
-        launch = cpu.layer_norm_gradients_launcher(type, x.size, length, rows)
-        expected = launch(grad, x, means, scales, factors)
+        expected = gradients(cpu, grad, x, means, scales, factors, length)
         row = on_gpu(cuda, factors)[0]
-        backward = cuda.layer_norm_backward_launcher(type, x.size, length)
-        close(backward(*given, row), expected[0], 200, scales.max())
-        found = cuda.layer_norm_gradients_launcher(type, x.size, length, rows)(*given, row)
+        backward = gradients(cuda, *given, row, length, name="layer_norm_backward_rows")
+        close(backward, expected[0], 200, scales.max())
+        found = gradients(cuda, *given, row, length)
         for result, each in zip(found, expected, strict=True):
             close(result, each, 200, scales.max())
 
 
 def test_a_variance_of_zero_and_a_mean_far_from_zero(cuda):
     x = np.float32([7, 7, 7, 7, 7, 7, 1e6, 1e6 + 1, 1e6 + 2, 1e6 + 1, 1e6, 1e6 + 2])
-    launch = cuda.layer_norm_launcher(TYPES[numgrad.float32], x.size, 6, 2, 1e-5)
-    result, means, _ = [row.host() for row in launch(cuda.row_from(x), None, None)]
+    result, means, _ = [row.host() for row in normalized(cuda, cuda.row_from(x), None, None, 6)]
     np.testing.assert_array_equal(result[:6], 0)
     np.testing.assert_allclose(result[6:], (x[6:] - 1e6 - 1) * np.sqrt(1.5), rtol=1e-4)
     np.testing.assert_array_equal(means, [7, 1e6 + 1])
@@ -81,15 +90,14 @@ def test_a_variance_of_zero_and_a_mean_far_from_zero(cuda):
 
 def test_nan_and_infinity_stay_in_their_row(cuda):
     x = np.float32([np.nan, 1, 2, 3, 0, 1, np.inf, 2, 0, 1, 2, 3])
-    launch = cuda.layer_norm_launcher(TYPES[numgrad.float32], x.size, 4, 3, 1e-5)
-    result = launch(cuda.row_from(x), None, None)[0].host()
+    result = normalized(cuda, cuda.row_from(x), None, None, 4)[0].host()
     np.testing.assert_array_equal(np.isnan(result), np.repeat([True, True, False], 4))
 
 
 def test_nothing(cuda, type):
     none = cuda.row_from(np.empty(0, type.numpy))
-    assert [row.size for row in cuda.layer_norm_launcher(type, 0, 4, 0, 1e-5)(none, None, None)] == [0, 0, 0]
-    out, factors, terms = cuda.layer_norm_gradients_launcher(type, 0, 4, 0)(none, none, none, none, None)
+    assert [row.size for row in normalized(cuda, none, None, None, 4)] == [0, 0, 0]
+    out, factors, terms = gradients(cuda, none, none, none, none, None, 4)
     assert out.size == 0
     np.testing.assert_array_equal(factors.host(), np.zeros(4))
     np.testing.assert_array_equal(terms.host(), np.zeros(4))

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from numgrad_kernels.cpu import normalization
 
-from ..memory import LARGE, empty_row
-from ..plan import on_memory
-from .launching import kernel_for
+from ..plan import Buffer, Plan
 from .reductions import fold_axis
 
-__all__ = [
-    "layer_norm_gradients_launcher", "layer_norm_launcher", "plane_norm_gradients_launcher", "plane_norm_launcher",
-]
+__all__ = ["layer_norm_gradients", "layer_norm_rows", "normalized_planes", "normalized_planes_gradients"]
 
 #: How much work an element is, in additions: see Note [When threads pay].
 WEIGHT = 4
@@ -33,112 +28,85 @@ SHORTEST = 16
 PIECES, PIECE = 32, 16384
 
 
-def layer_norm_launcher(type: Any, size: int, length: int, count: int, eps: float) -> Callable[..., Any]:
-    """What makes ``count`` rows of ``length`` elements ones of mean 0 and variance 1, times ``weight``, plus ``bias``.
+def layer_norm_rows(
+    p: Plan, x: Buffer, weight: Buffer | None, bias: Buffer | None, length: int, count: int, eps: float
+) -> tuple[Buffer, Buffer, Buffer]:
+    """``count`` rows of ``length`` elements with mean 0 and variance 1, times ``weight``, plus ``bias``.
 
-    ``launch(flat, weight, bias)`` returns them, the mean of each row, and 1 by the square root of its variance and
-    ``eps``.  ``flat`` has ``size`` elements; weight and bias may be None.
+    Besides these: the mean of each row, and 1 by the square root of its variance and ``eps``.
     """
-    dtype, ones, nothing = type.numpy, _repeated(1, length, type.numpy), _repeated(0, length, type.numpy)
-    signature = (dtype, int, dtype, dtype, float, dtype, dtype, dtype)
-    kernel = kernel_for(normalization.layer_norm_rows, dtype, signature, WEIGHT * size)
-    new = empty_row if size * dtype.itemsize >= LARGE else np.empty
+    dtype = x.dtype
+    out, means, scales = p.new(x.size, dtype), p.new(count, dtype), p.new(count, dtype)
+    given = _given(weight, 1, length, dtype), _given(bias, 0, length, dtype)
+    p.run(
+        normalization.layer_norm_rows, dtype, x, length, *given, eps, out, means, scales, work=WEIGHT * x.size
+    )
+    return out, means, scales
 
-    def launch(flat: Any, weight: Any, bias: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        out, means, scales = new(size, dtype), new(count, dtype), new(count, dtype)
-        factors, terms = ones if weight is None else weight, nothing if bias is None else bias
-        kernel().entry(flat, length, factors, terms, eps, out, means, scales)
-        return out, means, scales
 
-    return launch
+def layer_norm_gradients(
+    p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, length: int
+) -> tuple[Buffer, Buffer, Buffer]:
+    """The gradients for what is normalized, for the weight and for the bias."""
+    dtype, count = x.dtype, means.size
+    rows = min(ROWS, max(-(-count // PIECES), PIECE // max(length, 1), LEAST))
+    pieces = -(-count // rows)
+    out, parts = p.new(x.size, dtype), p.new(pieces * 2 * length, dtype)
+    p.run(
+        normalization.layer_norm_gradients, dtype, grad, x, means, scales, length, _given(weight, 1, length, dtype),
+        rows, out, parts, work=WEIGHT * x.size,
+    )  # fmt: skip
+    sums = parts if pieces == 1 else fold_axis(p, parts, 1, pieces, 2 * length, "sum", dtype)
+    return out, sums.part(0, length), sums.part(length, length)
+
+
+def normalized_planes(
+    p: Plan, x: Buffer, weight: Buffer | None, bias: Buffer | None, channels: int, inner: int, sets: int,
+    across: bool, eps: float,
+) -> tuple[Buffer, Buffer, Buffer, Buffer] | None:
+    """Sets of planes with mean 0 and variance 1, times their channels' ``weight``, plus ``bias``.
+
+    Of the planes, each of ``inner`` elements and with its channel, those of a channel are a set if ``across``, else
+    neighbours are.  Besides: the mean of each set, 1 by the square root of its variance and ``eps``, and the variance.
+    None, and no step, where planes are too short.
+    """
+    if inner < SHORTEST:
+        return None
+    dtype = x.dtype
+    out, means, scales, variances = [p.new(size, dtype) for size in (x.size, sets, sets, sets)]
+    given = _given(weight, 1, channels, dtype), _given(bias, 0, channels, dtype)
+    p.run(
+        normalization.normalized_planes, dtype, x, *given, inner, channels,
+        *_steps(channels, x.size // inner, sets, across), eps, out, means, scales, variances, work=WEIGHT * x.size,
+    )  # fmt: skip
+    return out, means, scales, variances
+
+
+def normalized_planes_gradients(
+    p: Plan, grad: Buffer, x: Buffer, means: Buffer, scales: Buffer, weight: Buffer | None, channels: int, inner: int,
+    across: bool,
+) -> tuple[Buffer, Buffer, Buffer] | None:
+    """The gradients for what is normalized so, for the weight and for the bias."""
+    if inner < SHORTEST:
+        return None
+    dtype, count = x.dtype, x.size // inner
+    out, parts = p.new(x.size, dtype), p.new(2 * count, dtype)
+    p.run(
+        normalization.normalized_planes_gradients, dtype, grad, x, means, scales, _given(weight, 1, channels, dtype),
+        inner, channels, *_steps(channels, count, means.size, across), out, parts, work=WEIGHT * x.size,
+    )  # fmt: skip
+    sums = fold_axis(p, parts, 2, count // channels, channels, "sum", dtype)
+    return out, sums.part(0, channels), sums.part(channels, channels)
+
+
+def _given(row: Buffer | None, number: int, length: int, dtype: np.dtype) -> Any:
+    """A weight or bias, or in place of one that is absent so many times a number."""
+    return _repeated(number, length, dtype) if row is None else row
 
 
 @functools.lru_cache(maxsize=64)
 def _repeated(number: int, length: int, dtype: np.dtype) -> np.ndarray:
-    """A row that stands for a weight or bias that is not there."""
     return np.full(length, number, dtype)
-
-
-def layer_norm_gradients_launcher(
-    type: Any, size: int, length: int, count: int
-) -> Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """What computes the gradients for what is normalized, ``count`` rows, for the weight and for the bias.
-
-    It is called as ``launch(grad, flat, means, scales, weight)``.
-    """
-    dtype, ones = type.numpy, _repeated(1, length, type.numpy)
-    rows = min(ROWS, max(-(-count // PIECES), PIECE // max(length, 1), LEAST))
-    pieces = -(-count // rows)
-    signature = (dtype, dtype, dtype, dtype, int, dtype, int, dtype, dtype)
-    kernel = kernel_for(normalization.layer_norm_gradients, dtype, signature, WEIGHT * size)
-    summed = on_memory(
-        type.backend, None, fold_axis, [(pieces * 2 * length, dtype)], 1, pieces, 2 * length, "sum", dtype
-    )
-
-    def launch(
-        grad: Any, flat: Any, means: Any, scales: Any, weight: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        out, parts = empty_row(size, dtype), empty_row(pieces * 2 * length, dtype)
-        if size:
-            kernel().entry(grad, flat, means, scales, length, ones if weight is None else weight, rows, out, parts)
-        sums = parts if pieces == 1 else summed(parts)
-        return out, sums[:length], sums[length:]
-
-    return launch
-
-
-def plane_norm_launcher(
-    type: Any, channels: int, inner: int, count: int, sets: int, across: bool, eps: float
-) -> Callable[..., tuple[np.ndarray, ...]] | None:
-    """What makes sets of planes ones of mean 0 and variance 1, times their channels' ``weight``, plus ``bias``.
-
-    Of ``count`` planes, each of ``inner`` elements and with its channel, those of a channel are a set if ``across``,
-    else neighbours are.  ``launch(flat, weight, bias)`` returns them, and for each set its mean, 1 by the square root
-    of its variance and ``eps``, and the variance.  There is none where planes are too short.
-    """
-    if inner < SHORTEST:
-        return None
-    dtype, ones, nothing = type.numpy, _repeated(1, channels, type.numpy), _repeated(0, channels, type.numpy)
-    geometry = inner, channels, *_steps(channels, count, sets, across)
-    signature = (*[dtype] * 3, *[int] * 5, float, *[dtype] * 4)
-    kernel = kernel_for(normalization.normalized_planes, dtype, signature, WEIGHT * count * inner)
-
-    def launch(flat: Any, weight: Any, bias: Any) -> tuple[np.ndarray, ...]:
-        out = empty_row(count * inner, dtype)
-        statistics = [np.empty(sets, dtype) for _ in range(3)]
-        factors, terms = ones if weight is None else weight, nothing if bias is None else bias
-        kernel().entry(flat, factors, terms, *geometry, eps, out, *statistics)
-        return out, *statistics
-
-    return launch
-
-
-def plane_norm_gradients_launcher(
-    type: Any, channels: int, inner: int, count: int, sets: int, across: bool
-) -> Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]] | None:
-    """What computes the gradients for what is normalized so, for the weight and for the bias.
-
-    It is called as ``launch(grad, flat, means, scales, weight)``.
-    """
-    if inner < SHORTEST:
-        return None
-    dtype, ones = type.numpy, _repeated(1, channels, type.numpy)
-    geometry = inner, channels, *_steps(channels, count, sets, across)
-    signature = (*[dtype] * 5, *[int] * 5, dtype, dtype)
-    kernel = kernel_for(normalization.normalized_planes_gradients, dtype, signature, WEIGHT * count * inner)
-    summed = on_memory(
-        type.backend, None, fold_axis, [(2 * count, dtype)], 2, count // channels, channels, "sum", dtype
-    )
-
-    def launch(
-        grad: Any, flat: Any, means: Any, scales: Any, weight: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        out, parts = empty_row(count * inner, dtype), np.empty(2 * count, dtype)
-        kernel().entry(grad, flat, means, scales, ones if weight is None else weight, *geometry, out, parts)
-        sums = summed(parts)
-        return out, sums[:channels], sums[channels:]
-
-    return launch
 
 
 def _steps(channels: int, count: int, sets: int, across: bool) -> tuple[int, int, int]:

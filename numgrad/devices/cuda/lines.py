@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from numgrad_kernels.cuda import lines
 
-from ..rows import DeviceRow
 from .launching import MOST_BLOCKS, THREADS
 
 #: Elements of a line that a thread takes at least: two times four.
@@ -48,11 +47,6 @@ def arranged(lines: int, length: int, inner: int = 1) -> Arrangement:
     while columns > NARROWEST and lines < columns * ENOUGH and THREADS // columns * SHARE < length:
         columns //= 2
     return Arrangement(columns, THREADS // columns, columns.bit_length() - 1, 0, -(-lines // columns), THREADS)
-
-
-def packed(length: int, *rows: DeviceRow) -> dict[str, Any]:
-    """The parts of a kernel over rows of this length: those that take four elements at once where they can."""
-    return {} if length % 4 or any(row.address % 16 for row in rows) else PACKED
 
 
 def power_of_two(number: int) -> int:

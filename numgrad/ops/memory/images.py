@@ -13,7 +13,9 @@ from ...core.formats import has_channels_last, with_channels_last
 from ...core.layout import Layout
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import channels_last, channels_last_3d, dtype
+from ...devices import Plan, TensorRef
 from ..table.op import parameters
+from ..table.planned import builds_plan
 from .copying import copier, formatted_op
 
 #: What an operation decides: the layout of its result and what computes that, or those of several.
@@ -22,30 +24,52 @@ Decided = tuple[Any, Callable[..., Any]]
 
 def following(
     *names: str, ambiguous: bool = True, volumes: bool | dtype = True
-) -> Callable[[Callable[..., Decided]], Callable[..., Decided]]:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate what decides what a call comes to: its results have channels last if one of these inputs has.
 
     An input that is a tuple has if all in it have; one that is row-major, too, unless ``ambiguous``, has not.  Images
     with three dimensions count if ``volumes``, or if they are of that dtype.
     """
 
-    def decorate(decide: Callable[..., Decided]) -> Callable[..., Decided]:
+    def decorate(decide: Callable[..., Any]) -> Callable[..., Any]:
         named = parameters(decide)
         positions = [named.index(name) for name in names]
 
-        @functools.wraps(decide)
-        def prepare(*args: Any) -> Decided:
-            inputs = [args[position] for position in positions]
+        def chosen(args: Sequence[Any]) -> list[Any]:
+            inputs = [one.layout if one.__class__ is TensorRef else one for one in [args[n] for n in positions]]
             if not ambiguous:
                 inputs = [input for input in inputs if not input.contiguous]
             if volumes is not True:
                 inputs = [input for input in inputs if len(input.shape) != 5 or input.type.dtype is volumes]
-            return in_format_of(inputs, *decide(*args))
+            return inputs
 
-        prepare.parameters = named  # type: ignore[attr-defined]
-        return prepare
+        def prepare(*args: Any) -> Decided:
+            return in_format_of(chosen(args), *decide(*args))
+
+        def build(p: Plan, *args: Any) -> Any:
+            return in_format(p, chosen(args), decide(p, *args))
+
+        wrapped = functools.wraps(decide)(build if builds_plan(decide) else prepare)
+        wrapped.parameters = named  # type: ignore[attr-defined]
+        return wrapped
 
     return decorate
+
+
+def in_format(p: Plan, inputs: Sequence[Any], made: Any) -> Any:
+    """The results of a plan, with channels last if one of the inputs has."""
+    if not any(map(_says_so, inputs)):
+        return made
+    return _relaid(p, made) if made.__class__ is TensorRef else tuple([_relaid(p, one) for one in made])
+
+
+def _relaid(p: Plan, tensor: TensorRef) -> TensorRef:
+    own, wanted = tensor.layout, with_channels_last(tensor.layout)
+    if own is wanted or (own.contiguous and wanted.contiguous):
+        return tensor._replace(layout=wanted)
+    copy = p.new_tensor(wanted)
+    p.assign(tensor, copy)
+    return copy
 
 
 def in_format_of(inputs: Sequence[Any], layout: Any, launch: Callable[..., Any]) -> Decided:

@@ -10,18 +10,20 @@ from numgrad_kernels import scalar
 
 from ...autograd.grad_mode import no_grad
 from ...core.layout import Layout, layout_of, numel
-from ...core.tensor import Tensor, tensor_of
+from ...core.tensor import Tensor
 from ...core.types import float32
-from ..memory.copying import clone, copier, row_reader
+from ...devices import Plan, TensorRef
+from ..memory.copying import clone, contiguous_op
 from ..memory.images import following
 from ..pointwise.arithmetic import mul, sub
-from ..reductions.axes import Prepared, axis_launcher
+from ..reductions.axes import along_axis
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
 from ..table.composition import differentiated_as
 from ..table.op import public
-from ..table.operands import fused_launcher, not_implemented
+from ..table.operands import fused, not_implemented
 from ..table.planned import planned
+from .group_normalization import planes
 from .loss_reduction import refuse_gradient
 from .normalization import projected, standardized
 
@@ -33,37 +35,28 @@ from .normalization import projected, standardized
 )
 @following("input", ambiguous=False)
 def batch_norm_op(
-    input: Layout, weight: Layout | None, bias: Layout | None, running_mean: Layout | None,
-    running_var: Layout | None, training: bool, eps: float,
-) -> Prepared:
+    p: Plan, input: TensorRef, weight: TensorRef | None, bias: TensorRef | None, running_mean: TensorRef | None,
+    running_var: TensorRef | None, training: bool, eps: float,
+) -> tuple[TensorRef, ...]:
     """``(input - mean) * scale * weight + bias`` for each channel, which is dimension 1.
 
     The results are that, the means, the scales, which are ``1 / sqrt(variance + eps)``, and the variances: those of
     the channels if ``training``, else the running ones.
     """
     _check(input, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    each, out = layout_of(input.type, input.shape[1:2]), layout_of(input.type, input.shape)
-    if training and input.contiguous and input.size:
-        direct = input.type.backend.plane_norm_launcher(input.type, *_planes(input), eps)
-        if direct is not None:
-            readers = [row_reader(one) for one in (input, weight, bias)]
-            return (out, each, each, each), lambda *tensors: direct(
-                *[read(one) for read, one in zip(readers, tensors, strict=False)]  # not the running ones
-            )
-    invert = fused_launcher("batch_norm", _inverse, [each, float], each)
-    normalize = _launcher(_normalized, out, input, each, each, weight or 1.0, bias or 0.0)
-    moments = axis_launcher("variance_axis", input, _dims(input), 0, False) if training else None
-    copies = [copier(one, each) for one in (running_mean, running_var) if one is not None]
-
-    def launch(input: Tensor, weight: Any, bias: Any, *running: Any) -> Any:
-        if moments is not None:
-            variance, mean = moments(input)
-        else:
-            mean, variance = [copy(one) for copy, one in zip(copies, running, strict=True)]
-        scale = invert(tensor_of(each, variance), eps)
-        return normalize(input, tensor_of(each, mean), tensor_of(each, scale), weight, bias), mean, scale, variance
-
-    return (out, each, each, each), launch
+    type, channels = input.type, input.shape[1:2]
+    if training and input.layout.contiguous and input.size:
+        rows = [one and p.contiguous(one) for one in (input, weight, bias)]
+        made = p.backend.normalized_planes(p, *rows, *planes(input), channels[0], True, eps)
+        if made is not None:
+            return p.tensor(made[0], type, input.shape), *[p.tensor(one, type, channels) for one in made[1:]]
+    if training:
+        moments = along_axis(p, "variance_axis", input, _dims(input), 0, False)
+        variance, mean = [p.tensor(one, type, channels) for one in moments]
+    else:
+        mean, variance = [contiguous_op.build(p, one) for one in (running_mean, running_var) if one is not None]
+    scale = fused(p, "batch_norm", _inverse, [variance], variance.layout, passed=[eps])
+    return _fused(p, _normalized, input, mean, scale, weight or 1.0, bias or 0.0), mean, scale, variance
 
 
 @batch_norm_op.gradient("input", "weight", "bias")
@@ -81,31 +74,22 @@ def _(grad, input, weight, mean, scale, training, eps):
 )
 @following("input")
 def batch_norm_backward(
-    grad_output: Layout, input: Layout, weight: Layout | None, mean: Layout, scale: Layout, training: bool, eps: float
-) -> Prepared:
+    p: Plan, grad_output: TensorRef, input: TensorRef, weight: TensorRef | None, mean: TensorRef, scale: TensorRef,
+    training: bool, eps: float,
+) -> tuple[TensorRef, ...]:
     """The gradients for the input, the weight and the bias, where mean and scale depend on it in training."""
-    each, out = layout_of(input.type, mean.shape), layout_of(input.type, input.shape)
-    given = grad_output, input, mean, scale
-    if training and input.contiguous and input.size:
-        direct = input.type.backend.plane_norm_gradients_launcher(input.type, *_planes(input))
-        if direct is not None:
-            readers = [row_reader(one) for one in (*given, weight)]
-            return (out, each, each), lambda grad, input, weight, *statistics: direct(
-                *[read(one) for read, one in zip(readers, (grad, input, *statistics, weight), strict=True)]
-            )
-    product = _launcher(_product, out, *given)
-    summed = [axis_launcher("fold_axis", one, _dims(input), "sum", input.type.numpy) for one in (out, grad_output)]
-    share = each.size / input.size if training and input.size else 0.0
-    average = mul.op.launcher([each, float], each)
-    slope = _launcher(_slope if training else _scaled, out, *given, weight or 1.0, each, each)
-
-    def launch(grad: Tensor, input: Tensor, weight: Any, *statistics: Tensor) -> Any:
-        terms = grad, input, *statistics
-        sums = summed[0](tensor_of(out, product(*terms))), summed[1](grad)
-        tilt, shift = [tensor_of(each, average(tensor_of(each, total), share)) for total in sums]
-        return slope(*terms, weight, shift, tilt), *sums
-
-    return (out, each, each), launch
+    type, given = input.type, (grad_output, input, mean, scale)
+    if training and input.layout.contiguous and input.size:
+        rows = [one and p.contiguous(one) for one in (*given, weight)]
+        made = p.backend.normalized_planes_gradients(p, *rows, *planes(input), True)
+        if made is not None:
+            return p.tensor(made[0], type, input.shape), *[p.tensor(one, type, mean.shape) for one in made[1:]]
+    sums = [sum_dims.build(p, one, _dims(input), False) for one in (_fused(p, _product, *given), grad_output)]
+    if not training:
+        return _fused(p, _scaled, grad_output, scale, weight or 1.0), *sums
+    share = mean.size / input.size if input.size else 0.0
+    tilt, shift = [fused(p, "batch_norm", _average, [one], one.layout, passed=[share]) for one in sums]
+    return _fused(p, _slope, *given, weight or 1.0, shift, tilt), *sums
 
 
 @differentiated_as(batch_norm_backward)
@@ -124,13 +108,7 @@ def _(grad_output, input, weight, mean, scale, training, eps):
     return of_input, *[sum_dims(one, dims, False) for one in (mul(grad_output, normal), grad_output)]
 
 
-def _planes(input: Layout) -> tuple[int, int, int, int, bool]:
-    """For launchers: the channels, the elements of a plane, the planes, the sets of them, and that these go across."""
-    channels = input.shape[1]
-    return channels, numel(input.shape[2:]), input.shape[0] * channels, channels, True
-
-
-def _dims(input: Layout) -> tuple[int, ...]:
+def _dims(input: Layout | TensorRef) -> tuple[int, ...]:
     """All dimensions but that of the channels."""
     return (0, *range(2, len(input.shape)))
 
@@ -154,27 +132,30 @@ def _slope(grad, input, mean, scale, weight, shift, tilt):
     return (grad - shift - (input - mean) * scale * tilt) * scale * weight
 
 
-def _scaled(grad, input, mean, scale, weight, shift, tilt):
+def _scaled(grad, scale, weight):
     return grad * scale * weight
 
 
-def _launcher(function: Callable[..., Any], out: Layout, *given: Layout | float) -> Callable[..., Any]:
-    """What computes a function of elements and of what belongs to their channels."""
-    behind = len(out.shape) - 2
+def _average(total, share):
+    return total * share
+
+
+def _fused(p: Plan, function: Callable[..., Any], first: TensorRef, *given: TensorRef | float) -> TensorRef:
+    """A function of the elements of tensors of the shape of ``first``, and of what belongs to their channels."""
+    behind = len(first.shape) - 2
     operands = [
-        layout_of(own.type, (*own.shape, *(1,) * behind), (*own.strides, *(0,) * behind))
-        if isinstance(own, Layout) and len(own.shape) == 1 else own
-        for own in given
+        one.viewed(layout_of(one.type, (*one.shape, *(1,) * behind), (*one.layout.strides, *(0,) * behind)))
+        if isinstance(one, TensorRef) and len(one.shape) == 1 else one
+        for one in given
     ]
-    compute = fused_launcher("batch_norm", function, operands, out)
-    return lambda *tensors: compute(*[tensor for tensor in tensors if tensor is not None])
+    return fused(p, "batch_norm", function, [first, *operands], layout_of(first.type, first.shape))
 
 
 # -- the public function ------------------------------------------------------------------------------------------
 
 
-def _check(input: Layout, training: bool, **arguments: Layout | None) -> None:
-    """Raise unless what has the layout ``input`` can be normalized with these arguments, of one element a channel.
+def _check(input: TensorRef, training: bool, **arguments: TensorRef | None) -> None:
+    """Raise unless ``input`` can be normalized with these arguments, of one element a channel.
 
     Raises:
         RuntimeError: they have other sizes or dtypes, or there are no statistics.

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...core.layout import Layout, layout_of, numel
-from ...core.tensor import Tensor, tensor_of
+from ...core.tensor import Tensor
+from ...devices import Plan, TensorRef
 from ..batching.physical import expanded
-from ..memory.copying import row_reader
 from ..memory.images import following
 from ..pointwise.arithmetic import add, mul
-from ..reductions.axes import Prepared, axis_launcher
+from ..reductions.axes import along_axis
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
 from ..table.composition import differentiated_as
 from ..table.op import public
-from ..table.operands import fused_launcher, not_implemented
+from ..table.operands import fused, not_implemented
 from ..table.planned import planned
 from .normalization import projected, standardized
 
@@ -25,27 +23,24 @@ from .normalization import projected, standardized
     joint=True,
 )
 @following("input")
-def group_norm_op(input: Layout, weight: Layout | None, bias: Layout | None, groups: int, eps: float) -> Prepared:
+def group_norm_op(
+    p: Plan, input: TensorRef, weight: TensorRef | None, bias: TensorRef | None, groups: int, eps: float
+) -> tuple[TensorRef, ...]:
     """``(input - mean) * scale * weight + bias``, mean and scale being those of groups of channels, dimension 1.
 
     The results are that, the means of the groups, and their scales, which are ``1 / sqrt(variance + eps)``.
     """
     _check(input, groups, weight=weight, bias=bias)
-    out, each = layout_of(input.type, input.shape), layout_of(input.type, (input.shape[0], groups))
-    backend, read, *readers = input.type.backend, *map(row_reader, (input, weight, bias))
-    direct = backend.plane_norm_launcher(input.type, *_planes(input, groups), False, eps)
-    if direct is not None:
-        of_weight, of_bias = readers
-        return (out, each, each), lambda input, weight, bias: direct(read(input), of_weight(weight), of_bias(bias))[:3]
-    dense, wide = _divided(input, groups), [_of_channels(one, groups, input) for one in (weight, bias)]
-    standardize = backend.layer_norm_launcher(input.type, input.size, numel(dense.shape[2:]), each.size, eps)
-    shift = fused_launcher("group_norm", _shifted, [dense, wide[0] or 1.0, wide[1] or 0.0], dense)
-
-    def launch(input: Tensor, *factors: Any) -> Any:
-        normal, mean, scale = standardize(read(input), None, None)
-        return shift(tensor_of(dense, normal), *[one for one in factors if one is not None]), mean, scale
-
-    return (out, each, each), launch
+    type, each = input.type, (input.shape[0], groups)
+    rows = [one and p.contiguous(one) for one in (input, weight, bias)]
+    made = p.backend.normalized_planes(p, *rows, *planes(input), numel(each), False, eps)
+    if made is not None:
+        return tuple([p.tensor(one, type, own) for one, own in zip(made, (input.shape, each, each), strict=False)])
+    dense = _divided(input, groups)
+    normal, *made = p.backend.layer_norm_rows(p, rows[0], None, None, numel(dense.shape[2:]), numel(each), eps)
+    factors = _of_channels(weight, groups, 1.0), _of_channels(bias, groups, 0.0)
+    out = fused(p, "group_norm", _shifted, [p.tensor(normal, type, dense.shape), *factors], dense)
+    return out.viewed(layout_of(type, input.shape)), *[p.tensor(one, type, each) for one in made]
 
 
 @group_norm_op.gradient("input", "weight", "bias")
@@ -75,33 +70,22 @@ def _(input, weight, bias, groups, eps):
 )
 @following("input")
 def group_norm_backward(
-    grad_output: Layout, input: Layout, weight: Layout | None, mean: Layout, scale: Layout, groups: int, eps: float
-) -> Prepared:
+    p: Plan, grad_output: TensorRef, input: TensorRef, weight: TensorRef | None, mean: TensorRef, scale: TensorRef,
+    groups: int, eps: float,
+) -> tuple[TensorRef, ...]:
     """The gradients for the input, the weight and the bias; mean and scale are functions of the input."""
-    out, each = layout_of(input.type, input.shape), layout_of(input.type, input.shape[1:2])
-    backend, readers = input.type.backend, [row_reader(one) for one in (grad_output, input, mean, scale, weight)]
-    direct = backend.plane_norm_gradients_launcher(input.type, *_planes(input, groups), False)
-    if direct is not None:
-        return (out, each, each), lambda grad, input, weight, *statistics: direct(
-            *[read(one) for read, one in zip(readers, (grad, input, *statistics, weight), strict=True)]
-        )
-    dense, groupwise = _divided(input, groups), layout_of(input.type, (*mean.shape, 1, 1))
-    weigh = fused_launcher("group_norm", _weighted, [dense, _of_channels(weight, groups, input) or 1.0], dense)
-    project = backend.layer_norm_gradients_launcher(input.type, input.size, numel(dense.shape[2:]), mean.size)
-    multiply = fused_launcher("group_norm", _product, [dense, dense, groupwise, groupwise], dense)
-    summed = axis_launcher("fold_axis", dense, (0, 3), "sum", input.type.numpy)
-
-    def launch(*tensors: Any) -> Any:
-        grad, input, weight, mean, scale = tensors
-        rows = [read(one) for read, one in zip(readers, (grad, input, mean, scale), strict=False)]
-        grad, input, mean, scale = [
-            tensor_of(own, row) for own, row in zip((dense, dense, groupwise, groupwise), rows, strict=True)
-        ]
-        weighted = weigh(grad, *[weight] * (weight is not None))
-        of_input = project(weighted, *rows[1:], None)[0]
-        return of_input, summed(tensor_of(dense, multiply(grad, input, mean, scale))), summed(grad)
-
-    return (out, each, each), launch
+    type, each = input.type, input.shape[1:2]
+    grad, *rows = [p.contiguous(one) for one in (grad_output, input, mean, scale)]
+    made = p.backend.normalized_planes_gradients(p, grad, *rows, weight and p.contiguous(weight), *planes(input), False)
+    if made is None:
+        dense, groupwise = _divided(input, groups), (*mean.shape, 1, 1)
+        shapes = dense.shape, dense.shape, groupwise, groupwise
+        terms = [p.tensor(one, type, shape) for one, shape in zip((grad, *rows), shapes, strict=True)]
+        weighted = fused(p, "group_norm", _weighted, [terms[0], _of_channels(weight, groups, 1.0)], dense)
+        of_input = p.backend.layer_norm_gradients(p, p.contiguous(weighted), *rows, None, numel(dense.shape[2:]))[0]
+        products = fused(p, "group_norm", _product, terms, dense)
+        made = of_input, *[along_axis(p, "fold_axis", one, (0, 3), "sum", type.numpy) for one in (products, terms[0])]
+    return tuple([p.tensor(one, type, own) for one, own in zip(made, (input.shape, each, each), strict=True)])
 
 
 @differentiated_as(group_norm_backward)
@@ -118,24 +102,23 @@ def _(grad_output, input, weight, groups, eps):
     return reshape(projected(weighted, normal, divisor, (2, 3)), shape), *sums
 
 
-def _planes(input: Layout, groups: int) -> tuple[int, int, int, int]:
-    """For launchers: the channels, the elements of a plane, the planes, and the sets of them."""
-    images, channels, *size = input.shape
-    return channels, numel(tuple(size)), images * channels, images * groups
+def planes(input: TensorRef) -> tuple[int, int]:
+    """The channels, and the elements of a plane."""
+    return input.shape[1], numel(input.shape[2:])
 
 
-def _divided(input: Layout, groups: int) -> Layout:
+def _divided(input: TensorRef, groups: int) -> Layout:
     """A row-major tensor of the input's elements: images, groups, channels of a group, and elements of a channel."""
     images, channels, *size = input.shape
     return layout_of(input.type, (images, groups, channels // groups, numel(tuple(size))))
 
 
-def _of_channels(own: Layout | None, groups: int, input: Layout) -> Layout | None:
-    """What broadcasts an element for each channel to that."""
+def _of_channels(own: TensorRef | None, groups: int, absent: float) -> TensorRef | float:
+    """An element for each channel, in a view that broadcasts to that; a number in place of one that is absent."""
     if own is None:
-        return None
-    within = own.shape[0] // groups
-    return layout_of(own.type, (1, groups, within, 1), (0, within * own.strides[0], own.strides[0], 0))
+        return absent
+    within, stride = own.shape[0] // groups, own.layout.strides[0]
+    return own.viewed(layout_of(own.type, (1, groups, within, 1), (0, within * stride, stride, 0)))
 
 
 # -- what is done with each element -------------------------------------------------------------------------------
@@ -156,7 +139,7 @@ def _product(grad, input, mean, scale):
 # -- the public function ------------------------------------------------------------------------------------------
 
 
-def _check(input: Layout, groups: int, **arguments: Layout | None) -> None:
+def _check(input: TensorRef, groups: int, **arguments: TensorRef | None) -> None:
     """Raise unless the input's channels can be divided into so many groups, and the arguments are of one each."""
     shape = input.shape
     if len(shape) < 2:

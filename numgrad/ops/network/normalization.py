@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...core.layout import Layout, layout_of, numel
+from ...core.layout import Layout, numel
 from ...core.tensor import Tensor
+from ...devices import Plan, TensorRef
 from ..batching.physical import aligned, expanded
-from ..memory.copying import convert, row_reader
+from ..memory.copying import convert
 from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.exponential import pow, sqrt
-from ..reductions.axes import Prepared
 from ..reductions.sums import mean_dims, sum_dims, sum_to_shape
 from ..table.composition import differentiated_as
 from ..table.op import composite, public
@@ -26,26 +26,24 @@ from ..table.planned import planned
     shared=["weight", "bias"],
 )
 def layer_norm_op(
-    input: Layout, weight: Layout | None, bias: Layout | None, shape: tuple[int, ...], eps: float
-) -> Prepared:
+    p: Plan, input: TensorRef, weight: TensorRef | None, bias: TensorRef | None, shape: tuple[int, ...], eps: float
+) -> tuple[TensorRef, ...]:
     """``(input - mean) * scale * weight + bias`` over the last dimensions, of ``shape``.
 
     The results are that, the means, and the scales, which are ``1 / sqrt(variance + eps)``.
     """
-    _check_shape("LayerNormKernelImpl", input, shape, weight=weight, bias=bias)
+    factors = {name: one and one.layout for name, one in (("weight", weight), ("bias", bias))}
+    _check_shape("LayerNormKernelImpl", input.layout, shape, **factors)
     for argument in (weight, bias):
         if argument is not None and argument.type is not input.type:
             raise RuntimeError(
                 f"mixed dtype (CPU): expect parameter to have scalar type of {input.type.dtype.legacy}, not "
                 f"{argument.type.dtype.legacy}"
             )
-    outer = len(input.shape) - len(shape)
-    each = layout_of(input.type, input.shape[:outer] + (1,) * len(shape))
-    compute = input.type.backend.layer_norm_launcher(input.type, input.size, numel(shape), each.size, eps)
-    read, read_weight, read_bias = [row_reader(one) for one in (input, weight, bias)]
-    return (layout_of(input.type, input.shape), each, each), lambda tensor, factors, terms: compute(
-        read(tensor), read_weight(factors), read_bias(terms)
-    )
+    each = input.shape[: len(input.shape) - len(shape)] + (1,) * len(shape)
+    rows = [one and p.contiguous(one) for one in (input, weight, bias)]
+    made = p.backend.layer_norm_rows(p, *rows, numel(shape), numel(each), eps)
+    return tuple([p.tensor(one, input.type, own) for one, own in zip(made, (input.shape, each, each), strict=True)])
 
 
 @layer_norm_op.batched
@@ -72,14 +70,13 @@ def _(grad, input, weight, mean, scale, shape, eps):
     nondifferentiable=["mean", "scale"], outputs=["of_input", "of_weight", "of_bias"],
 )
 def layer_norm_backward(
-    grad_output: Layout, input: Layout, mean: Layout, scale: Layout, weight: Layout | None, shape: tuple[int, ...],
-    eps: float,
-) -> Prepared:
+    p: Plan, grad_output: TensorRef, input: TensorRef, mean: TensorRef, scale: TensorRef, weight: TensorRef | None,
+    shape: tuple[int, ...], eps: float,
+) -> tuple[TensorRef, ...]:
     """The gradients for the input, the weight and the bias; mean and scale are functions of the input."""
-    compute = input.type.backend.layer_norm_gradients_launcher(input.type, input.size, numel(shape), mean.size)
-    readers = [row_reader(one) for one in (grad_output, input, mean, scale, weight)]
-    layouts = tuple([layout_of(input.type, own) for own in (input.shape, shape, shape)])
-    return layouts, lambda *tensors: compute(*[read(one) for read, one in zip(readers, tensors, strict=True)])
+    rows = [one and p.contiguous(one) for one in (grad_output, input, mean, scale, weight)]
+    made = p.backend.layer_norm_gradients(p, *rows, numel(shape))
+    return tuple([p.tensor(one, input.type, own) for one, own in zip(made, (input.shape, shape, shape), strict=True)])
 
 
 @layer_norm_backward.batched

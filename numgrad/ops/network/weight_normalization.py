@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from ...core.layout import Layout, layout_of, normal_dim
-from ...core.tensor import Tensor, tensor_of
+from ...core.layout import layout_of, normal_dim
+from ...core.tensor import Tensor
 from ...core.types import real_of
+from ...devices import Plan, TensorRef
 from ..batching.physical import expanded
 from ..pointwise.arithmetic import div, mul, sub
-from ..reductions.axes import Prepared, axis_launcher, reduced_shape
+from ..reductions.axes import reduced_shape
 from ..reductions.norms import vector_norm_op
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
 from ..table.op import composite
-from ..table.operands import fused_launcher, not_implemented
+from ..table.operands import fused, not_implemented
 from ..table.planned import planned
 
 
@@ -27,17 +28,14 @@ def _lengths(v: Tensor, *dims: int, order: float = 2.0) -> Tensor:
 
 
 @planned("WeightNormInterfaceBackward0", aten="_weight_norm_interface", inputs=["v", "g"], joint=True)
-def weight_norm_op(v: Layout, g: Layout, dim: int) -> Prepared:
+def weight_norm_op(p: Plan, v: TensorRef, g: TensorRef, dim: int) -> TensorRef:
     """``v * (g / norm(v))``, the norms being those over all dimensions but ``dim``, whose shape is that of ``g``."""
     if not v.type.dtype.is_floating_point:
         raise not_implemented("weight_norm_kernel", v)
     if g.type is not v.type:
         raise RuntimeError(f"expected scalar type {v.type.dtype.legacy} but found {g.type.dtype.legacy} (v and g)")
-    dims, out = _others(len(v.shape), dim), layout_of(v.type, v.shape)
-    lengths = layout_of(v.type, reduced_shape(v.shape, dims, True))
-    measure = axis_launcher("norm_axis", v, dims, 2.0, v.type.numpy)
-    scale = fused_launcher("weight_norm", _scaled, [v, g, lengths], out)
-    return out, lambda v, g: scale(v, g, tensor_of(lengths, measure(v)))
+    lengths = vector_norm_op.build(p, v, 2.0, _others(len(v.shape), dim), True, v.type.dtype)
+    return fused(p, "weight_norm", _scaled, [v, g, lengths], layout_of(v.type, v.shape))
 
 
 def _scaled(v, g, length):
