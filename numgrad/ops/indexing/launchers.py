@@ -1,6 +1,4 @@
-"""What launches reads and writes at indices, whatever the layout of the tensor.
-
-What is decided here by layouts is a function that launches (see ``planned``).
+"""Reading and writing at indices, as steps of plans, whatever the layout of the tensor.
 
 A flat index holds int64 numbers that count, in row-major order, over the indexed dimensions ``dims`` of a tensor: for
 one dimension the indices themselves, which may be negative.  The indexed part has the index's dimensions where ``dims``
@@ -23,7 +21,7 @@ from ...core.tensor import Tensor, tensor_of
 from ...core.types import TensorType, dtype, int64, tensor_type
 from ...devices import Buffer, Plan, TensorRef
 from ..batching.batches import is_mapped
-from ..memory.copying import copier, empty_of, filled_of, row_reader
+from ..memory.copying import empty_of, filled_of, row_reader
 from ..memory.overwriting import fill_
 from ..table.lookup import operation
 from ..table.planned import Planned, planned
@@ -230,22 +228,7 @@ def updating(
             decide(p, copy, *others)
             return copy
 
-        def on_copy(input: Layout, *others: Any) -> Any:
-            layout = kept_layout(input) if kept else layout_of(input.type, input.shape)
-            copy, change = copier(input, layout), decide(layout, *others)
-
-            def launch(*operands: Any) -> Any:
-                memory = copy(operands[0])
-                change(*operands, tensor_of(layout, memory))
-                return memory
-
-            return layout, launch
-
-        op.prepare_change = decide
-        if op.build is None:
-            op.prepare = on_copy
-        else:
-            op.build = build
+        op.prepare_change, op.build = decide, build
         return op
 
     return decorate

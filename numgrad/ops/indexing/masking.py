@@ -9,12 +9,12 @@ from typing import Any
 from ...core.device import to_device
 from ...core.layout import Layout, all_dims, broadcast_shapes, layout_of, outgrown
 from ...core.tensor import Tensor, fresh, strided, tensor_of
-from ...core.types import bool_, int32, int64, tensor_type, to_dtype, uint8
-from ...devices import recording
+from ...core.types import TensorType, bool_, int32, int64, tensor_type, to_dtype, uint8
+from ...devices import Plan, TensorRef, recording
 from ..batching.batches import is_shared
 from ..batching.examples import dynamic
 from ..batching.physical import aligned, expanded
-from ..memory.copying import convert, row_of, row_reader, write, zeros_of
+from ..memory.copying import convert, row_of, write, zeros_of
 from ..memory.overwriting import as_number
 from ..pointwise.comparison import choose
 from ..shapes.broadcasting import expand
@@ -133,11 +133,14 @@ def masked_select_op(input: Layout, mask: Layout) -> Any:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, not {mask.type.dtype}")
     shape = broadcast_shapes(input.shape, mask.shape)
     wide, find = expanded_layout(input, shape), nonzero_finder(expanded_layout(mask, shape))
+    dims, recent = all_dims(shape), index_op.recent
 
     def launch(input: Tensor, mask: Tensor) -> Any:
-        whole = tensor_of(wide, input._storage, input._offset)
-        part = index_op.function(whole, find(mask), all_dims(shape), True)
-        return part._layout, part._storage
+        whole, flat_index = tensor_of(wide, input._storage, input._offset), find(mask)
+        entry = recent.get((wide, flat_index._layout, dims, True))
+        if entry is None:
+            entry = index_op.entry((whole, flat_index, dims, True))[0]
+        return entry.layout, entry.launch(whole, flat_index)
 
     return None, launch
 
@@ -161,21 +164,25 @@ def _(grad, mask, input_shape):
 
 
 @updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
-def masked_scatter_op(input: Layout, mask: Layout, source: Layout) -> Any:
-    find, read = nonzero_finder(expanded_layout(mask, input.shape)), row_reader(source)
-    available = source.size
+def masked_scatter_op(p: Plan, input: TensorRef, mask: TensorRef, source: TensorRef) -> None:
+    wide = mask.viewed(expanded_layout(mask.layout, input.shape))
+    given = p.contiguous(wide), p.contiguous(source)
+    p.check(_scatter_where, *given, source.type, *p.strided(input), input.layout)
 
-    def launch(input: Tensor, mask: Tensor, source: Tensor, target: Tensor) -> None:
-        flat_index = find(mask)
-        count = flat_index._layout.size
-        if count > available:
-            raise RuntimeError(f"Number of elements of source < number of ones in mask ({available} < {count})")
-        values = fresh(read(source)[:count], (count,), source._layout.type)
-        put = target, flat_index, values, all_dims(target._layout.shape), False, True
-        entry, operands = index_put_op.entry(put, True)
-        entry.launch(*operands, target)
 
-    return launch
+def _scatter_where(mask: Any, source: Any, type: TensorType, storage: Any, start: int, layout: Layout) -> None:
+    """Overwrite the elements of a tensor of this layout where a mask is true with those of a source, in order."""
+    row = type.backend.flatnonzero(mask)
+    count = row.size
+    if count > source.size:
+        raise RuntimeError(f"Number of elements of source < number of ones in mask ({source.size} < {count})")
+    target = tensor_of(layout, storage, start)
+    flat_index, values = fresh(row, (count,), tensor_type(int64, type.device)), fresh(source[:count], (count,), type)
+    how = all_dims(layout.shape), False, True
+    entry = index_put_op.recent_in_place.get((layout, flat_index._layout, values._layout, *how))
+    if entry is None:
+        entry = index_put_op.entry((target, flat_index, values, *how), True)[0]
+    entry.launch(target, flat_index, values, target)
 
 
 @masked_scatter_op.gradient("input")

@@ -8,6 +8,7 @@ from typing import Any
 from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor
 from ...core.types import bool_
+from ...devices import Plan, TensorRef
 from ..indexing.launchers import updating
 from ..memory.copying import copier
 from ..memory.overwriting import fill_
@@ -17,7 +18,7 @@ from ..table.op import composite, public
 from ..table.operands import not_implemented
 from ..table.planned import Planned, planned
 from .broadcasting import expand_op
-from .parts import add_to_part, narrow, of_part, part_cleared, part_writer, part_written
+from .parts import add_to_part, narrow, of_part, overwrite_part, part_cleared, part_written
 from .views import ravel
 from .windows import as_strided
 
@@ -160,8 +161,8 @@ def _(grad, input_shape):
 
 
 @updating("DiagonalScatterBackward0", inputs=["input", "src"], kept=True, dims=["dim1", "dim2"])
-def diagonal_scatter_op(input: Layout, src: Layout, offset: int, dim1: int, dim2: int) -> Any:
-    return part_writer(src, *diagonal_op.prepare(input, offset, dim1, dim2))
+def diagonal_scatter_op(p: Plan, input: TensorRef, src: TensorRef, offset: int, dim1: int, dim2: int) -> None:
+    overwrite_part(p, input, src, *diagonal_op.prepare(input.layout, offset, dim1, dim2))
 
 
 @diagonal_scatter_op.gradient("input")

@@ -10,6 +10,7 @@ from ...autograd.grad_mode import state
 from ...core.formats import kept_layout
 from ...core.layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
 from ...core.tensor import Tensor, tensor_of
+from ...devices import Plan, TensorRef
 from ..indexing.launchers import updating
 from ..memory.copying import copier, repeated_zero, writer
 from ..pointwise.arithmetic import add
@@ -282,8 +283,8 @@ attach("__reversed__", _reversed_rows)
 # -- written to a copy ----------------------------------------------------------------------------------------
 
 
-def part_writer(src: Layout, part: Layout, start: int) -> Callable[[Tensor, Tensor, Tensor], None]:
-    """What writes to the part of a target that has this layout and begins so many elements later.
+def overwrite_part(p: Plan, input: TensorRef, src: TensorRef, part: Layout, start: int) -> None:
+    """Overwrite the part of a tensor that has this layout and begins so many elements later.
 
     Raises:
         RuntimeError: the source has another shape.
@@ -293,8 +294,7 @@ def part_writer(src: Layout, part: Layout, start: int) -> Callable[[Tensor, Tens
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
             f"slice size = {list(part.shape)}"
         )
-    write = writer(src, part)
-    return lambda _, src, target: write(src, tensor_of(part, target._storage, target._offset + start))
+    p.assign(src, input.viewed(part, start))
 
 
 def part_cleared(op: Planned, view: Planned, grad: Tensor, *where: int) -> Tensor:
@@ -303,9 +303,9 @@ def part_cleared(op: Planned, view: Planned, grad: Tensor, *where: int) -> Tenso
 
 
 @updating("SelectScatterBackward0", inputs=["input", "src"], kept=True, dims=["dim"])
-def select_scatter_op(input: Layout, src: Layout, dim: int, index: int) -> Any:
-    part, step = select_op.prepare(input, dim, index)
-    return part_writer(src, part, index * step)
+def select_scatter_op(p: Plan, input: TensorRef, src: TensorRef, dim: int, index: int) -> None:
+    part, step = select_op.prepare(input.layout, dim, index)
+    overwrite_part(p, input, src, part, index * step)
 
 
 @select_scatter_op.gradient("input")
@@ -320,9 +320,11 @@ def _(grad, dim, index):
 
 
 @updating("SliceScatterBackward0", inputs=["input", "src"], kept=True, dims=["dim"])
-def slice_scatter_op(input: Layout, src: Layout, dim: int, start: int, end: int, step: int) -> Any:
-    part, each = slice_op.prepare(input, dim, start, end, step)
-    return part_writer(src, part, start * each)
+def slice_scatter_op(
+    p: Plan, input: TensorRef, src: TensorRef, dim: int, start: int, end: int, step: int
+) -> None:
+    part, each = slice_op.prepare(input.layout, dim, start, end, step)
+    overwrite_part(p, input, src, part, start * each)
 
 
 @slice_scatter_op.gradient("input")
