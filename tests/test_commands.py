@@ -117,7 +117,7 @@ def test_the_table_of_operations(run):
     assert result.stdout.splitlines()[:3] == [
         "tanh(input)  TanhBackward0",
         "    = tanh(input)",
-        "    gradient of input: tanh_backward(grad, out)",
+        "    gradient of input: tanh_backward(grad, input, out)",
     ]
     assert "gradient of other: grad * conj(input)" in result.stdout
     assert "softmax(input, dim)  SoftmaxBackward0" in result.stdout

@@ -216,9 +216,12 @@ def _tell_numba() -> None:
         lower = _arithmetic(instruction)
         for operands in ((Block, Block), (Block, types.Float), (types.Float, Block)):
             lower_builtin(function, *operands)(lower)
-    for name, polynomial in ((exp, polynomials.exp), (sigmoid, polynomials.sigmoid), (tanh, polynomials.tanh)):
+    of_each: dict[Any, Any] = {
+        operator.neg: lambda x: -x, exp: polynomials.exp, sigmoid: polynomials.sigmoid, tanh: polynomials.tanh
+    }
+    for name, computed in of_each.items():
         infer_global(name)(_Function)
-        lower_builtin(name, Block)(emitting(polynomial))
+        lower_builtin(name, Block)(emitting(computed))
 
 
 class _Arithmetic(AbstractTemplate):

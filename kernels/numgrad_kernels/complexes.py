@@ -177,6 +177,13 @@ def sigmoid(z: Pair) -> Pair:
     return divide((select(a < 0, real, one), select(a < 0, imaginary, zero)), below)
 
 
+def turned(z: Pair, w: Pair) -> Pair:
+    """z, or -z where the real part of w is negative, or -0."""
+    (a, b), (c, _) = z, w
+    sign = copysign(c.like(1), c)
+    return sign * a, sign * b
+
+
 def pow(z: Pair, w: Pair) -> Pair:
     """z to the power w = c + i d: of magnitude |z|^c e^(-d t) at the angle c t + d log |z|, t being z's angle.
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from . import complexes, libm, polynomials, polynomials32
 from .circular import *  # noqa: F403
-from .instructions import Value, instruction, select
+from .instructions import Value, bits, from_bits, instruction, select
 from .overloads import compiled_as, in_python, jitable, overloaded
 from .remainders import *  # noqa: F403
 from .remainders import same
@@ -187,6 +187,14 @@ def _integer_abs(x: Any) -> Any:
 )
 def abs(x: Any) -> Any:
     """The value without its sign; the magnitude of a complex number."""
+
+
+@compiled_as(
+    lambda x, y: from_bits(bits(x) ^ (bits(y) & (1 << (x.size - 1)))),
+    python=lambda x, y: -x if np.signbit(y.real) else x, pairs=complexes.turned,
+)
+def turned(x: Any, y: Any) -> Any:
+    """x, negated where the real part of y is negative, or -0."""
 
 
 def _python_angle(x: Any) -> Any:

@@ -70,6 +70,13 @@ def restored_output(node: Any, alias: Any, number: int = 0) -> Any:
     return tensor
 
 
+def has_changed(value: Any, version: int | None) -> bool:
+    """Whether a saved tensor, or the one that a pack hook returned for it, was modified in place since."""
+    if version == PACKED:
+        value, version = value.packed, value.version
+    return version is not None and value._counter[0] != version
+
+
 def put_in_graph(tensor: Any, edge: tuple[Node, int]) -> None:
     """Have the gradient of a tensor go along this edge.  The tensor does not hold the node of a leaf."""
     tensor._requires_grad = True
@@ -122,7 +129,7 @@ def _restore_histories(tensor: Any, histories: Sequence[PhysicalHistory]) -> Non
 class PackedTensor:
     """A saved tensor in the form that a pack hook gave it, with its edge in the graph."""
 
-    __slots__ = ("edge", "histories", "number", "packed", "shape", "tangents", "type", "unpack_hook")
+    __slots__ = ("edge", "histories", "number", "packed", "shape", "tangents", "type", "unpack_hook", "version")
 
     #: Instead of a tensor's version counter: it never equals the version that was noted.
     _counter = (None,)
@@ -137,6 +144,7 @@ class PackedTensor:
         version = tensor._counter[0]
         given = tensor.detach() if detached else tensor
         self.packed = undisturbed(in_mode, with_recording(state.mode, False), pack_hook, given)
+        self.version = self.packed._counter[0] if is_tensor(self.packed) else None
         if tensor._counter[0] != version:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
@@ -227,7 +235,7 @@ class SavingNode(Node):
         return [
             (value, version)
             for value, version in zip(self.kept(), self.versions, strict=True)
-            if version is not None and version != PACKED and value._counter[0] != version
+            if version is not None and version != PACKED and has_changed(value, version)
         ]
 
     def saved_entries(self) -> list[tuple[str, Any, int | None]]:
@@ -242,8 +250,12 @@ class SavingNode(Node):
         raise NotImplementedError(f"{type(self).__name__} does not define saved_names")
 
     def saved_values(self) -> dict[str, Any]:
-        names = () if self.is_freed() else self.saved_names()
-        return {name: self.unpack_one(index) for index, name in enumerate(names) if not self.is_packed(index)}
+        """The saved values, by name, without those that hooks pack or that were changed in place since."""
+        return {
+            name: self.unpack_one(index)
+            for index, (name, value, version) in enumerate(self.saved_entries())
+            if version != PACKED and not has_changed(value, version)
+        }
 
     def is_packed(self, index: int) -> bool:
         """Whether hooks are in force for one saved tensor."""

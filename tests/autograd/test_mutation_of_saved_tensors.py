@@ -1,13 +1,14 @@
 """Changing, in place, what was saved for backward, where that is allowed."""
 
 import gc
+from contextlib import nullcontext
 from weakref import ref
 
 import pytest
 
 import numgrad
 from numgrad import ones, tensor
-from numgrad.autograd.graph import allow_mutation_on_saved_tensors
+from numgrad.autograd.graph import allow_mutation_on_saved_tensors, saved_tensors_hooks
 
 
 @pytest.fixture
@@ -134,3 +135,38 @@ def test_copies_go_with_the_graph(x):
             assert not any(weak() for weak in kept)
     finally:
         gc.enable()
+
+
+ACTIVATIONS = {
+    "tanh": lambda x: 1 - numgrad.tanh(x) ** 2, "sigmoid": lambda x: numgrad.sigmoid(x) * numgrad.sigmoid(-x),
+    "expm1": numgrad.exp,
+}
+
+
+@pytest.mark.parametrize("keep", [nullcontext(), saved_tensors_hooks(lambda t: t, lambda t: t)], ids=["", "hooks"])
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_whose_input_is_changed_go_by_the_result(x, name, keep):
+    function, right = getattr(numgrad, name), ACTIVATIONS[name]
+    with keep:
+        h = x * 1
+        y = function(h)
+        h.add_(1)
+        overwritten = getattr(x * 1, f"{name}_")()
+    assert not hasattr(overwritten.grad_fn, "_saved_self")  # nor is a copy kept of what was overwritten
+    for result in (y, overwritten):
+        (slope,) = numgrad.autograd.grad(result.sum(), x, create_graph=True)
+        assert slope.tolist() == pytest.approx(right(x).tolist())
+        (second,) = numgrad.autograd.grad(slope.sum(), x, retain_graph=True)
+        assert second.tolist() == pytest.approx(numgrad.autograd.grad(right(x).sum(), x)[0].tolist(), abs=1e-6)
+        assert numgrad.autograd.grad(result.sum(), x)[0].tolist() == pytest.approx(slope.tolist())
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_whose_input_and_result_are_changed_are_an_error(x, name):
+    h = x * 1
+    y = getattr(numgrad, name)(h)
+    h.add_(1)
+    y.detach().add_(1)
+    assert [value.tolist() for value, _ in y.grad_fn.modified()] == [y.tolist()]
+    with pytest.raises(RuntimeError, match=f"is output 0 of {name.capitalize()}, is at version 1"):
+        y.sum().backward()

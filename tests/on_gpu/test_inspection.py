@@ -19,7 +19,7 @@ def test_kernels_on_a_gpu_show_their_text_their_types_and_their_bytes(inspection
     assert forward.cuda == forward.python
     assert "while i < uint64(n):" in forward.python
     assert forward.types == {"input": "float32*", "out": "float32*", "n": "int64"}
-    assert (forward.bytes, backward.bytes) == (160, 240)
+    assert (forward.bytes, backward.bytes) == (160, 320)
     assert len(forward.runs) == 3
     assert forward.origin == gpu_driver()
 

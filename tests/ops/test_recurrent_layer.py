@@ -1,5 +1,6 @@
 """Layers of recurrent networks in one kernel: the numbers are those of the steps; what is refused."""
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -31,6 +32,32 @@ def test_the_numbers_are_those_of_the_steps(kind, backwards, sizes, examples, si
     )]  # fmt: skip
     for one, other in pairs:
         np.testing.assert_allclose(one.detach(), other.detach(), 1e-11, 1e-12)
+
+
+def _step(x):
+    return 1 / (1 + mpmath.exp(-x))
+
+
+#: A hidden state after a step of one unit whose weights are 0, and all states before a half.
+ONE_UNIT = {
+    "lstm": lambda i, f, g, o: _step(o) * mpmath.tanh(_step(f) / 2 + _step(i) * mpmath.tanh(g)),
+    "gru": lambda r, z, n: (1 - _step(z)) * mpmath.tanh(n) + _step(z) / 2,
+    "rnn_tanh": mpmath.tanh,
+}
+
+
+@pytest.mark.parametrize("sizes", [1, 17])  # one by one, and in blocks
+@pytest.mark.parametrize("kind", ONE_UNIT)
+def test_gradients_where_gates_are_saturated(kind, sizes):
+    right, bias = ONE_UNIT[kind], [30.0, 25.0, 19.5, 35.0][-GATES[kind]:]
+    given = [numgrad.zeros_like(each) for each in tensors(kind, (1, 1, 1), 1, sizes)]
+    given[1] += 0.5
+    given[4] = numgrad.tensor(bias, dtype=numgrad.float64).repeat_interleave(sizes).requires_grad_()
+    (slopes,) = numgrad.autograd.grad(recurrent_layer(*given, None, kind, False)[0].sum(), given[4])
+    with mpmath.workdps(60):
+        orders = numgrad.eye(len(bias), dtype=numgrad.int64).tolist()
+        expected = [float(mpmath.diff(right, tuple(bias), tuple(order))) for order in orders]
+    np.testing.assert_allclose(slopes.reshape(-1, sizes), np.repeat(expected, sizes).reshape(-1, sizes), 1e-13)
 
 
 @pytest.mark.parametrize("chosen", [0, 1])

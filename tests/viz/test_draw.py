@@ -67,11 +67,11 @@ def test_several_roots_share_what_lies_behind_them():
     assert draw({"value": y, "slope": slope}, saved=False).text == """\
 value [] float32
 SumBackward0
-#1 TanhBackward0 → [2]
-x [2] float32, grad None
+TanhBackward0 → [2]
+#1 x [2] float32, grad None
 slope [2] float32
 TanhBackwardBackward0
-#1 TanhBackward0 → [2], see above"""
+#1 x, see above"""
 
 
 @pytest.mark.parametrize("of", ["node", "edge", "leaf"])

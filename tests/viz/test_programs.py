@@ -90,10 +90,12 @@ def test_times_are_taken_on_copies(trained):
 def test_backward_is_a_program_that_finds_what_forward_saved(differentiated):
     forward, backward = torch.inspect(differentiated)
     assert backward.title == "backward of f([5, 4] float32; [4, 3] float32, requires_grad)"
-    (saved,) = [buffer for buffer in forward.buffers if buffer.kind == "saved"]
-    assert saved in next(step for step in forward.steps if step.name == "tanh").writes
+    before, after = [buffer for buffer in forward.buffers if buffer.kind == "saved"]
+    (tanh,) = [step for step in forward.steps if step.name == "tanh"]
+    assert before in tanh.reads
+    assert after in tanh.writes
     first, second = backward.steps
-    assert names(first.reads) == ["gradient[0]", saved.name]
+    assert names(first.reads) == ["gradient[0]", before.name, after.name]
     assert (second.operation, names(second.writes)) == ("MmBackward0", ["result"])
     assert len(backward.times) == 2
 
@@ -162,12 +164,12 @@ def test_programs_are_drawn(differentiated, tmp_path):
     drawing = torch.viz.draw(differentiated, file=tmp_path / "f.mmd")
     lines = [re.sub(r"(: |, )test_programs.py, line \d+", "", line) for line in drawing.text.splitlines()]
     assert lines == [
-        "result [5] float32", "fold_rows: sum_dims", "#1 tanh → s1 [5, 3]", "products → t1 [5, 3]: mm_op",
-        "├─ x [5, 4] float32, argument", "└─ w [4, 3] float32, argument", "s1 [5, 3] float32, saved",
-        "#1 tanh, see above",
+        "result [5] float32", "fold_rows: sum_dims", "#1 tanh → s2 [5, 3]", "#2 products → s1 [5, 3]: mm_op",
+        "├─ x [5, 4] float32, argument", "└─ w [4, 3] float32, argument", "s2 [5, 3] float32, saved",
+        "#1 tanh, see above", "s1 [5, 3] float32, saved", "#2 products, see above",
         "result [4, 3] float32", "products: MmBackward0", "├─ x [5, 4] float32, argument",
         "└─ tanh_backward → t1 [15]: TanhBackward0", "   ├─ gradient[0] [5] float32, argument",
-        "   └─ s1 [15] float32, saved",
+        "   ├─ s1 [15] float32, saved", "   └─ s2 [15] float32, saved",
     ]
     assert drawing.summary == "compiled f: 2 programs of 5 steps"
     assert "backward of f" in (tmp_path / "f.mmd").read_text()

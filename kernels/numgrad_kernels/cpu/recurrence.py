@@ -47,15 +47,15 @@ def _first(plan, part):
 
 
 def lstm_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
-    """``c = f * c + i * g; h = o * tanh(c)``; the gates and ``c`` are kept."""
+    """``c = f * c + i * g; h = o * tanh(c)``; what the gates are taken of and ``c`` are kept."""
     whole = size // LANES * LANES
     for j in range(0, whole, LANES):
-        i = sigmoid(block(gates, row + j, LANES) + block(bias, j, LANES))
-        f = sigmoid(block(gates, row + size + j, LANES) + block(bias, size + j, LANES))
-        g = tanh(block(gates, row + 2 * size + j, LANES) + block(bias, 2 * size + j, LANES))
-        o = sigmoid(block(gates, row + 3 * size + j, LANES) + block(bias, 3 * size + j, LANES))
-        c = f * block(end, cell + j, LANES) + i * g
-        h = o * tanh(c)
+        i = block(gates, row + j, LANES) + block(bias, j, LANES)
+        f = block(gates, row + size + j, LANES) + block(bias, size + j, LANES)
+        g = block(gates, row + 2 * size + j, LANES) + block(bias, 2 * size + j, LANES)
+        o = block(gates, row + 3 * size + j, LANES) + block(bias, 3 * size + j, LANES)
+        c = sigmoid(f) * block(end, cell + j, LANES) + sigmoid(i) * tanh(g)
+        h = sigmoid(o) * tanh(c)
         put(gates, row + j, i)
         put(gates, row + size + j, f)
         put(gates, row + 2 * size + j, g)
@@ -65,25 +65,27 @@ def lstm_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
         put(out, at + j, h)
         put(end, hidden + j, h)
     for j in range(whole, size):
-        gates[row + j] = sigmoid(gates[row + j] + bias[j])
-        gates[row + size + j] = sigmoid(gates[row + size + j] + bias[size + j])
-        gates[row + 2 * size + j] = tanh(gates[row + 2 * size + j] + bias[2 * size + j])
-        gates[row + 3 * size + j] = sigmoid(gates[row + 3 * size + j] + bias[3 * size + j])
-        beside[at + j] = gates[row + size + j] * end[cell + j] + gates[row + j] * gates[row + 2 * size + j]
+        gates[row + j] += bias[j]
+        gates[row + size + j] += bias[size + j]
+        gates[row + 2 * size + j] += bias[2 * size + j]
+        gates[row + 3 * size + j] += bias[3 * size + j]
+        added = sigmoid(gates[row + j]) * tanh(gates[row + 2 * size + j])
+        beside[at + j] = sigmoid(gates[row + size + j]) * end[cell + j] + added
         end[cell + j] = beside[at + j]
-        out[at + j] = gates[row + 3 * size + j] * tanh(beside[at + j])
+        out[at + j] = sigmoid(gates[row + 3 * size + j]) * tanh(beside[at + j])
         end[hidden + j] = out[at + j]
 
 
 def gru_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
-    """``h = n + z * (h - n)``; the gates and the hidden state's share of the last one are kept."""
+    """``h = n + z * (h - n)``; what the gates are taken of and the hidden state's share of the last one are kept."""
     whole = size // LANES * LANES
     for j in range(0, whole, LANES):
-        r = sigmoid(block(gates, row + j, LANES) + block(bias, j, LANES))
-        z = sigmoid(block(gates, row + size + j, LANES) + block(bias, size + j, LANES))
+        r = block(gates, row + j, LANES) + block(bias, j, LANES)
+        z = block(gates, row + size + j, LANES) + block(bias, size + j, LANES)
         share = block(beside, at + j, LANES) + block(bias, 2 * size + j, LANES)
-        n = tanh(block(gates, row + 2 * size + j, LANES) + r * share)
-        h = n + z * (block(end, hidden + j, LANES) - n)
+        n = block(gates, row + 2 * size + j, LANES) + sigmoid(r) * share
+        new = tanh(n)
+        h = new + sigmoid(z) * (block(end, hidden + j, LANES) - new)
         put(gates, row + j, r)
         put(gates, row + size + j, z)
         put(gates, row + 2 * size + j, n)
@@ -91,19 +93,20 @@ def gru_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
         put(out, at + j, h)
         put(end, hidden + j, h)
     for j in range(whole, size):
-        gates[row + j] = sigmoid(gates[row + j] + bias[j])
-        gates[row + size + j] = sigmoid(gates[row + size + j] + bias[size + j])
+        gates[row + j] += bias[j]
+        gates[row + size + j] += bias[size + j]
         beside[at + j] += bias[2 * size + j]
-        gates[row + 2 * size + j] = tanh(gates[row + 2 * size + j] + gates[row + j] * beside[at + j])
-        new = gates[row + 2 * size + j]
-        out[at + j] = new + gates[row + size + j] * (end[hidden + j] - new)
+        gates[row + 2 * size + j] += sigmoid(gates[row + j]) * beside[at + j]
+        last = tanh(gates[row + 2 * size + j])
+        out[at + j] = last + sigmoid(gates[row + size + j]) * (end[hidden + j] - last)
         end[hidden + j] = out[at + j]
 
 
 def tanh_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
-    """``h = tanh(gate)``."""
+    """``h = tanh(gate)``; what that is taken of is kept."""
     for j in range(size):
-        out[at + j] = tanh(gates[row + j] + bias[j])
+        gates[row + j] += bias[j]
+        out[at + j] = tanh(gates[row + j])
     for j in range(size):
         end[hidden + j] = out[at + j]
 
@@ -127,8 +130,8 @@ def recurrence(
 ):
     """``out`` becomes the hidden states, ``end`` the state after the last step of what it is before the first.
 
-    ``gates`` are the inputs' shares, and become what the gates are; ``weight`` is (size, gates), and ``bias`` is added
-    to its products.
+    ``gates`` are the inputs' shares, and become what the gates are taken of; ``weight`` is (size, gates), and ``bias``
+    is added to its products.
     """
     size, width = plan[SIZE], plan[GATES]
     for part in prange(plan[SLICES]):
@@ -171,33 +174,41 @@ def recurrence(
 # the weights are still to be added, that says the function.
 
 
+def tanh_slope(x):
+    """The derivative of ``tanh``: ``1 - tanh(x)**2``, where that may have been rounded to 1."""
+    return T(4) * sigmoid(T(2) * x) * sigmoid(T(-2) * x)
+
+
 def lstm_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
-    """The gradients for what the gates are made of; those for the hidden state are the products."""
+    """The gradients for what the gates are taken of; those for the hidden state are the products."""
     whole = size // LANES * LANES
     for j in range(0, whole, LANES):
-        curve = tanh(block(beside, at + j, LANES))
-        slope = block(grads, hidden + j, LANES) + block(grad, at + j, LANES)
+        c = block(beside, at + j, LANES)
         i = block(gates, row + j, LANES)
         f = block(gates, row + size + j, LANES)
         g = block(gates, row + 2 * size + j, LANES)
         o = block(gates, row + 3 * size + j, LANES)
-        of_cell = block(grads, cell + j, LANES) + slope * o * (T(1) - curve * curve)
-        put(slopes, row + j, of_cell * g * (i * (T(1) - i)))
-        put(slopes, row + size + j, of_cell * block(cells, kept + j, LANES) * (f * (T(1) - f)))
-        put(slopes, row + 2 * size + j, of_cell * i * (T(1) - g * g))
-        put(slopes, row + 3 * size + j, slope * curve * (o * (T(1) - o)))
-        put(grads, cell + j, of_cell * f)
+        curve = tanh(c)
+        new = tanh(g)
+        slope = (block(grads, hidden + j, LANES) + block(grad, at + j, LANES)) * sigmoid(o)
+        of_cell = block(grads, cell + j, LANES) + slope * tanh_slope(c)
+        into = of_cell * sigmoid(i)
+        keep = of_cell * sigmoid(f)
+        put(slopes, row + j, into * sigmoid(-i) * new)
+        put(slopes, row + size + j, keep * sigmoid(-f) * block(cells, kept + j, LANES))
+        put(slopes, row + 2 * size + j, into * tanh_slope(g))
+        put(slopes, row + 3 * size + j, slope * sigmoid(-o) * curve)
+        put(grads, cell + j, keep)
     for j in range(whole, size):
-        bend = tanh(beside[at + j])
-        step = grads[hidden + j] + grad[at + j]
-        into, keep = gates[row + j], gates[row + size + j]
-        new, gate = gates[row + 2 * size + j], gates[row + 3 * size + j]
-        total = grads[cell + j] + step * gate * (T(1) - bend * bend)
-        slopes[row + j] = total * new * (into * (T(1) - into))
-        slopes[row + size + j] = total * cells[kept + j] * (keep * (T(1) - keep))
-        slopes[row + 2 * size + j] = total * into * (T(1) - new * new)
-        slopes[row + 3 * size + j] = step * bend * (gate * (T(1) - gate))
-        grads[cell + j] = total * keep
+        first, second = gates[row + j], gates[row + size + j]
+        third, last = gates[row + 2 * size + j], gates[row + 3 * size + j]
+        step = (grads[hidden + j] + grad[at + j]) * sigmoid(last)
+        total = grads[cell + j] + step * tanh_slope(beside[at + j])
+        slopes[row + j] = total * sigmoid(first) * sigmoid(-first) * tanh(third)
+        slopes[row + size + j] = total * sigmoid(second) * sigmoid(-second) * cells[kept + j]
+        slopes[row + 2 * size + j] = total * sigmoid(first) * tanh_slope(third)
+        slopes[row + 3 * size + j] = step * sigmoid(-last) * tanh(beside[at + j])
+        grads[cell + j] = total * sigmoid(second)
 
 
 def gru_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
@@ -207,34 +218,37 @@ def gru_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, 
         r = block(gates, row + j, LANES)
         z = block(gates, row + size + j, LANES)
         n = block(gates, row + 2 * size + j, LANES)
+        reset = sigmoid(r)
+        new = tanh(n)
         slope = block(grads, hidden + j, LANES) + block(grad, at + j, LANES)
-        of_new = slope * (T(1) - z) * (T(1) - n * n)
-        of_reset = of_new * block(beside, at + j, LANES) * (r * (T(1) - r))
-        of_update = slope * (block(previous, at + j, LANES) - n) * (z * (T(1) - z))
+        passed = slope * sigmoid(-z)
+        of_new = passed * tanh_slope(n)
+        of_reset = of_new * block(beside, at + j, LANES) * (reset * sigmoid(-r))
+        of_update = passed * sigmoid(z) * (block(previous, at + j, LANES) - new)
         put(slopes, row + j, of_reset)
         put(shares, row + j, of_reset)
         put(slopes, row + size + j, of_update)
         put(shares, row + size + j, of_update)
         put(slopes, row + 2 * size + j, of_new)
-        put(shares, row + 2 * size + j, of_new * r)
-        put(grads, hidden + j, slope * z)
+        put(shares, row + 2 * size + j, of_new * reset)
+        put(grads, hidden + j, slope * sigmoid(z))
     for j in range(whole, size):
-        reset, update, new = gates[row + j], gates[row + size + j], gates[row + 2 * size + j]
+        first, second, last = gates[row + j], gates[row + size + j], gates[row + 2 * size + j]
         step = grads[hidden + j] + grad[at + j]
-        into = step * (T(1) - update) * (T(1) - new * new)
-        shares[row + j] = into * beside[at + j] * (reset * (T(1) - reset))
+        into = step * sigmoid(-second) * tanh_slope(last)
+        shares[row + j] = into * beside[at + j] * (sigmoid(first) * sigmoid(-first))
         slopes[row + j] = shares[row + j]
-        shares[row + size + j] = step * (previous[at + j] - new) * (update * (T(1) - update))
+        shares[row + size + j] = step * sigmoid(-second) * sigmoid(second) * (previous[at + j] - tanh(last))
         slopes[row + size + j] = shares[row + size + j]
         slopes[row + 2 * size + j] = into
-        shares[row + 2 * size + j] = into * reset
-        grads[hidden + j] = step * update
+        shares[row + 2 * size + j] = into * sigmoid(first)
+        grads[hidden + j] = step * sigmoid(second)
 
 
 def tanh_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
     """The gradients for what ``tanh`` is taken of; those for the hidden state are the products."""
     for j in range(size):
-        slopes[row + j] = (grads[hidden + j] + grad[at + j]) * (T(1) - out[at + j] * out[at + j])
+        slopes[row + j] = (grads[hidden + j] + grad[at + j]) * tanh_slope(gates[row + j])
 
 
 def relu_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):

@@ -27,16 +27,16 @@ def _gate(gates, own, shares, other, bias, has_bias, column):
 def lstm_step(
     gates: InOut, row, shares, bias, has_bias, beside: Out, end: InOut, out: Out, examples, size, count
 ):  # fmt: skip
-    """``c = f * c + i * g; h = o * tanh(c)``; the gates and ``c`` are kept."""
+    """``c = f * c + i * g; h = o * tanh(c)``; what the gates are taken of and ``c`` are kept."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         n, j = number // size, number % size
         own, other, at = (row + n) * 4 * size + j, n * 4 * size + j, (row + n) * size + j
-        i = sigmoid(_gate(gates, own, shares, other, bias, has_bias, j))
-        f = sigmoid(_gate(gates, own + size, shares, other + size, bias, has_bias, j + size))
-        g = tanh(_gate(gates, own + 2 * size, shares, other + 2 * size, bias, has_bias, j + 2 * size))
-        o = sigmoid(_gate(gates, own + 3 * size, shares, other + 3 * size, bias, has_bias, j + 3 * size))
-        c = f * end[(examples + n) * size + j] + i * g
-        h = o * tanh(c)
+        i = _gate(gates, own, shares, other, bias, has_bias, j)
+        f = _gate(gates, own + size, shares, other + size, bias, has_bias, j + size)
+        g = _gate(gates, own + 2 * size, shares, other + 2 * size, bias, has_bias, j + 2 * size)
+        o = _gate(gates, own + 3 * size, shares, other + 3 * size, bias, has_bias, j + 3 * size)
+        c = sigmoid(f) * end[(examples + n) * size + j] + sigmoid(i) * tanh(g)
+        h = sigmoid(o) * tanh(c)
         gates[own] = i
         gates[own + size] = f
         gates[own + 2 * size] = g
@@ -50,30 +50,33 @@ def lstm_step(
 def gru_step(
     gates: InOut, row, shares, bias, has_bias, beside: Out, end: InOut, out: Out, examples, size, count
 ):  # fmt: skip
-    """``h = n + z * (h - n)``; the gates and the hidden state's share of the last one are kept."""
+    """``h = n + z * (h - n)``; what the gates are taken of and the hidden state's share of the last one are kept."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         n, j = number // size, number % size
         own, other, at = (row + n) * 3 * size + j, n * 3 * size + j, (row + n) * size + j
-        reset = sigmoid(_gate(gates, own, shares, other, bias, has_bias, j))
-        update = sigmoid(_gate(gates, own + size, shares, other + size, bias, has_bias, j + size))
+        r = _gate(gates, own, shares, other, bias, has_bias, j)
+        z = _gate(gates, own + size, shares, other + size, bias, has_bias, j + size)
         share = shares[other + 2 * size]
         if has_bias:
             share += bias[j + 2 * size]
-        new = tanh(gates[own + 2 * size] + reset * share)
-        h = new + update * (end[n * size + j] - new)
-        gates[own] = reset
-        gates[own + size] = update
-        gates[own + 2 * size] = new
+        of_new = gates[own + 2 * size] + sigmoid(r) * share
+        new = tanh(of_new)
+        h = new + sigmoid(z) * (end[n * size + j] - new)
+        gates[own] = r
+        gates[own + size] = z
+        gates[own + 2 * size] = of_new
         beside[at] = share
         out[at] = h
         end[n * size + j] = h
 
 
-def tanh_step(gates, row, shares, bias, has_bias, beside, end: Out, out: Out, examples, size, count):
-    """``h = tanh(gate)``."""
+def tanh_step(gates: InOut, row, shares, bias, has_bias, beside, end: Out, out: Out, examples, size, count):
+    """``h = tanh(gate)``; what that is taken of is kept."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         at = row * size + number
-        h = tanh(_gate(gates, at, shares, number, bias, has_bias, number % size))
+        gate = _gate(gates, at, shares, number, bias, has_bias, number % size)
+        h = tanh(gate)
+        gates[at] = gate
         out[at] = h
         end[number] = h
 
@@ -92,11 +95,16 @@ def relu_step(gates, row, shares, bias, has_bias, beside, end: Out, out: Out, ex
 # -- backward: the rows of the step before begin at ``ahead``, and there are ``had`` of them ------------------------
 
 
+def tanh_slope(x):
+    """The derivative of ``tanh``: ``1 - tanh(x)**2``, where that may have been rounded to 1."""
+    return T(4) * sigmoid(T(2) * x) * sigmoid(T(-2) * x)
+
+
 def lstm_slopes(
     gates, row, beside, ahead, had, state, out, grad, grads: InOut, slopes: Out, shares, previous: Out, examples,
     size, count
 ):  # fmt: skip
-    """The gradients for what the gates are made of, and for the cells' state before the step."""
+    """The gradients for what the gates are taken of, and for the cells' state before the step."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         n, j = number // size, number % size
         own, at, cell = (row + n) * 4 * size + j, (row + n) * size + j, (examples + n) * size + j
@@ -107,14 +115,17 @@ def lstm_slopes(
             hidden = out[(ahead + n) * size + j]
         previous[at] = hidden
         curve = tanh(beside[at])
-        slope = grads[number] + grad[at]
         i, f, g, o = gates[own], gates[own + size], gates[own + 2 * size], gates[own + 3 * size]
-        of_cell = grads[cell] + slope * o * (T(1) - curve * curve)
-        slopes[own] = of_cell * g * (i * (T(1) - i))
-        slopes[own + size] = of_cell * before * (f * (T(1) - f))
-        slopes[own + 2 * size] = of_cell * i * (T(1) - g * g)
-        slopes[own + 3 * size] = slope * curve * (o * (T(1) - o))
-        grads[cell] = of_cell * f
+        new = tanh(g)
+        slope = (grads[number] + grad[at]) * sigmoid(o)
+        of_cell = grads[cell] + slope * tanh_slope(beside[at])
+        into = of_cell * sigmoid(i)
+        keep = of_cell * sigmoid(f)
+        slopes[own] = into * sigmoid(-i) * new
+        slopes[own + size] = keep * sigmoid(-f) * before
+        slopes[own + 2 * size] = into * tanh_slope(g)
+        slopes[own + 3 * size] = slope * sigmoid(-o) * curve
+        grads[cell] = keep
 
 
 def gru_slopes(
@@ -129,31 +140,34 @@ def gru_slopes(
         if n < had:
             hidden = out[(ahead + n) * size + j]
         previous[at] = hidden
-        reset, update, new = gates[own], gates[own + size], gates[own + 2 * size]
+        r, z, of_tanh = gates[own], gates[own + size], gates[own + 2 * size]
+        reset = sigmoid(r)
+        new = tanh(of_tanh)
         slope = grads[number] + grad[at]
-        of_new = slope * (T(1) - update) * (T(1) - new * new)
-        of_reset = of_new * beside[at] * (reset * (T(1) - reset))
-        of_update = slope * (hidden - new) * (update * (T(1) - update))
+        passed = slope * sigmoid(-z)
+        of_new = passed * tanh_slope(of_tanh)
+        of_reset = of_new * beside[at] * (reset * sigmoid(-r))
+        of_update = passed * sigmoid(z) * (hidden - new)
         slopes[own] = of_reset
         shares[own] = of_reset
         slopes[own + size] = of_update
         shares[own + size] = of_update
         slopes[own + 2 * size] = of_new
         shares[own + 2 * size] = of_new * reset
-        grads[number] = slope * update
+        grads[number] = slope * sigmoid(z)
 
 
-def of_tanh(slope, out):
-    """The gradient for what ``tanh`` is taken of, given that for its value and this value."""
-    return slope * (T(1) - out * out)
+def of_tanh(slope, x, out):
+    """The gradient for ``x``, given that for ``out``, ``tanh(x)``."""
+    return slope * tanh_slope(x)
 
 
-def of_relu(slope, out):
+def of_relu(slope, x, out):
     """The gradient for what ``relu`` is taken of, 0 where that is not positive."""
     return slope if out > T(0) else T(0)
 
 
-def of_gate(slope, out):
+def of_gate(slope, x, out):
     """Placeholder: one of these."""
     return slope
 
@@ -169,7 +183,7 @@ def plain_slopes(
         if number < had * size:
             hidden = out[ahead * size + number]
         previous[at] = hidden
-        slopes[at] = of_gate(grads[number] + grad[at], out[at])
+        slopes[at] = of_gate(grads[number] + grad[at], gates[at], out[at])
 
 
 def carry(products, adds, size, grads: InOut):

@@ -80,14 +80,13 @@ def _(grad, input, weight, reduction):
 )
 def logit_loss(input, target, pos_weight):
     """``-(pos_weight * target * log(sigmoid(input)) + (1 - target) * log(1 - sigmoid(input)))``."""
-    weight = 1 + (pos_weight - 1) * target
-    return (1 - target) * input + weight * log_one_plus_exp(-input)
+    return (1 - target) * log_one_plus_exp(input) + pos_weight * target * log_one_plus_exp(-input)
 
 
 @logit_loss.derivative("LogitLossGradientBackward0")
 def logit_loss_gradient(grad_output, input, target, positive):
     """The gradient of :func:`logit_loss` for its input."""
-    return grad_output * ((1 - target) - (1 + (positive - 1) * target) * sigmoid(-input))
+    return grad_output * ((1 - target) * sigmoid(input) - positive * target * sigmoid(-input))
 
 
 @logit_loss_gradient.gradient("grad_output")

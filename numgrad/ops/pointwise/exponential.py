@@ -15,7 +15,7 @@ from ...core.types import bool_, complex128, float64, get_default_dtype, int64, 
 from ..memory.copying import convert
 from ..table.arguments import wrong_kind
 from ..table.dispatch import unary
-from ..table.elementwise import pointwise
+from ..table.elementwise import by_result, pointwise
 from ..table.op import check_tensors, composite, export, public
 from ..table.out import not_cast, write_out
 from ..table.promotion import result_type
@@ -54,24 +54,33 @@ def tanh(input):
 
 
 @tanh.gradient("input")
+def _(grad, input, out):
+    return tanh_backward(grad, input, out)
+
+
+@by_result(tanh)
 def _(grad, out):
-    return tanh_backward(grad, out)
+    return grad * conj(1 - out * out)
 
 
-@pointwise("TanhBackwardBackward0", dtypes="fc", inplace=False, export=False)
-def tanh_backward(grad_output, output):
-    """``grad_output * (1 - output**2)``: one operation to record where the gradient itself is differentiated."""
-    return grad_output * conj(1 - output * output)
+@pointwise("TanhBackwardBackward0", dtypes="fc", inplace=False, export=False, nondifferentiable=["output"])
+def tanh_backward(grad_output, input, output):
+    """``grad_output * (1 - tanh(input)**2)``, where ``output`` is ``tanh(input)``, which may have been rounded to 1.
+
+    1 - t is (1 + t) * exp(-2 * input).
+    """
+    rest = 1 + scalar.turned(output, input)
+    return grad_output * conj(rest * rest * exp(-2 * scalar.turned(input, input)))
 
 
 @tanh_backward.gradient("grad_output")
-def _(grad, output):
-    return conj(tanh_backward(conj(grad), output))
+def _(grad, input, output):
+    return conj(tanh_backward(conj(grad), input, output))
 
 
-@tanh_backward.gradient("output")
-def _(grad, grad_output, output):
-    return -2 * conj(grad) * grad_output * conj(output)
+@tanh_backward.gradient("input")
+def _(grad, grad_output, input, output):
+    return -2 * tanh_backward(conj(grad) * grad_output, input, output) * conj(output)
 
 
 @pointwise("SigmoidBackward0", result="float", dtypes="bifc")
@@ -81,24 +90,33 @@ def sigmoid(input):
 
 
 @sigmoid.gradient("input")
+def _(grad, input, out):
+    return sigmoid_backward(grad, input, out)
+
+
+@by_result(sigmoid)
 def _(grad, out):
-    return sigmoid_backward(grad, out)
+    return grad * conj((1 - out) * out)
 
 
-@pointwise("SigmoidBackwardBackward0", dtypes="fc", inplace=False, export=False)
-def sigmoid_backward(grad_output, output):
-    """``grad_output * (1 - output) * output``, one operation for the same reason."""
-    return grad_output * conj((1 - output) * output)
+@pointwise("SigmoidBackwardBackward0", dtypes="fc", inplace=False, export=False, nondifferentiable=["output"])
+def sigmoid_backward(grad_output, input, output):
+    """``grad_output * (1 - s) * s``, where ``output`` is s, ``sigmoid(input)``, which may have been rounded to 1.
+
+    1 - s is s * exp(-input).
+    """
+    larger = 0.5 + scalar.turned(output - 0.5, input)
+    return grad_output * conj(larger * larger * exp(-scalar.turned(input, input)))
 
 
 @sigmoid_backward.gradient("grad_output")
-def _(grad, output):
-    return conj(sigmoid_backward(conj(grad), output))
+def _(grad, input, output):
+    return conj(sigmoid_backward(conj(grad), input, output))
 
 
-@sigmoid_backward.gradient("output")
-def _(grad, grad_output, output):
-    return conj(grad) * grad_output * conj(1 - 2 * output)
+@sigmoid_backward.gradient("input")
+def _(grad, grad_output, input, output):
+    return -sigmoid_backward(conj(grad) * grad_output, input, output) * conj(tanh(0.5 * input))
 
 
 @pointwise("Exp2Backward0", result="float", dtypes="bifc")
@@ -119,6 +137,11 @@ def expm1(input):
 
 
 @expm1.gradient("input")
+def _(grad, input, out):
+    return grad * conj(exp(input))  # the result may have been rounded to -1
+
+
+@by_result(expm1)
 def _(grad, out):
     return grad * conj(out + 1)
 

@@ -15,14 +15,14 @@ from ..shapes.parts import slice_op
 from ..table.callables import overload
 from ..table.elementwise import pointwise
 from ..table.lookup import lookup
-from ..table.op import composite, in_place_form, public
+from ..table.op import in_place_form, public
 from ..table.operands import not_implemented
 from ..table.planned import planned
 from .activation import activated
-from .arithmetic import abs, div, mul, sub
+from .arithmetic import abs, conj, mul
 from .comparison import where
-from .exponential import exp, log1p, sigmoid, tanh
-from .special import erfc
+from .exponential import exp, log1p, sigmoid, sigmoid_backward, tanh, tanh_backward
+from .special import erfc, log_one_plus_exp
 
 #: What ``nn.functional`` has of it.
 __all__ = [
@@ -108,16 +108,28 @@ def logsigmoid(input: Tensor) -> Tensor:
     return activated("logsigmoid", logsigmoid_op, input)
 
 
-@composite(export=False)
-def tanhshrink(input: Tensor) -> Tensor:
+@pointwise("TanhshrinkBackward0", result="float", dtypes="bifc", inplace=False, export=False)
+def tanhshrink(input):
     """``input - tanh(input)``."""
-    return sub(input, tanh(input))
+    return input - scalar.tanh(input)
 
 
-@composite(export=False)
-def softsign(input: Tensor) -> Tensor:
+@tanhshrink.gradient("input")
+def _(grad, input):
+    step = tanh(input)
+    return grad * conj(step * step)
+
+
+@pointwise("SoftsignBackward0", result="float", inplace=False, export=False)
+def softsign(input):
     """``input / (1 + abs(input))``."""
-    return div(input, abs(input) + 1)
+    return input / (1 + scalar.abs(input))
+
+
+@softsign.gradient("input")
+def _(grad, input):
+    size = 1 + abs(input)
+    return grad / size / size
 
 
 elu_, selu_, celu_ = in_place_form(elu), in_place_form(selu), in_place_form(celu)
@@ -135,10 +147,22 @@ def silu_op(input):
     return input * scalar.sigmoid(input)
 
 
-@silu_op.gradient("input")
-def _(grad, input):
+@pointwise("SiluBackwardBackward0", dtypes="f", inplace=False, export=False)
+def silu_backward(grad_output, input):
+    """The gradient of :func:`silu`, whose own derivative has a formula without differences of rounded numbers."""
     step = sigmoid(input)
-    return grad * step * (1 + input * (1 - step))
+    return grad_output * step * (1 + input * (1 - step))
+
+
+@silu_op.gradient("input")
+@silu_backward.gradient("grad_output")
+def _(grad, input):
+    return silu_backward(grad, input)
+
+
+@silu_backward.gradient("input")
+def _(grad, grad_output, input):
+    return sigmoid_backward(grad * grad_output, input, sigmoid(input)) * (2 - input * tanh(0.5 * input))
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -152,10 +176,26 @@ def mish_op(input):
     return input * scalar.tanh(scalar.log1p(scalar.exp(input)))
 
 
-@mish_op.gradient("input")
-def _(grad, input):
+@pointwise("MishBackwardBackward0", dtypes="f", inplace=False, export=False)
+def mish_backward(grad_output, input):
+    """The gradient of :func:`mish`, whose own derivative has a formula without differences of rounded numbers."""
     step = tanh(log1p(exp(where(input < 40, input, 40))))  # from there on it is 1
-    return grad * (step + input * sigmoid(input) * (1 - step * step))
+    return grad_output * (step + input * sigmoid(input) * (1 - step * step))
+
+
+@mish_op.gradient("input")
+@mish_backward.gradient("grad_output")
+def _(grad, input):
+    return mish_backward(grad, input)
+
+
+@mish_backward.gradient("input")
+def _(grad, grad_output, input):
+    inner = log_one_plus_exp(input)
+    outer = tanh(inner)
+    step = sigmoid(input)
+    bend = 2 + input * (sigmoid(-input) - 2 * outer * step)
+    return tanh_backward(grad * grad_output, inner, outer) * step * bend
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -181,16 +221,34 @@ def _(grad, input):
 
 @pointwise("GeluBackward0", aten="gelu", dtypes="f", inplace=False, export=False)
 def gelu_tanh_op(input):
-    """:func:`gelu` with the error function approximated by ``tanh``."""
-    return input * 0.5 * (1 + scalar.tanh(_GELU_SLOPE * (input + _GELU_CUBE * input * input * input)))
+    """:func:`gelu` with the error function approximated by ``tanh``: ``(1 + tanh(u)) / 2`` is ``sigmoid(2 * u)``."""
+    return input * scalar.sigmoid(2 * _GELU_SLOPE * input * (1 + _GELU_CUBE * input * input))
+
+
+@pointwise("GeluBackwardBackward0", dtypes="f", inplace=False, export=False)
+def gelu_tanh_backward(grad_output, input):
+    """The gradient of that, whose own derivative has a formula without differences of rounded numbers."""
+    x = scalar.maximum(scalar.minimum(input, 30), -30)  # it is 0 or 1 beyond, where powers may overflow
+    step = sigmoid(2 * _GELU_SLOPE * x * (1 + _GELU_CUBE * x * x))
+    slope = 2 * _GELU_SLOPE * (1 + 3 * _GELU_CUBE * x * x)
+    return grad_output * step * (1 + x * (1 - step) * slope)
 
 
 @gelu_tanh_op.gradient("input")
+@gelu_tanh_backward.gradient("grad_output")
 def _(grad, input):
-    square = input * input
-    step = tanh(_GELU_SLOPE * input * (1 + _GELU_CUBE * square))
-    slope = _GELU_SLOPE * (1 + 3 * _GELU_CUBE * square)
-    return grad * 0.5 * (1 + step + input * (1 - step * step) * slope)
+    return gelu_tanh_backward(grad, input)
+
+
+@gelu_tanh_backward.gradient("input")
+def _(grad, grad_output, input):
+    """``g = sigmoid_backward(grad * grad_output, z, sigmoid(z)); g * (2 * z1 + input * (z2 - z1**2 * tanh(z / 2)))``,
+    where ``z`` is what the sigmoid is taken of, with its derivatives ``z1`` and ``z2``."""
+    x = where(abs(input) > 30, 30, input)
+    inner = 2 * _GELU_SLOPE * x * (1 + _GELU_CUBE * x * x)
+    slope = 2 * _GELU_SLOPE * (1 + 3 * _GELU_CUBE * x * x)
+    bend = 12 * _GELU_SLOPE * _GELU_CUBE * x * x - x * slope * slope * tanh(0.5 * inner)
+    return sigmoid_backward(grad * grad_output, inner, sigmoid(inner)) * (2 * slope + bend)
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
@@ -232,8 +290,7 @@ def _(grad, input, dim):
     extent = grad._layout.shape[dim]
     value, gate = [slice_op(input, dim, start, start + extent, 1) for start in (0, extent)]
     step = sigmoid(gate)
-    passed = mul(grad, step)
-    return cat((passed, mul(mul(passed, value), 1 - step)), dim)
+    return cat((mul(grad, step), sigmoid_backward(mul(grad, value), gate, step)), dim)
 
 
 @lookup(export=False)

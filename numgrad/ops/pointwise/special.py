@@ -79,10 +79,21 @@ def logit_op(input):
     return where(near, scalar.log1p((2 * input - 1) / (1 - input)), scalar.log(input / (1 - input)))
 
 
+@pointwise("VarianceBackward0", dtypes="f", inplace=False, export=False)
+def variance(input):
+    """That of a yes or no which is yes with the probability ``input``: the derivative of :func:`logit`, inverted."""
+    return input * (1 - input)
+
+
+@variance.gradient("input")
+def _(grad, input):
+    return grad * (1 - 2 * input)
+
+
 @logit_op.gradient("input")
 def _(grad, input):
     outside = (input < 0) | (input > 1)
-    return where(outside, math.nan, grad / (input * (1 - input)))
+    return where(outside, math.nan, grad / variance(input))
 
 
 @pointwise("LogitBackward0", aten="logit", result="float", export=False)
@@ -95,7 +106,7 @@ def logit_within(input, *, eps=0):
 @logit_within.gradient("input")
 def _(grad, input, eps):
     within = (input >= eps) & (input <= 1 - eps)
-    return where(within, grad / (input * (1 - input)), 0)
+    return where(within, grad / variance(input), 0)
 
 
 @public(in_place=True, direct=True)

@@ -61,9 +61,20 @@ def asin(input):
     return scalar.asin(input)
 
 
+@pointwise("AsinSlopeBackward0", dtypes="fc", inplace=False, export=False)
+def asin_slope(input):
+    """The derivative of :func:`asin`, ``1 / sqrt(1 - input**2)``, but a square may be too large."""
+    return scalar.rsqrt(1 - input) * scalar.rsqrt(1 + input)
+
+
+@asin_slope.gradient("input")
+def _(grad, input, out):
+    return grad * conj(input * out * out * out)
+
+
 @asin.gradient("input")
 def _(grad, input):
-    return grad * conj(rsqrt(1 - input) * rsqrt(1 + input))  # a square of a complex number may be too large
+    return grad * conj(asin_slope(input))
 
 
 @pointwise("AcosBackward0", result="float", dtypes="bifc")
@@ -74,7 +85,7 @@ def acos(input):
 
 @acos.gradient("input")
 def _(grad, input):
-    return grad * conj(-rsqrt(1 - input) * rsqrt(1 + input))
+    return grad * conj(-asin_slope(input))
 
 
 @pointwise("AtanBackward0", dtypes="c", export=False, inplace=False)
@@ -129,13 +140,30 @@ def hypot_op(input, other):
 
 
 @hypot_op.gradient("input")
-def _(grad, input, out):
-    return grad * (input / out)
+def _(grad, input, other, out):
+    return grad * hypot_slope(input, other, out)
 
 
 @hypot_op.gradient("other")
-def _(grad, other, out):
-    return grad * (other / out)
+def _(grad, input, other, out):
+    return grad * hypot_slope(other, input, out)
+
+
+@pointwise("HypotSlopeBackward0", dtypes="f", inplace=False, export=False, nondifferentiable=["length"])
+def hypot_slope(input, other, length):
+    """``input / length``, where ``length`` is ``hypot(input, other)``."""
+    return input / length
+
+
+@hypot_slope.gradient("input")
+def _(grad, input, other, length):
+    slope = hypot_slope(other, input, length)
+    return grad * (slope * slope / length)
+
+
+@hypot_slope.gradient("other")
+def _(grad, input, other, length):
+    return -grad * (hypot_slope(input, other, length) * hypot_slope(other, input, length) / length)
 
 
 hypot = of_tensors(hypot_op)
@@ -238,9 +266,20 @@ def atanh(input):
     return scalar.atanh(input)
 
 
+@pointwise("AtanhSlopeBackward0", dtypes="fc", inplace=False, export=False)
+def atanh_slope(input):
+    """The derivative of :func:`atanh`, ``1 / (1 - input**2)``, but a square may be too large."""
+    return 1 / (1 - input) / (1 + input)
+
+
+@atanh_slope.gradient("input")
+def _(grad, input, out):
+    return 2 * grad * conj(input * out * out)
+
+
 @atanh.gradient("input")
 def _(grad, input):
-    return grad / conj(1 - input) / conj(1 + input)
+    return grad * conj(atanh_slope(input))
 
 
 # -- units ------------------------------------------------------------------------------------------------------

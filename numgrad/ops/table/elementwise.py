@@ -26,7 +26,7 @@ from .callables import function_of, in_place
 from .dispatch import change, perform
 from .elementwise_backward import PointwiseNode, PointwiseRecipe, Rules
 from .entries import Entries, Entry
-from .op import Op, attach, enter, parameters
+from .op import Op, Rule, attach, enter, parameters
 from .op import export as export_as
 from .operands import (
     check_real,
@@ -70,9 +70,11 @@ class Pointwise(Op):
     Attributes:
         statics: the keyword-only parameters and their defaults.
         complex_entry: the entry that does it for complex numbers.
+        of_result: the operation with a rule that does without the input: see ``by_result``.
     """
 
     node_base = PointwiseNode
+    of_result: Pointwise | None = None
 
     def __init__(
         self,
@@ -169,13 +171,18 @@ class Pointwise(Op):
     def recipe(self, entry: Entry, needed: int) -> PointwiseRecipe:
         """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""
         details: _Details = entry.details
-        constants = self.constants(details.statics)
+        rules = self._rules(needed, details.statics)
+        without = None if self.of_result is None else self.of_result.recipe(entry, needed)
+        return PointwiseRecipe(details.node_class, rules, details.compute, details.passed, details.types, without)
+
+    def _rules(self, needed: int, statics: Mapping[str, Any]) -> Rules:
+        constants = self.constants(statics)
         key = (needed, *[(name, value, value.__class__) for name, value in constants.items()])
         rules = self.rules_of.get(key)
         if rules is None:
             which = tuple([bool(needed >> n & 1) for n in range(len(self.inputs))])
-            rules = self.rules_of[key] = Rules(self, which, details.statics)
-        return PointwiseRecipe(details.node_class, rules, details.compute, details.passed, details.types)
+            rules = self.rules_of[key] = Rules(self, which, statics)
+        return rules
 
     def compute_types(self, given: Sequence[Any]) -> tuple[dtype, dtype]:
         """The dtype to compute in and that of the result, for operands of these layouts, or numbers of these classes.
@@ -436,3 +443,22 @@ def pointwise(
         return call
 
     return decorate
+
+
+def by_result(call: Any) -> Callable[[Rule], Rule]:
+    """Decorate the rule of the pointwise operation ``call`` for where its one operand is gone.
+
+    The operation's own rule takes the operand and the result.  This one takes the result alone: in place, where the
+    operand is overwritten, and where it was changed since.
+    """
+
+    def register(rule: Rule) -> Rule:
+        op = call.op
+        other = op.recorded_by(*op.node)
+        other.rules, other.rules_of, other.complex_entry = {op.inputs[0]: rule}, {}, None
+        call.inplace = in_place(other.with_own_entries())
+        attach(f"{op.name}_", call.inplace)
+        op.of_result = other
+        return rule
+
+    return register

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ... import devices
 from ...autograd.grad_mode import TRACED, state
 from ...autograd.node import types_given
+from ...autograd.saved import has_changed
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import dtype, tensor_type
@@ -78,12 +79,14 @@ class PointwiseRecipe(Recipe):
         launches: what computes gradients, and their layouts.  The key is the layout of the incoming gradient where what
             was saved is as it was and gradients have the types of their inputs, which the entry has settled; else the
             layouts of all operands and the types.
+        without_input: how to compute them where the input was changed since; None if that is an error.
     """
 
-    __slots__ = ("compute", "launches", "rules", "types")
+    __slots__ = ("compute", "launches", "rules", "types", "without_input")
 
     def __init__(
-        self, node_class: type[Any], rules: Rules, compute: dtype, statics: Sequence[str], types: Sequence[Any]
+        self, node_class: type[Any], rules: Rules, compute: dtype, statics: Sequence[str], types: Sequence[Any],
+        without_input: PointwiseRecipe | None,
     ):
         positions = {name: n for n, name in enumerate((*rules.op.inputs, *statics))}
         for name in rules.names:
@@ -94,6 +97,7 @@ class PointwiseRecipe(Recipe):
         self.rules = rules
         self.compute = compute
         self.types = [types[i] for i in rules.computed]
+        self.without_input = without_input
         self.launches: dict[Any, tuple[Any, list[Layout]]] = {}
 
     def find(self, key: Any, gradient: Tensor, values: Sequence[Any], types: Sequence[Any]) -> Any:
@@ -175,13 +179,13 @@ class PointwiseNode(OpNode):
 
     def _in_general(self, gradient: Tensor) -> tuple[Any, ...]:
         """The gradients, whatever has become of what was saved."""
+        recipe = self._recipe_now()
         if state.mode & TRACED:
-            return self._arranged(self._traced(gradient), gradient)
-        recipe = self.recipe
+            return self._arranged(self._traced(recipe, gradient), gradient)
         values: Sequence[Any] = self.kept()
         as_saved = all(v is None or value._counter[0] == v for value, v in zip(values, self.versions, strict=True))
         if not as_saved:
-            values = list(self.unpack().values())
+            values = list(self._unpacked(recipe).values())
         edges: list[Any] = [self.edges[i] for i in recipe.rules.computed]
         types = self._types(gradient, [node.output(number).type for node, number in edges])
         key: Any = gradient._layout
@@ -192,10 +196,23 @@ class PointwiseNode(OpNode):
         rows = rows if len(layouts) > 1 else (rows,)
         return self._arranged([tensor_of(own, row) for own, row in zip(layouts, rows, strict=True)], gradient)
 
-    def _traced(self, gradient: Tensor) -> tuple[Tensor, ...]:
+    def _recipe_now(self) -> PointwiseRecipe:
+        """The recipe, or that which does without the input if that was changed since it was saved."""
+        without = self.recipe.without_input
+        return self.recipe if without is None or not has_changed(self.kept()[0], self.versions[0]) else without
+
+    def _unpacked(self, recipe: PointwiseRecipe) -> dict[str, Any]:
+        """What the rules of a recipe need of that which was saved, by name."""
+        return self.unpack() if recipe is self.recipe else {n: self.value_of(n) for n in recipe.names}
+
+    def modified(self) -> list[tuple[Any, int]]:
+        found = super().modified()
+        return found if self._recipe_now() is self.recipe else [one for one in found if one[0] is not self.kept()[0]]
+
+    def _traced(self, recipe: PointwiseRecipe, gradient: Tensor) -> tuple[Tensor, ...]:
         """The computed gradients, by operations that are recorded or transformed themselves."""
-        rules = self.recipe.rules
-        values = {name: self._operand(name, value) for name, value in self.unpack().items()}
+        rules = recipe.rules
+        values = {name: self._operand(name, value) for name, value in self._unpacked(recipe).items()}
         known = {**rules.constants, **values, "grad": gradient}
         return tuple([
             as_gradient(rule(*[known[name] for name in rules.arguments[i]]), gradient)

@@ -130,10 +130,11 @@ class Recipe:
         sources: where that comes from: the position of an operand, or OUTPUT; OUTPUT - n is the n-th of several.
         constants: what the rules know without saving it.
         of_operands: whether all of that are operands.
+        of_first: whether all of that are operands or the first result.
         frees: whether a backward pass drops what was saved, so that there is no second one.
     """
 
-    __slots__ = ("constants", "frees", "names", "node_class", "of_operands", "sources")
+    __slots__ = ("constants", "frees", "names", "node_class", "of_first", "of_operands", "sources")
 
     def __init__(
         self, node_class: type[Any], names: Sequence[str], sources: Sequence[int], constants: Mapping[str, Any]
@@ -142,6 +143,7 @@ class Recipe:
         self.names = tuple(names)
         self.sources = tuple(sources)
         self.of_operands = all(source >= 0 for source in self.sources)
+        self.of_first = all(source >= OUTPUT for source in self.sources)
         self.constants = constants
         self.frees = any(source < len(node_class.op.inputs) for source in self.sources)  # not by numbers alone
 
@@ -325,12 +327,16 @@ def record(
         else:
             node.saved = saved = tuple([operands[source] for source in sources])
             node.versions = tuple([None if v is None or v.__class__ in NUMBERS else v._counter[0] for v in saved])
-    elif len(sources) > 1 or sources[0] < OUTPUT:
+    elif not recipe.of_first:
         _save(node, recipe, outputs or (out,), _kept(recipe, operands))
     else:
         value = tensor_of(out._layout, out._storage, out._offset)
         value._counter = counter = out._counter
-        node.saved, node.versions = (value,), (counter[0],)
+        if len(sources) == 1:
+            node.saved, node.versions = (value,), (counter[0],)
+        else:
+            node.saved = saved = tuple([operands[source] if source >= 0 else value for source in sources])
+            node.versions = tuple([None if v is None or v.__class__ in NUMBERS else v._counter[0] for v in saved])
 
 
 def _kept(recipe: Recipe, operands: Sequence[Any]) -> tuple[list[Any], list[int | None]]:

@@ -92,7 +92,7 @@ def draw(
         >>> y = (x @ w + b).tanh()
         >>> numgrad.viz.draw(y)
         y [3] float32
-        TanhBackward0: saved result = y [3]
+        TanhBackward0: saved self [3], result = y [3]
         AddBackward0 → [3]
         ├─ SqueezeBackward4 → [3]: saved self_sym_sizes=(1, 3)
         │  MmBackward0 → [1, 3]: saved self = view of x [1, 5]

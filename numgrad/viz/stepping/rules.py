@@ -15,7 +15,7 @@ from ...autograd.node import AccumulateGrad, Node
 from ...autograd.saved import SavingNode
 from ...autograd.views import CopySlices
 from ...ops.table.elementwise import Pointwise
-from ...ops.table.formulas import formula, rule_formula
+from ...ops.table.formulas import rule_formula
 from ...ops.table.op import parameters
 from ...ops.table.recording import OpNode, shown_name
 from ..graph.boxes import acting_node
@@ -52,7 +52,7 @@ class Rule(NamedTuple):
         for name in self.function.__code__.co_names:
             op = getattr(self.function.__globals__.get(name), "op", None)
             if isinstance(op, Pointwise) and op.inputs[0].startswith("grad"):
-                return f"{name}({', '.join(parameters(op.function))}) = {formula(op.function, self.real)}"
+                return f"{name}({', '.join(parameters(op.function))}) = {rule_formula(op.function, self.real)}"
         return None
 
 

@@ -43,11 +43,27 @@ sample("logsigmoid_op", lambda x: np.log(_step(x)), call=smooth_activation.logsi
 without("glu_op", "0-d")
 erf = np.vectorize(math.erf, otypes="d")
 
+
+def _gelu_tanh(x):
+    return x * _step(2 * (2 / np.pi) ** 0.5 * (x + 0.044715 * x**3))
+
+
+def _times_slope(function):
+    """A gradient times the derivative of a function, by a complex step."""
+    return lambda grad, x: grad * function(x + 1e-100j).imag / 1e-100
+
+
+sample("silu_backward", _times_slope(lambda x: x * _step(x)), dtypes=FLOATS)
+sample("mish_backward", _times_slope(lambda x: x * np.tanh(np.log(1 + np.exp(x)))), dtypes=FLOATS)
+sample("gelu_tanh_backward", _times_slope(_gelu_tanh), dtypes=FLOATS)
+sample("tanhshrink", lambda x: x - np.tanh(x), call=smooth_activation.tanhshrink)
+sample("softsign", lambda x: x / (1 + np.abs(x.astype(float))), call=smooth_activation.softsign)
+
 sample("silu_op", lambda x: x * _step(x), call=smooth_activation.silu, dtypes=FLOATS)
 sample("mish_op", lambda x: x * np.tanh(np.log1p(np.exp(x))), call=smooth_activation.mish, dtypes=FLOATS)
 sample("gelu_op", lambda x: x * (1 + erf(x / 2**0.5)) / 2, call=smooth_activation.gelu, dtypes=FLOATS)
-sample("gelu_tanh_op", lambda x, approximate: x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3))) / 2,
-       approximate="tanh", call=smooth_activation.gelu, dtypes=FLOATS)
+sample("gelu_tanh_op", lambda x, approximate: _gelu_tanh(x), approximate="tanh", call=smooth_activation.gelu,
+       dtypes=FLOATS)
 sample("hardsigmoid_op", lambda x: np.clip(x + 3, 0, 6) / 6, call=activation.hardsigmoid, dtypes=FLOATS)
 sample("hardswish_op", lambda x: x * np.clip(x + 3, 0, 6) / 6, call=activation.hardswish, dtypes=FLOATS)
 for _shape, _dim in (((2, 4), 1), ((4, 0, 3), 0), ((6,), 0)):

@@ -4,6 +4,7 @@ import numpy as np
 from ops.sampling import ANY, FLOATS, NONZERO, NUMBERS, POSITIVE, sample
 
 import numgrad
+from numgrad.ops.pointwise import exponential
 
 # -- arithmetic -----------------------------------------------------------------------------------------------
 
@@ -40,6 +41,20 @@ sample("exp", np.exp)
 sample("log", np.log, domain=POSITIVE)
 sample("tanh", np.tanh)
 sample("sigmoid", lambda x: 1 / (1 + np.exp(-1.0 * x)))
-sample("tanh_backward", lambda grad, out: grad * np.conj(1 - out * out), dtypes=FLOATS)
-sample("sigmoid_backward", lambda grad, out: grad * np.conj((1 - out) * out), dtypes=FLOATS)
+
+
+def _beside_result(function, backward):
+    """A gradient, whose operation is given the input and what the function makes of it."""
+
+    def call(grad, x, other):
+        given = x if isinstance(x, numgrad.Tensor) else numgrad.full_like(other, x)
+        return backward(grad, x, function(given) + 0 * other if given.is_floating_point() or given.is_complex() else x)
+
+    return call
+
+
+sample("tanh_backward", lambda grad, x, _: grad * (1 - np.tanh(x) ** 2), dtypes=FLOATS,
+       call=_beside_result(numgrad.tanh, exponential.tanh_backward))
+sample("sigmoid_backward", lambda grad, x, _: grad / (2 + np.exp(x) + np.exp(-x)), dtypes=FLOATS,
+       call=_beside_result(numgrad.sigmoid, exponential.sigmoid_backward))
 sample("log_one_plus_exp", lambda x: np.logaddexp(0, x), dtypes=FLOATS)

@@ -23,6 +23,7 @@ sample("log10", np.log10, domain=POSITIVE)
 sample("logaddexp_op", np.logaddexp, dtypes=FLOATS)
 sample("logaddexp2_op", np.logaddexp2, dtypes=FLOATS)
 sample("logit_op", lambda x: np.log(x / (1 - x.astype(float))), domain=UNIT, call=numgrad.logit)
+sample("variance", lambda x: x * (1 - x), dtypes=FLOATS)
 sample("logit_within", lambda x, eps: np.log(np.clip(x, eps, 1 - eps) / (1 - np.clip(x, eps, 1 - eps))), args=(0.3,),
        domain=UNIT, call=numgrad.logit)
 sample("xlogy", lambda x, y: np.where((x == 0) & (y == y), 0, x * np.log(y.astype(float))), domain=(ANY, POSITIVE))
