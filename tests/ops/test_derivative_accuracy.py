@@ -114,3 +114,22 @@ def test_the_tanh_form_of_gelu_has_derivatives_where_powers_overflow():
         first = derivative(lambda x: functional.gelu(x, approximate="tanh"))
         assert first(x).tolist() == [0, 1]
         assert derivative(first)(x).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("outer", [grad, forward])
+@pytest.mark.parametrize("inner", [grad, forward])
+@pytest.mark.parametrize("of_norm", [lambda n: n, lambda n: n**2, lambda n: numgrad.exp(-n * n)])
+def test_second_derivatives_of_norms_at_0_are_no_numbers(outer, inner, of_norm):
+    """The gradient is 0 there, by convention; from it alone no chain rule can tell 2 for the square."""
+    x = numgrad.tensor(0.0)
+    first = inner(lambda x: of_norm(numgrad.linalg.vector_norm(x.reshape(1))))
+    assert first(x) == 0
+    assert not outer(first)(x).isfinite()
+
+
+def test_first_derivatives_of_norms_at_0_and_second_ones_elsewhere():
+    x = numgrad.tensor([[0.0, 0.0], [3.0, 4.0]], requires_grad=True)
+    (slope,) = numgrad.autograd.grad(x.norm(dim=1).sum(), x, create_graph=True)
+    assert slope.tolist() == [[0, 0], pytest.approx([0.6, 0.8])]
+    (second,) = numgrad.autograd.grad(slope[1, 0], x)
+    assert second[1].tolist() == pytest.approx([0.128, -0.096])

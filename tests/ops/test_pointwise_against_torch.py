@@ -60,6 +60,8 @@ ACTIVATIONS = expressions(
     "F.hardshrink(x); F.hardshrink(x, 1.5); x.hardshrink(0.2); F.threshold(x, 0.4, 1.5); m.threshold(x, -1, 2); "
     "F.rrelu(x); F.rrelu(x, 0.1, 0.5); F.hardswish(x); F.relu(x)"
 )
+#: Made of several operations by PyTorch, whose gradients lose digits, up to NaN.
+ONE_OPERATION = ("F.softsign(x)", "F.tanhshrink(x)")
 ALL = TRIGONOMETRIC + SPECIAL + ROUNDING + COMPARISON + THREE + ALIASES
 
 
@@ -81,7 +83,8 @@ def test_one_shape(expression, layout, dtype):
 def test_activations(expression, layout, dtype):
     if layout == "transposed" and ("rrelu" in expression or "logsigmoid" in expression):
         return  # PyTorch alone makes these contiguous
-    assert_same(program(expression), *randoms((3, 4), low=-4.0, high=4.0, layout=layout, dtype=dtype))
+    inputs = randoms((3, 4), low=-4.0, high=4.0, layout=layout, dtype=dtype)
+    assert_same(program(expression), *inputs, graph=expression not in ONE_OPERATION)
 
 
 @pytest.mark.parametrize(
@@ -95,11 +98,13 @@ def test_broadcast_shapes(expression, shapes):
 @pytest.mark.parametrize("expression", ACTIVATIONS)
 def test_activations_of_few_elements(expression):
     for shape in ((), (2, 0), (1, 3)):
-        assert_same(program(expression), *randoms(shape))
+        assert_same(program(expression), *randoms(shape), graph=expression not in ONE_OPERATION)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("expression", [e for e in ACTIVATIONS if e != "F.gelu(x)"])  # of inf PyTorch makes NaN
+@pytest.mark.parametrize(  # of inf PyTorch makes NaN
+    "expression", [e for e in ACTIVATIONS if "gelu" not in e and e not in ONE_OPERATION]
+)
 def test_activations_at_kinks(expression, dtype):
     x = EDGES.astype(dtype)
     assert_same(program(expression), x, requires_grad=False)
@@ -136,8 +141,12 @@ def special_gradients(expression):
 
 
 @pytest.mark.parametrize(
-    # nan_to_num: of an infinite gradient for an infinite number PyTorch makes NaN.  sinc: at 0 PyTorch gives 0 for any.
-    "expression", [e for e in ALL + ACTIVATIONS if "nan_to_num" not in e and "sinc" not in e]
+    # nan_to_num, gelu and those of one operation: of an infinite gradient for an infinite number PyTorch makes NaN.
+    # sinc: at 0 PyTorch gives 0 for any.
+    "expression", [
+        e for e in ALL + ACTIVATIONS
+        if not any(name in e for name in ("nan_to_num", "sinc", "approximate='tanh'", *ONE_OPERATION))
+    ]
 )
 def test_gradients_that_are_not_finite(expression):
     edges = EDGES[:-1] if expression in ACTIVATIONS else EDGES  # what it is for NaN depends on PyTorch's vectors

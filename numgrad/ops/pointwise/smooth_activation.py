@@ -9,6 +9,7 @@ from numgrad_kernels import scalar
 
 from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor, tensor_of
+from ...core.types import bool_
 from ..reductions.axes import Prepared
 from ..shapes.joining import cat
 from ..shapes.parts import slice_op
@@ -108,7 +109,10 @@ def logsigmoid(input: Tensor) -> Tensor:
     return activated("logsigmoid", logsigmoid_op, input)
 
 
-@pointwise("TanhshrinkBackward0", result="float", dtypes="bifc", inplace=False, export=False)
+@pointwise(
+    "TanhshrinkBackward0", result="float", dtypes="bifc", inplace=False, export=False,
+    refused={bool_: "Subtraction, the `-` operator, with a bool tensor is not supported."},
+)
 def tanhshrink(input):
     """``input - tanh(input)``."""
     return input - scalar.tanh(input)
@@ -120,7 +124,7 @@ def _(grad, input):
     return grad * conj(step * step)
 
 
-@pointwise("SoftsignBackward0", result="float", inplace=False, export=False)
+@pointwise("SoftsignBackward0", result="float", dtypes="if", inplace=False, export=False)
 def softsign(input):
     """``input / (1 + abs(input))``."""
     return input / (1 + scalar.abs(input))

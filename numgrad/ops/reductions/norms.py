@@ -12,11 +12,12 @@ from ...core.types import dtype, int64, real_of
 from ...devices import Plan, TensorRef
 from ..indexing.masking import triu_indices
 from ..memory.copying import clone, convert
-from ..pointwise.arithmetic import abs, abs_complex, div, mul, sgn, sign
+from ..pointwise.arithmetic import abs, abs_complex, conj, div, mul, sgn, sign
 from ..pointwise.comparison import eq, isnan, where
 from ..pointwise.exponential import pow
 from ..shapes.broadcasting import expand_op
 from ..table.arguments import DType
+from ..table.elementwise import pointwise
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite
 from ..table.planned import planned
@@ -51,14 +52,35 @@ def _(grad, input, out, order, dims, keepdim):
         return mul(mul(sign_of(input), mask), div(grad, sum_dims(mask, dims, True)))
     if order == 1:
         return mul(grad, sign_of(input))
+    if order == 2:
+        return norm_backward(grad, input, out)
     # sign(x) * (|x| / out) ** (order - 1) * grad; a zero takes no part in the powers and quotients
     nothing = eq(out, 0)
     out = where(nothing, 1, out)
-    if order == 2:
-        return mul(input, where(nothing, 0, div(grad, out)))
     zero = eq(input, 0)
     powers = where(zero, 0, mul(sign_of(input), pow(div(abs(where(zero, 1, input)), out), order - 1)))
     return mul(powers, where(nothing, 0, grad))
+
+
+@pointwise("NormBackwardBackward0", dtypes="fc", inplace=False, export=False)
+def norm_backward(grad_output, input, length):
+    """``grad_output * input / length``, 0 where ``length`` is 0: the gradient of vectors whose lengths are given."""
+    return where(length == 0, 0, input * (grad_output / length))
+
+
+@norm_backward.gradient("grad_output")
+def _(grad, input, length):
+    return conj(norm_backward(conj(grad), input, length))
+
+
+@norm_backward.gradient("input")
+def _(grad, grad_output, length):
+    return grad * conj(grad_output / length)  # infinite or NaN where the length is 0
+
+
+@norm_backward.gradient("length")
+def _(grad, grad_output, input, length):
+    return -conj(norm_backward(conj(grad) * (grad_output / where(length == 0, 1, length)), input, length))
 
 
 @lookup(export=False)
@@ -68,7 +90,8 @@ def vector_norm(
     """``sum(|x| ** ord) ** (1 / ord)`` over all or some dimensions, computed in ``dtype``.
 
     ``ord`` 0 counts the elements that are not 0; infinity takes the largest absolute value, minus infinity the
-    smallest.  The gradient is 0 where the norm is 0.
+    smallest.  The gradient is 0 where the norm is 0.  There the norm of order 2 has a kink: its second derivative is
+    infinite or NaN, and so is that of all that is made of it, ``vector_norm(x) ** 2``, too.  ``(x * x).sum()`` has one.
 
     Raises:
         RuntimeError: the elements are integers or bools, or there are none and the norm of nothing is undefined.

@@ -56,8 +56,8 @@ def _times_slope(function):
 sample("silu_backward", _times_slope(lambda x: x * _step(x)), dtypes=FLOATS)
 sample("mish_backward", _times_slope(lambda x: x * np.tanh(np.log(1 + np.exp(x)))), dtypes=FLOATS)
 sample("gelu_tanh_backward", _times_slope(_gelu_tanh), dtypes=FLOATS)
-sample("tanhshrink", lambda x: x - np.tanh(x), call=smooth_activation.tanhshrink)
-sample("softsign", lambda x: x / (1 + np.abs(x.astype(float))), call=smooth_activation.softsign)
+sample("tanhshrink", lambda x: x - np.tanh(x), call=smooth_activation.tanhshrink, dtypes=NUMBERS)
+sample("softsign", lambda x: x / (1 + np.abs(x)), call=smooth_activation.softsign, dtypes=NUMBERS)
 
 sample("silu_op", lambda x: x * _step(x), call=smooth_activation.silu, dtypes=FLOATS)
 sample("mish_op", lambda x: x * np.tanh(np.log1p(np.exp(x))), call=smooth_activation.mish, dtypes=FLOATS)

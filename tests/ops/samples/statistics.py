@@ -47,6 +47,8 @@ def _norm(x, order, dims, keepdim, kind):
     return (np.abs(x) ** order).sum(dims, keepdims=keepdim) ** (1 / order)
 
 
+sample("norm_backward", lambda grad, x, length: grad * x / length, domain=NONZERO, dtypes=FLOATS)
+
 for _shape, _dims, _keepdim in (
     ((2, 3, 4), (0, 2), False), ((2, 3), (1,), True), ((3, 0), (1,), False), ((), (), False),
 ):
