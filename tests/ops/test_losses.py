@@ -232,3 +232,12 @@ def test_the_logistic_loss_wants_targets_of_the_same_shape():
     for name in ("weight", "pos_weight"):
         with pytest.raises(RuntimeError, match=r"shape \[2\] doesn't match the broadcast shape \[3, 2\]"):
             F.binary_cross_entropy_with_logits(scores(2), scores(2), **{name: scores(3, 1)})
+
+
+def test_tensors_that_repeat_one_value():
+    """Each is read as a number; a loss and a norm of complex numbers build on pointwise operations."""
+    x, target, weight = numgrad.tensor(1.0).expand(4), numgrad.tensor(3.0).expand(4), numgrad.tensor(2.0)
+    assert numgrad.nn.functional.mse_loss(x, target).item() == 4
+    half = numgrad.full((4,), 0.5)
+    assert numgrad.nn.functional.binary_cross_entropy(half, half, weight).item() == pytest.approx(2 * math.log(2))
+    assert numgrad.linalg.vector_norm(numgrad.tensor(3 + 4j).expand(4)).item() == 10

@@ -11,12 +11,12 @@ from typing import Any
 
 from ...autograd.grad_mode import GRAD, state
 from ...autograd.levels import tensors_in
-from ...core.layout import Layout, numel
-from ...core.tensor import Tensor, tensor_of
+from ...core.layout import numel
+from ...core.tensor import Tensor
+from ...devices import Plan, TensorRef
 from ..batching.batches import mapped_to
 from ..batching.physical import aligned
 from ..pointwise.arithmetic import div, mul
-from ..reductions.axes import Prepared
 from ..reductions.sums import mean_all, mean_dims, sum_all, sum_dims
 from ..shapes.broadcasting import expand
 from ..table.elementwise import pointwise
@@ -56,12 +56,16 @@ class Loss(Planned):
         tensors = [*operands[:2], *["weight"] * weighted, *operands[2:]]
         numbers = self.each.op.statics
 
-        def decide(*args: Any) -> Prepared:
+        def decide(p: Plan, *args: Any) -> TensorRef:
             given = dict(zip(decide.parameters, args, strict=True))  # type: ignore[attr-defined]
-            return _decided(
-                self.each.op, weighted, [given[name] for name in operands], given.get("weight"), given["reduction"],
-                **{name: given[name] for name in numbers},
-            )
+            factors = [_or_one(given[name]) for name in operands]
+            losses = self.each.op.build(p, *factors, **{name: given[name] for name in numbers})
+            weight, reduction = given.get("weight"), given["reduction"]
+            if weight is not None:
+                losses = mul.op.build(p, losses, weight)
+            if reduction == "none":
+                return losses
+            return (sum_all if reduction == "sum" else mean_all).build(p, losses)
 
         decide.parameters = (*tensors, "reduction", *numbers)  # type: ignore[attr-defined]
         decide.__name__, decide.__doc__ = name or f"{formula.__name__}_loss_op", formula.__doc__
@@ -125,27 +129,6 @@ def _each(formula: Callable[..., Any], node: str, nondifferentiable: Sequence[st
         node, aten=aten, dtypes="f", nondifferentiable=nondifferentiable, export=False, inplace=False
     )
     return declare(formula)
-
-
-def _decided(
-    op: Any, weighted: bool, operands: list[Layout | None], weight: Layout | None, reduction: str, **numbers: float
-) -> Prepared:
-    """What a pointwise operation makes of operands of these layouts, each times its weight, :func:`reduced`.
-
-    If the loss may be ``weighted``, it is launched with the weight, or None, after the first two operands.
-    """
-    layout, compute = op.decided([_or_one(one) for one in operands], **numbers)
-    product, times = (layout, None) if weight is None else mul.op.decided((layout, weight))
-    if reduction == "none":
-        out, reduce = product, lambda tensor: tensor._storage
-    else:
-        out, reduce = (sum_all if reduction == "sum" else mean_all).prepare(product)
-
-    def launch(input: Tensor, target: Tensor, *others: Any) -> Any:
-        each = tensor_of(layout, compute(input, target, *[_or_one(one) for one in others[weighted:]]))
-        return reduce(each if times is None else tensor_of(product, times(each, others[0])))
-
-    return out, launch
 
 
 def _or_one(factor: Any) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 from numgrad_kernels import scalar
 
 from ...core.layout import Layout, layout_of, normal_dim
-from ...core.tensor import Tensor, tensor_of
+from ...core.tensor import Tensor
 from ...core.types import bool_
-from ..reductions.axes import Prepared
+from ...devices import Plan, TensorRef
 from ..shapes.joining import cat
 from ..shapes.parts import slice_op
 from ..table.callables import overload
@@ -274,18 +274,12 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 
 
 @planned("GluBackward0", dims=["dim"])
-def glu_op(input: Layout, dim: int) -> Prepared:
+def glu_op(p: Plan, input: TensorRef, dim: int) -> TensorRef:
     extent = input.shape[dim] // 2
-    half = layout_of(input.type, (*input.shape[:dim], extent, *input.shape[dim + 1 :]), input.strides)
-    second = extent * input.strides[dim]
-    steps, step_of = sigmoid.op.decided((half,))
-    out, times = mul.op.decided((half, steps))
-
-    def launch(tensor: Tensor) -> Any:
-        row, start = tensor._storage, tensor._offset
-        return times(tensor_of(half, row, start), tensor_of(steps, step_of(tensor_of(half, row, start + second))))
-
-    return out, launch
+    strides = input.layout.strides
+    half = layout_of(input.type, (*input.shape[:dim], extent, *input.shape[dim + 1 :]), strides)
+    step = sigmoid.op.build(p, input.viewed(half, extent * strides[dim]))
+    return mul.op.build(p, input.viewed(half), step)
 
 
 @glu_op.gradient("input")

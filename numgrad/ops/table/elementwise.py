@@ -246,8 +246,13 @@ class Pointwise(Op):
         program = self.program(operand_types, self.statics, compute or given[0].type.dtype, out.type.dtype)
         return devices.pointwise_plan(program, given, [out], into).launcher()
 
-    def build(self, p: devices.Plan, *operands: Any, into: devices.TensorRef | None = None) -> devices.TensorRef:
-        """Add the computation on tensors of a plan, and numbers, into a new tensor or ``into``."""
+    def build(
+        self, p: devices.Plan, *operands: Any, into: devices.TensorRef | None = None, **numbers: Any
+    ) -> devices.TensorRef:
+        """Add the computation on tensors of a plan and numbers, into a new tensor or ``into``.
+
+        A number is one that comes with the call, or Python's; the static ``numbers`` are Python's.
+        """
         kinds = {devices.TensorRef: "layout", devices.Given: "kind"}
         given = [getattr(one, kinds.get(one.__class__, "__class__")) for one in operands]
         op = self._for(given, into is not None)
@@ -255,8 +260,18 @@ class Pointwise(Op):
         out = into
         if out is None:
             out = p.new_tensor(new_layout(given, common_shape(given), tensor_type(result, common_device(given))))
-        program = op.program(kinds_passed(given, out.layout), op.statics, compute, result)
-        p.pointwise(program, operands, out)
+        statics = op.completed(numbers.items()) if numbers else op.statics
+        types = list(kinds_passed(given, out.layout))
+        values: list[Any] = list(operands)
+        for position, one in enumerate(operands):
+            if one.__class__ is devices.TensorRef and types[position].__class__ is type:
+                if one.memory.__class__ is devices.Input and not one.start:
+                    values[position] = devices.Value(one.memory.number)
+                else:
+                    types[position] = one.type.numpy
+        program = op.program(types, statics, compute, result)
+        values += [statics[i.name] for i in program.arguments if i.name in statics]
+        p.pointwise(program, values, out)
         return out
 
     def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
@@ -328,16 +343,6 @@ class Pointwise(Op):
             TypeError: one is neither, nor NumPy's.
         """
         return [operand_of(self, name, value) for name, value in zip(self.inputs, operands, strict=True)]
-
-    def decided(self, given: Sequence[Any], **numbers: Any) -> tuple[Layout, Callable[..., Any]]:
-        """The layout of the result for operands of these layouts, or numbers, and what computes it, unrecorded."""
-        statics = self.completed(numbers.items()) if numbers else self.statics
-        entry = self._found([own if isinstance(own, Layout) else own.__class__ for own in given], statics, None)
-        assert entry is not None
-        passed = [statics[name] for name in entry.details.passed]
-        assert entry.plan is not None
-        launch = entry.plan.launcher()
-        return entry.layout, (lambda *values: launch(*values, *passed)) if passed else launch
 
     def _for(self, given: Sequence[Any], in_place: bool) -> Pointwise:
         """The operation that does it for operands of these categories."""
