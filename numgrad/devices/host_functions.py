@@ -21,6 +21,7 @@ from ..core.layout import Layout
 from .launches import by_numpy
 from .memory import empty_row, out_of_memory
 from .moving import moved
+from .plan import Array, Plan, TensorRef
 from .recording import by_host
 
 __all__ = ["HostFunction", "LinAlgError", "fft_c2c", "fft_c2r", "fft_r2c", "host", "linalg_solve"]
@@ -39,26 +40,11 @@ class HostFunction:
         self.library = library
         self.run = by_numpy(library)(function)
 
-    def launcher(self, out: Any, arguments: Sequence[Any], positions: Sequence[int]) -> Callable[..., Any]:
-        """What gives the memory of results of the layouts ``out``: ``launch(*operands)``.
-
-        ``arguments`` are those of the operation, layouts instead of tensors; the operands stand at ``positions``.
-        """
-        own = getattr((out[0] if out.__class__ is tuple else out).type.backend, self.name, None)
-        if own is not None:
-            return own(out, *arguments)
-
-        def launch(*operands: Any) -> Any:
-            given = list(arguments)
-            for position, operand in zip(positions, operands, strict=True):
-                given[position] = operand
-                if hasattr(operand, "_layout"):
-                    given[position] = operand._layout.type.backend.array_of(operand)
-            if out.__class__ is tuple:
-                return results_of(self.run, out, *given)
-            return results_of(self.run, (out,), *given)[0]
-
-        return launch
+    def add_to(self, p: Plan, out: Any, arguments: Sequence[Any]) -> tuple[TensorRef, ...]:
+        """Add the call with the arguments of the operation to a plan, and return results of the layouts ``out``."""
+        layouts = out if out.__class__ is tuple else (out,)
+        given = [Array(one.memory.number) if one.__class__ is TensorRef else one for one in arguments]
+        return p.host(results_of, layouts, self.run, layouts, *given)
 
 
 def host(library: str) -> Callable[[Callable[..., Any]], HostFunction]:

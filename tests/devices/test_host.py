@@ -6,13 +6,20 @@ import pytest
 import numgrad
 from numgrad.core.layout import layout_of
 from numgrad.core.types import CPU, float32, tensor_type
-from numgrad.devices import cpu, launches
+from numgrad.devices import Plan, cpu, launches
 from numgrad.devices.host_functions import host
 
 SINGLE = tensor_type(float32, CPU)
 
 
-def test_a_host_function_works_on_the_memory_of_tensors():
+def hosted(function, out, *given):
+    """The plan of a call of a host function with operands of these layouts and classes."""
+    p = Plan(cpu)
+    return p.returns(*function.add_to(p, out, [p.operand(one) for one in given]))
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_a_host_function_works_on_the_memory_of_tensors(bound):
     seen = []
 
     @host("numpy.multiply")
@@ -21,8 +28,7 @@ def test_a_host_function_works_on_the_memory_of_tensors():
         return input * number
 
     given, x = layout_of(SINGLE, (2, 3), (1, 2)), numgrad.arange(6.0).view(3, 2).t()
-    launch = scaled.launcher(given, (given, float, None), (0, 1, 2))
-    row = launch(x, 2.0, None)
+    row = hosted(scaled, given, given, float, None).launcher(bound)(x, 2.0, None)
     assert np.shares_memory(seen[0], x.numpy())
     assert seen[0].strides == (4, 8)
     assert seen[1] is None
@@ -37,7 +43,7 @@ def test_a_result_is_laid_out_as_the_operation_decides(strides, shared):
     def numbers():
         return made
 
-    row = numbers.launcher(layout_of(SINGLE, (2, 3), strides), (), ())()
+    row = hosted(numbers, layout_of(SINGLE, (2, 3), strides))()
     assert row.shape == (6,)
     assert np.shares_memory(row, made) == shared
     assert np.lib.stride_tricks.as_strided(row, (2, 3), [4 * step for step in strides]).tolist() == made.tolist()
@@ -49,7 +55,7 @@ def test_several_results_of_other_dtypes():
         return np.divmod(x, 2.0)
 
     outs = layout_of(SINGLE, (3,)), layout_of(tensor_type(numgrad.int64, CPU), (3,))
-    whole, rest = parts.launcher(outs, (outs[1],), (0,))(numgrad.tensor([3, 4, 5]))
+    whole, rest = hosted(parts, outs, outs[1])(numgrad.tensor([3, 4, 5]))
     assert (whole.tolist(), whole.dtype) == ([1, 2, 2], np.float32)
     assert (rest.tolist(), rest.dtype) == ([1, 0, 1], np.int64)
 

@@ -247,7 +247,9 @@ class Planned(Op):
             layout, launch = self.prepare(*given)
         else:
             layout = self.prepare(*given)
-            launch = self.host.launcher(layout, given, self.operand_positions)
+            first = layout[0] if layout.__class__ is tuple else layout
+            own = getattr(first.type.backend, self.host.name, None)
+            launch = self._hosted(layout, given) if own is None else own(layout, *given)
         several = layout.__class__ is tuple
         outputs = layout if several else (layout or given[0],)
         if not self.view:
@@ -266,6 +268,12 @@ class Planned(Op):
         p, arguments = self._opened(given)
         made = self.build(p, *arguments)
         return p.returns(made) if made.__class__ is TensorRef else p.returns(*made)
+
+    def _hosted(self, layout: Any, given: Sequence[Any]) -> Plan:
+        """The plan of a call that the host function does."""
+        assert self.host is not None
+        p, arguments = self._opened(given)
+        return p.returns(*self.host.add_to(p, layout, arguments))
 
     def _planned_change(self, *given: Any) -> Any:
         """The same of a call in place, or a launcher."""
