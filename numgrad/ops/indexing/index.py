@@ -278,7 +278,7 @@ def _(grad, index, input_shape):
     "PutBackward0", inputs=["input", "index", "source"], nondifferentiable=["index"], kept=True, export=True,
     outside=_not_flat,
 )
-def put_op(p: Plan, input: TensorRef, index: TensorRef, source: TensorRef, accumulate: bool = False) -> None:
+def put_op(p: Plan, input: TensorRef, index: TensorRef, source: TensorRef, accumulate: bool = False) -> Any:
     """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there.
 
     Raises:

@@ -53,8 +53,8 @@ def _beside_result(function, backward):
     return call
 
 
-sample("tanh_backward", lambda grad, x, _: grad * (1 - np.tanh(x) ** 2), dtypes=FLOATS,
+sample("tanh_backward", lambda grad, x, _: grad * np.conj(1 - np.tanh(x) ** 2), dtypes=FLOATS,
        call=_beside_result(numgrad.tanh, exponential.tanh_backward))
-sample("sigmoid_backward", lambda grad, x, _: grad / (2 + np.exp(x) + np.exp(-x)), dtypes=FLOATS,
+sample("sigmoid_backward", lambda grad, x, _: grad / np.conj(2 + np.exp(x) + np.exp(-x)), dtypes=FLOATS,
        call=_beside_result(numgrad.sigmoid, exponential.sigmoid_backward))
 sample("log_one_plus_exp", lambda x: np.logaddexp(0, x), dtypes=FLOATS)
