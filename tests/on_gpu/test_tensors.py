@@ -172,7 +172,7 @@ def test_other_texts_show_the_elements():
     assert "shape [2], float32 on cuda:0, a leaf" in str(numgrad.explain(y))
     assert "cuda:0" in y._repr_html_()
     assert values_text(y) == ["[1, 2]"]
-    assert "TanhBackward0: saved result" in str(numgrad.viz.draw(y.tanh()))
+    assert "TanhBackward0: saved self = y [2], result" in str(numgrad.viz.draw(y.tanh()))
 
 
 # --- elements ---------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def _fold(
     given: Any = _parameter(reduction.parameter, compute) if parameters is None else parameters
     out = p.new(outer * inner, dtype)
     if not length and not divisor:  # nothing divided by nothing, which of complex numbers Numba takes for an error
-        p.fill(out, np.nan)
+        p.fill(out, complex(np.nan, np.nan) if dtype.kind == "c" else np.nan)
         return out
     blocks = -(-length // (reductions.ROWS * reductions.side_by_side(inner))) if inner > 1 else 1
     if blocks > 1:

@@ -8,7 +8,6 @@ import numpy as np
 
 from numgrad_kernels.cpu import copying, reductions, scans
 
-from ..memory import filled_row
 from ..plan import Buffer, Plan
 from .copying import word_of
 from .threads import PARALLEL_FROM
@@ -64,7 +63,11 @@ def shift_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, backwards: bool, fill: float
 ) -> Buffer:
     """The elements moved on by one along the middle axis (or back by one), ``fill`` where there is none."""
-    out, edge, step = p.new(x.size, x.dtype), filled_row(inner, fill, x.dtype), length * inner
+    out = p.new(x.size, x.dtype)
+    if not x.size:
+        return out
+    edge, step = p.new(inner, x.dtype), length * inner
+    p.fill(edge, fill)
     added, kept = (edge, 0, 0, inner), (x, inner if backwards else 0, step, step - inner)
     given = (*kept, *added) if backwards else (*added, *kept)
     p.run(copying.join_rows, word_of(x.dtype), *given, outer, step, 0, out)
