@@ -63,6 +63,15 @@ def factor_copier(dtype: np.dtype) -> Program:
     return Program("copy_factor", dtype, (Operand("value", dtype),), (("out", dtype),), (_same,))
 
 
+#: A copy does not look at the elements: all that have one size are copied by one kernel.
+WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
+
+def word_of(dtype: np.dtype) -> np.dtype:
+    """The unsigned integer of a dtype's length, as which elements are moved; the dtype itself if there is none."""
+    return WORDS.get(dtype.itemsize, dtype)
+
+
 # -- reductions -------------------------------------------------------------------------------------------------------
 
 #: For each name the term and the fold of a reduction.

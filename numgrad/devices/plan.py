@@ -4,7 +4,7 @@ Note [Plans]
 An operation decides by the layouts of its operands what a call runs.  It writes that into a ``Plan``: it takes its
 operands as ``TensorRef``, asks for new buffers (``new``) and for the elements of a tensor in row-major order
 (``contiguous``, which adds a copy if they do not lie so), and adds the runs of kernels (``run``), of pointwise programs
-(``pointwise``) and of host functions (``host``, ``check``).  A plan allocates nothing and holds no closure.  One that
+(``pointwise``) and of host functions (``host``, ``call``).  A plan allocates nothing and holds no closure.  One that
 builds on another operation calls that operation's function with its own plan and tensors.
 
 ``interpret`` in ``interpreter`` runs a plan step by step: this defines what a plan means, and is the fastest way to run
@@ -88,7 +88,7 @@ class Buffer(NamedTuple):
         """``size`` of its elements from ``start`` on."""
         return self._replace(start=self.start + start, size=size)
 
-    def seen_as(self, dtype: np.dtype) -> Buffer:
+    def view(self, dtype: np.dtype) -> Buffer:
         """The same memory as elements of another dtype of the same length."""
         return self._replace(dtype=dtype)
 
@@ -185,7 +185,7 @@ class Step(NamedTuple):
 
     Attributes:
         kernel: ``HandWritten`` or ``Pointwise``; where ``outputs`` are given, a host function, which returns a tuple of
-            their memory; where they are None, a function that only looks at operands and may raise.
+            their memory; where they are None, a function that returns nothing.
         work: number of elements that a kernel's threads share.
         reports: the error that it may report.
         one_thread: whether BLAS must not use threads of its own.
@@ -284,20 +284,28 @@ class Plan:
         reports: Bounds | None = None, one_thread: bool = False, grid: tuple[int, int] | None = None,
         aligned: Any = None, **parts: Any,
     ) -> None:
-        """Add the run of a hand-written kernel, unless all new buffers among its operands are empty."""
+        """Add the run of a hand-written kernel, unless all new buffers among its operands are empty.
+
+        On a GPU the kernel has the parts ``aligned``, too, where four elements can be read at once.
+        """
         sizes = [one.memory.size for one in operands if one.__class__ is Buffer and one.memory.__class__ is New]
         if any(sizes) or not sizes:
             kernel = HandWritten(function, compute, tuple(parts.items()))
-            self.steps.append(Step(kernel, operands, work, reports, one_thread, (), grid, aligned))
+            packed = aligned and (HandWritten(function, compute, tuple((parts | aligned).items())), work)
+            self.steps.append(Step(kernel, operands, work, reports, one_thread, (), grid, packed))
 
     def pointwise(self, program: Program, operands: Sequence[Any], *outs: TensorRef) -> None:
         """Add one pass of a program over tensors, numbers and values, which writes ``outs``."""
-        shape = outs[0].shape
         layouts = [one.layout for one in (*operands, *outs) if one.__class__ is TensorRef]
-        if are_rows(layouts, shape):
-            self.over_rows(program, (*operands, *outs), outs[0].size)
-        else:
-            self.backend.nest_step(self, program, (*operands, *outs), shape, layouts)
+        self.run_over(program, (*operands, *outs), layouts, are_rows(layouts))
+
+    def run_over(self, program: Program, operands: Sequence[Any], layouts: Sequence[Layout], rows: bool) -> None:
+        """Add one pass of a program over tensors of these layouts, numbers and values; the outputs are last."""
+        size = layouts[-1].size
+        if rows:
+            self.over_rows(program, operands, size)
+        elif size:
+            self.backend.nest_step(self, program, operands, layouts)
 
     def assign(self, source: TensorRef, target: TensorRef) -> None:
         """Add a step that overwrites a tensor with the elements of another, broadcast and converted."""
@@ -334,7 +342,7 @@ class Plan:
         self.steps.append(Step(function, operands, outputs=made))
         return made
 
-    def check(self, function: Callable[..., None], *operands: Any) -> None:
+    def call(self, function: Callable[..., None], *operands: Any) -> None:
         """Add the call of a host function that returns nothing: it may raise, or launch kernels by itself."""
         self.steps.append(Step(function, operands, outputs=None))
 
@@ -385,7 +393,7 @@ def pointwise_plan(
         for own, argument in zip(given, program.arguments, strict=True)
     ])
     layouts = [*[own for own, form in zip(given, forms, strict=True) if form == "a"], *outs]
-    rows = are_rows(layouts, first.shape)
+    rows = are_rows(layouts)
     shared = rows and not checks and (into or "a" in forms) and first.type.backend.is_small(program, layouts)
     if shared and (found := program.plans.get((forms, into))):
         found.launcher()  # bound once for all sizes
@@ -395,7 +403,7 @@ def pointwise_plan(
     if "v" in forms:
         operands = [Value(n) if form == "v" else operands[n] for n, form in enumerate(forms)]
     for check, numbers in checks:
-        p.check(check, *map(Given, numbers))
+        p.call(check, *map(Given, numbers))
     targets = [p.operand(own) if into else p.new_tensor(own) for own in outs]
     if shared:
         size = SizeOf(len(given) if into else forms.index("a"))
@@ -403,23 +411,21 @@ def pointwise_plan(
             one.memory.size = size
         p.over_rows(program, (*operands, *targets), size)
         program.plans[forms, into] = p
-    elif first.size:
-        if rows:
-            p.over_rows(program, (*operands, *targets), first.size)
-        else:
-            p.backend.nest_step(p, program, (*operands, *targets), first.shape, layouts)
+    else:
+        p.run_over(program, (*operands, *targets), layouts, rows)
     return p.returns(*() if into else targets)
 
 
 def _extent(memory: Any, layout: Layout) -> Any:
-    """How many elements of memory the result of a layout keeps: of new memory a part, if it is contiguous there."""
+    """Number of elements of memory that the result of a layout keeps: of new memory a part, if it is contiguous."""
     if memory.__class__ is New and (memory.size.__class__ is SizeOf or not layout.contiguous):
         return memory.size
     return layout.size
 
 
+@functools.lru_cache(maxsize=1024)
 def on_memory(
-    backend: Any, device: int | None, function: Callable[..., Any], rows: Sequence[tuple[int, np.dtype]],
+    backend: Any, device: int | None, function: Callable[..., Any], rows: tuple[tuple[int, np.dtype], ...],
     *arguments: Any,
 ) -> Callable[..., Any]:
     """A function that adds steps for buffers, as one of bare memory: ``rows`` are their sizes and dtypes."""
@@ -430,6 +436,7 @@ def on_memory(
     return p.launcher()
 
 
-def are_rows(layouts: Sequence[Layout], shape: tuple[int, ...]) -> bool:
-    """Whether tensors of these layouts are contiguous and have this shape."""
+def are_rows(layouts: Sequence[Layout]) -> bool:
+    """Return whether tensors of these layouts are contiguous and of one shape."""
+    shape = layouts[-1].shape
     return all(own.contiguous and own.shape == shape for own in layouts)

@@ -28,7 +28,7 @@ def run_steps(device, name, *given):
     """Run the steps that a device's function of this name adds for buffers of memory, which come first."""
     rows = [one for one in given if isinstance(one, DeviceRow | np.ndarray)]
     number = rows[0].device if isinstance(rows[0], DeviceRow) else None
-    sizes = [(row.size, row.dtype) for row in rows]
+    sizes = tuple([(row.size, row.dtype) for row in rows])
     return on_memory(device, number, getattr(device, name), sizes, *given[len(rows) :])(*rows)
 
 

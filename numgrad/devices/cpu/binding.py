@@ -45,7 +45,7 @@ __all__ = ["allocate", "array_of", "bind", "raise_reported", "report", "run_step
 _BOOL = np.dtype(np.bool_)
 
 
-# -- what the interpreter asks of a device ----------------------------------------------------------------------------
+# -- functions for the interpreter -----------------------------------------------------------------------------------
 
 
 def allocate(memory: New, size: int, device: None = None) -> np.ndarray:
@@ -211,9 +211,9 @@ class _Writer:
         if known in self.buffers:
             return self.buffers[known]
         if memory.__class__ is Bare:
-            return f"x{memory.number}"
+            return self.of_operand(known, f"x{memory.number}", "0", size, start)
         if memory.__class__ is Input:
-            return self.of_input(known, memory.number, size, start)
+            return self.of_operand(known, f"x{memory.number}._storage", f"x{memory.number}._offset", size, start)
         if size != memory.size:
             whole = self.buffer(Buffer(memory, memory.size, memory.dtype))
             name = self.name(known)
@@ -228,19 +228,18 @@ class _Writer:
             self.lines.append(f"{name} = allocate({self.constant(memory)}, {self.constant(size)})")
         return name
 
-    def of_input(self, known: Any, number: int, size: Any, start: int) -> str:
-        x, name = f"x{number}", self.name(known)
-        first = f"{x}._offset + {self.constant(start)}" if start else f"{x}._offset"
+    def of_operand(self, known: Any, storage: str, offset: str, size: Any, start: int) -> str:
+        """The variable of a buffer in the memory of an operand, given the expressions of this and of its beginning."""
+        name, first = self.name(known), f"{offset} + {self.constant(start)}" if start else offset
         if size is None:
-            self.lines += [f"{name} = {x}._storage", f"if {first}:", f"    {name} = {name}[{first}:]"]
+            self.lines += [f"{name} = {storage}", f"if {first}:", f"    {name} = {name}[{first}:]"]
             return name
         size = self.size_of(size) if size.__class__ is SizeOf else self.constant(size)
         self.lines += [
-            f"{name} = {x}._storage", f"if {name}.size != {size}:", f"    first = {first}",
+            f"{name} = {storage}", f"if {name}.size != {size}:", f"    first = {first}",
             f"    {name} = {name}[first : first + {size}]",
         ]
         return name
-
 
     def size_of(self, size: SizeOf) -> str:
         if not self.sized:

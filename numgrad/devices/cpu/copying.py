@@ -12,7 +12,7 @@ import numpy as np
 from numgrad_kernels.cpu import copying
 
 from ...core.layout import Layout, loop_nest, matrix_steps, numel
-from ..common import evenly_spaced, factor_copier
+from ..common import WORDS, evenly_spaced, factor_copier, word_of
 from ..memory import NO_MEMORY, check_countable, empty_row, out_of_memory
 from ..plan import HandWritten, Plan, Step, TensorRef
 from .launching import kernel_for
@@ -25,19 +25,15 @@ __all__ = ["copy_step", "counted", "joiner", "roller", "spread", "triangle_write
 #: Elements from which a copy is worth finding out how it can be made in runs.
 RUNS_FROM = 4096
 
-#: A copy does not look at the elements: all that have one size are copied by one kernel.
-_WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
-
-
 def copy_step(p: Plan, program: Any, source: TensorRef, target: TensorRef) -> None:
     """Add the copy of a tensor, broadcast, into another; ``program`` copies one element."""
     dtype, size, runs = target.type.numpy, target.size, None
-    if size >= RUNS_FROM and source.type.numpy is dtype and dtype.itemsize in _WORDS:
+    if size >= RUNS_FROM and source.type.numpy is dtype and dtype.itemsize in WORDS:
         runs = _runs(source.layout, target.layout)
     if runs is None:
         p.pointwise(program, [source], target)
         return
-    word = _WORDS[dtype.itemsize]
+    word = WORDS[dtype.itemsize]
     (x, first), (out, start), (steps, wanted, sizes) = p.strided(source), p.strided(target), runs
     p.steps.append(Step(
         HandWritten(copying.copy_runs, word),
@@ -134,14 +130,9 @@ def rearranger(
     return launch
 
 
-def word_of(dtype: np.dtype) -> np.dtype:
-    """The unsigned integer of a dtype's length, as which elements are copied; the dtype itself if there is none."""
-    return _WORDS.get(dtype.itemsize, dtype)
-
-
 def row_joiner(dtype: np.dtype) -> Callable[[], Any]:
     """The kernel that puts rows of elements of this dtype beside each other."""
-    word = _WORDS.get(dtype.itemsize, dtype)
+    word = word_of(dtype)
     return kernel_for(copying.join_rows, word, (word, int, int, int) * 2 + (int, int, int, word), 0)
 
 
@@ -152,7 +143,7 @@ def triangle_writer(source: Layout, target: Layout, diagonal: int, above: bool) 
     ``target``, which is overwritten, and may be the same.
     """
     dtype = source.type.numpy
-    word = _WORDS.get(dtype.itemsize, dtype)
+    word = word_of(dtype)
     starts, steps, count = matrix_steps(source, target)
     numbers = (count, *source.shape[-2:], diagonal, above)
     signature = (word, int, int, int, int) * 2 + (int, int, int, int, bool)

@@ -16,7 +16,7 @@ import numpy as np
 from numgrad_kernels.cpu import indexing
 
 from ...core.layout import numel
-from ..common import OutOfBoundsError, Steps
+from ..common import OutOfBoundsError, Steps, word_of
 from ..memory import LARGE, check_countable, empty_row, reports_memory
 from ..plan import Bounds, Buffer, Plan, Report
 from ..recording import by_host, reads_values
@@ -227,11 +227,6 @@ def _offsets(
     return np.ascontiguousarray(total).reshape(-1)
 
 
-def _word(dtype: np.dtype) -> np.dtype:
-    """An unsigned integer of the same length: moving elements needs no other kernels."""
-    return dtype if dtype.itemsize > 8 else np.dtype(f"u{dtype.itemsize}")
-
-
 def _chunk(inner: int) -> int:
     return max(1, PIECE // max(inner, 1))
 
@@ -248,14 +243,14 @@ def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: Steps, 
     A launch raises OutOfBoundsError if an index is not in [low, size).
     """
     outer_step, step, size, inner_step, outer, inner = steps
-    total, word = outer * indices.size * inner, _word(storage.dtype)
+    total, word = outer * indices.size * inner, word_of(storage.dtype)
     out = p.new(total, storage.dtype)
     if not total:
-        p.check(check_inside, indices, low, size)
+        p.call(check_inside, indices, low, size)
         return out
     p.run(
         indexing.take_rows, word, storage._replace(dtype=word), start, outer_step, indices, step, low, size, inner_step,
-        outer, inner, _chunk(inner), out.seen_as(word), Report(), work=total, reports=Bounds(indices, low, size),
+        outer, inner, _chunk(inner), out.view(word), Report(), work=total, reports=Bounds(indices, low, size),
     )
     return out
 
@@ -273,7 +268,7 @@ def put_rows(
     outer_step, step, size, inner_step, outer, inner = steps
     total = outer * count * inner
     if not total:
-        p.check(check_inside, indices, low, size)
+        p.call(check_inside, indices, low, size)
         return
     chunk, columns = (_chunk(inner), inner) if distinct else (count, _columns(inner, dtype.itemsize))
     shared = distinct or columns < inner or outer > 1  # among threads
@@ -290,14 +285,14 @@ def gather_axis(p: Plan, x: Buffer, indices: Buffer, length: int, width: int, in
 
     A launch raises OutOfBoundsError if an index is not in [0, length).
     """
-    count, word = indices.size, _word(x.dtype)
+    count, word = indices.size, word_of(x.dtype)
     out = p.new(count, x.dtype)
     if count and not x.size:
-        p.check(check_inside, indices, 0, length)  # the kernel goes through what there is to gather from
+        p.call(check_inside, indices, 0, length)  # the kernel goes through what there is to gather from
     elif count:
         p.run(
-            indexing.gather_axis, word, x.seen_as(word), indices, length, width, inner, _chunk(inner),
-            out.seen_as(word), Report(), work=count, reports=Bounds(indices, 0, length),
+            indexing.gather_axis, word, x.view(word), indices, length, width, inner, _chunk(inner),
+            out.view(word), Report(), work=count, reports=Bounds(indices, 0, length),
         )
     return out
 
@@ -316,7 +311,7 @@ def scatter_axis(
     how: Any = mode == "amax" if extremes else MODES[mode]
     parts: dict[str, Any] = {"combined": indexing.extreme} if extremes else {}
     if count and not out.size:
-        p.check(check_inside, indices, 0, length)
+        p.call(check_inside, indices, 0, length)
     elif count:
         p.run(
             indexing.scatter_axis, dtype, values, step, indices, length, width, inner, columns, how, out, Report(),

@@ -55,14 +55,12 @@ def row_step(p: Plan, program: Program, operands: Sequence[Any], size: int | Siz
     p.steps.append(Step(Pointwise(program, (1, True, "")), tuple(operands), work))
 
 
-def nest_step(
-    p: Plan, program: Program, operands: Sequence[Any], shape: tuple[int, ...], layouts: Sequence[Layout]
-) -> None:
+def nest_step(p: Plan, program: Program, operands: Sequence[Any], layouts: Sequence[Layout]) -> None:
     """Add one pass of a program over tensors of these layouts, numbers and values, in a nest of loops.
 
-    The outputs, of this ``shape``, are last.
+    The outputs are last.
     """
-    rank, inner, nest = _nest(shape, layouts)
+    rank, inner, nest = _nest(layouts[-1].shape, layouts)
     given: list[Any] = []
     for one in operands:
         given += p.strided(one) if one.__class__ is TensorRef else (one,)
@@ -70,7 +68,7 @@ def nest_step(
 
 
 def is_small(program: Program, layouts: Sequence[Layout]) -> bool:
-    """Whether contiguous tensors of one shape are so small that one plan serves them and others of any such size."""
+    """Return whether one plan serves contiguous tensors of one shape like these, of any size: they are small."""
     size = layouts[-1].size
     return 0 < size * program.weight < PARALLEL_FROM and (
         size * max([own.type.numpy.itemsize for own in layouts]) < LARGE

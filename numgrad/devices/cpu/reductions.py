@@ -181,7 +181,7 @@ def extreme_axis(
     size, count = outer * length * inner, outer * inner
     out, indices = p.new(count, x.dtype), p.new(count, _INDICES)
     compute = _TRUTHS if x.dtype.kind == "b" else x.dtype
-    x, values = x.seen_as(compute), out.seen_as(compute)
+    x, values = x.view(compute), out.view(compute)
     fold = reductions.larger if largest else reductions.smaller
     if inner == outer == 1 and size >= PARALLEL_FROM:
         candidates = p.new(-(-length // extremes.LEAF), _INDICES)

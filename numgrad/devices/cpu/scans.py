@@ -8,8 +8,8 @@ import numpy as np
 
 from numgrad_kernels.cpu import copying, reductions, scans
 
+from ..common import word_of
 from ..plan import Buffer, Plan
-from .copying import word_of
 from .threads import PARALLEL_FROM
 
 __all__ = ["extremes_so_far", "recurrence_axis", "scan_axis", "shift_axis"]

@@ -11,9 +11,9 @@ import numpy as np
 from numgrad_kernels.cuda import copying
 
 from ...core.layout import Layout, matrix_steps, numel
-from ..common import evenly_spaced
+from ..common import WORDS, evenly_spaced
 from ..rows import DeviceRow
-from .indexing import WORDS, narrow
+from .indexing import narrow
 from .launching import INT64, blocks_for, launch
 from .memory import empty_row, no_row, row_from
 

@@ -35,17 +35,15 @@ def allocate(memory: New, size: int, device: int) -> DeviceRow:
 def run_step(step: Step, operands: Sequence[Any], device: int) -> None:
     """Launch the kernel of a step on the current stream."""
     chosen, work = step.kernel, step.work
-    aligned = step.aligned is not None and all(map(is_aligned, operands))
+    if step.aligned is not None and all(map(is_aligned, operands)):
+        chosen, work = step.aligned
     if chosen.__class__ is Pointwise:
-        if aligned:
-            chosen, work = step.aligned
         kernel = pointwise_kernel(chosen.program, chosen.form)
         kernel.run(*kernel.grid(work, device), stream(device), *operands)
         return
     assert step.grid is not None
     blocks, threads = step.grid
-    parts = dict(chosen.parts) | step.aligned if aligned else dict(chosen.parts)
-    launch(chosen.function, chosen.compute, *operands, blocks=blocks, threads=threads, **parts)
+    launch(chosen.function, chosen.compute, *operands, blocks=blocks, threads=threads, **dict(chosen.parts))
 
 
 def array_of(tensor: Any) -> np.ndarray:
@@ -58,4 +56,4 @@ report = report_row
 
 
 def raise_reported(indices: DeviceRow, low: int, high: int) -> None:
-    """Nothing: an index that is out of bounds is raised when the host next waits for the GPU; see ``reports``."""
+    """Do nothing: an index that is out of bounds is raised when the host next waits for the GPU; see ``reports``."""

@@ -73,7 +73,7 @@ def _weighted_indices(x: DeviceRow, weight: Callable[..., Any]) -> DeviceRow:
     blocks = -(-x.size // tile)
     if not blocks:
         return empty_row(0, INT64, x.device)
-    ends = on_memory(executing, x.device, _ends, [(x.size, x.dtype)], blocks, tile, weight)(x)
+    ends = on_memory(executing, x.device, _ends, ((x.size, x.dtype),), blocks, tile, weight)(x)
     out = empty_row(ends.item(blocks - 1), INT64, x.device)
     launch(kernels.weighted_indices, INT64, x, x.size, ends, out, blocks=blocks if out.size else 0, term=weight)
     return out

@@ -18,7 +18,7 @@ import numpy as np
 from numgrad_kernels.cuda import indexing
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
-from ..common import Steps
+from ..common import WORDS, Steps, word_of
 from ..plan import Buffer, Plan, Report
 from ..rows import DeviceRow
 from .launching import INT64, THREADS, blocks_for, launch
@@ -34,9 +34,6 @@ __all__ = [
 _ATOMIC = {np.dtype(name) for name in ("int32", "int64", "float32", "float64")}
 
 _PARTS = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
-
-#: Unsigned integers by their length: elements that are only moved are moved as these.
-WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 _TOGETHER = {
     "set": indexing.later, "add": indexing.together, "multiply": indexing.multiplied, "amax": indexing.larger,
@@ -116,7 +113,7 @@ def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: Steps, 
     Indices that are not in [low, size) are reported; what they would read is 0.
     """
     out = p.new(steps.outer * indices.size * steps.inner, storage.dtype)
-    p.check(_take, storage, start, indices, steps, low, out)
+    p.call(_take, storage, start, indices, steps, low, out)
     return out
 
 
@@ -145,7 +142,7 @@ def put_rows(
     Indices that are not in [low, size) are reported.  See Note [Several values for one element] for indices that are
     not ``distinct``: which kernels run is decided at each launch.
     """
-    p.check(_put_rows, values, value_steps, storage, start, indices, steps, low, accumulate, distinct)
+    p.call(_put_rows, values, value_steps, storage, start, indices, steps, low, accumulate, distinct)
 
 
 def _put_rows(
@@ -254,12 +251,12 @@ def gather_axis(p: Plan, x: Buffer, indices: Buffer, length: int, width: int, in
 
     Where an index is not in [0, length), which is reported, the element is 0.
     """
-    count, word = indices.size, WORDS.get(x.dtype.itemsize, x.dtype)
+    count, word = indices.size, word_of(x.dtype)
     out = p.new(count, x.dtype)
     if not length:
-        p.check(check_size, indices, length)
+        p.call(check_size, indices, length)
     p.run(
-        indexing.gather_axis, word, x.seen_as(word), indices, count, length, width, inner, out.seen_as(word), Report(),
+        indexing.gather_axis, word, x.view(word), indices, count, length, width, inner, out.view(word), Report(),
         grid=(blocks_for(count), THREADS), **narrow(count),
     )
     return out
@@ -274,7 +271,7 @@ def scatter_axis(
     Indices that are not in [0, length) are reported.  See Note [Several values for one element]: which kernels run is
     decided at each launch.
     """
-    p.check(_scatter, values, indices, out, length, width, inner, mode)
+    p.call(_scatter, values, indices, out, length, width, inner, mode)
 
 
 def _scatter(

@@ -20,7 +20,7 @@ NARROWEST = max(THREADS // 32, 2)
 ENOUGH, WIDEST = max(MOST_BLOCKS // 8, 2), 2 * THREADS
 
 #: The functions and constants of kernels whose threads take four elements next to each other.
-PACKED: dict[str, Any] = {
+_PACKED: dict[str, Any] = {
     "read4": lines.read4_packed, "write4": lines.write4_packed, "up_to": lines.up_to_packed, "PACKED": 1
 }  # fmt: skip
 
@@ -47,6 +47,11 @@ def arranged(lines: int, length: int, inner: int = 1) -> Arrangement:
     while columns > NARROWEST and lines < columns * ENOUGH and THREADS // columns * SHARE < length:
         columns //= 2
     return Arrangement(columns, THREADS // columns, columns.bit_length() - 1, 0, -(-lines // columns), THREADS)
+
+
+def packed(length: int) -> dict[str, Any] | None:
+    """The parts of a kernel over rows of this length that take four elements at once, where every row is aligned."""
+    return None if length % 4 else _PACKED
 
 
 def power_of_two(number: int) -> int:

@@ -24,6 +24,8 @@ __all__ = [
 #: Bytes up to which arrays are copied to a GPU by way of pinned memory, which saves waiting for the GPU.
 STAGED = 1 << 16
 
+_TRUTHS = np.dtype(np.uint8)
+
 _allocators: dict[int, Allocator] = {}
 _lock = threading.RLock()  # what the collector of garbage runs here may allocate memory, too
 
@@ -135,13 +137,13 @@ def no_row(dtype: np.dtype) -> DeviceRow:
     return DeviceRow(0, 0, dtype, 0, None)
 
 
-def as_numbers(row: DeviceRow) -> DeviceRow:
-    """A row of bools as one of the numbers 0 and 1."""
-    return row.view(np.uint8) if row.dtype.kind == "b" else row
+def as_numbers(row: Any) -> Any:
+    """A row, or a plan's buffer, of bools as one of the numbers 0 and 1."""
+    return row.view(_TRUTHS) if row.dtype.kind == "b" else row
 
 
-def optional(row: DeviceRow | None, dtype: np.dtype) -> tuple[DeviceRow, int]:
-    """What a kernel is given for a row that need not be: the row, or one without elements, and whether it is there."""
+def optional(row: Any, dtype: np.dtype) -> tuple[Any, int]:
+    """Operands of a kernel for a row, or a plan's buffer, that need not be: it or no elements, and if it is there."""
     return (no_row(dtype), 0) if row is None else (row, 1)
 
 

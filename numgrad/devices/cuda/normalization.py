@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from numgrad_kernels.cuda import normalization
 
 from ..plan import Buffer, Plan
 from .launching import MOST_BLOCKS, THREADS
-from .lines import PACKED, arranged, power_of_two
-from .memory import no_row
+from .lines import arranged, packed, power_of_two
+from .memory import optional
 from .reductions import fold_axis
 
 __all__ = [
@@ -38,8 +36,8 @@ def layer_norm_rows(
     columns, depth, shift, _, blocks, threads = arranged(count, length)
     out, means, scales = [p.new(size, dtype) for size in (x.size, count, count)]
     p.run(
-        normalization.layer_norm_rows, dtype, x, count, length, *_given(weight, dtype), *_given(bias, dtype), eps,
-        columns, depth, shift, out, means, scales, grid=(blocks, threads), aligned=_packed(length),
+        normalization.layer_norm_rows, dtype, x, count, length, *optional(weight, dtype), *optional(bias, dtype), eps,
+        columns, depth, shift, out, means, scales, grid=(blocks, threads), aligned=packed(length),
     )  # fmt: skip
     return out, means, scales
 
@@ -52,8 +50,8 @@ def layer_norm_backward_rows(
     columns, depth, shift, _, blocks, threads = arranged(count, length)
     out = p.new(x.size, dtype)
     p.run(
-        normalization.layer_norm_backward_rows, dtype, grad, x, means, scales, count, length, *_given(weight, dtype),
-        columns, depth, shift, out, grid=(blocks, threads), aligned=_packed(length),
+        normalization.layer_norm_backward_rows, dtype, grad, x, means, scales, count, length, *optional(weight, dtype),
+        columns, depth, shift, out, grid=(blocks, threads), aligned=packed(length),
     )  # fmt: skip
     return out
 
@@ -71,8 +69,8 @@ def layer_norm_gradients(
         out = p.new(x.size, dtype)
         threads = min(THREADS, max(power_of_two(-(-length // 4)), 32))
         p.run(
-            normalization.layer_norm_gradients, dtype, grad, x, means, scales, count, length, *_given(weight, dtype),
-            rows, out, parts, grid=(pieces, threads), aligned=_packed(length),
+            normalization.layer_norm_gradients, dtype, grad, x, means, scales, count, length, *optional(weight, dtype),
+            rows, out, parts, grid=(pieces, threads), aligned=packed(length),
             KEPT=max(power_of_two(length), 4 * threads),
         )  # fmt: skip
     else:
@@ -93,13 +91,3 @@ def normalized_planes(*arguments: Any) -> None:
 
 def normalized_planes_gradients(*arguments: Any) -> None:
     """None."""
-
-
-def _given(row: Buffer | None, dtype: np.dtype) -> tuple[Any, int]:
-    """The operands for a weight or bias: it, or memory without elements, and whether it is there."""
-    return (no_row(dtype), 0) if row is None else (row, 1)
-
-
-def _packed(length: int) -> dict[str, Any] | None:
-    """The parts of a kernel over rows of this length that take four elements at once, where every row is aligned."""
-    return None if length % 4 else PACKED

@@ -56,7 +56,7 @@ def _run_rows(program: Program, arguments: Sequence[Any], size: int, device: int
 
 
 def is_aligned(value: Any) -> bool:
-    """Whether a row begins where four elements can be read at once."""
+    """Return whether a row begins where four elements can be read at once."""
     return value.__class__ is not DeviceRow or value.address % min(16, 4 * value.dtype.itemsize) == 0
 
 
@@ -67,14 +67,12 @@ def row_step(p: Plan, program: Program, operands: Sequence[Any], size: int) -> N
     p.steps.append(Step(Pointwise(program, _ROW), (*operands, size), size, aligned=aligned))
 
 
-def nest_step(
-    p: Plan, program: Program, operands: Sequence[Any], shape: tuple[int, ...], layouts: Sequence[Layout]
-) -> None:
+def nest_step(p: Plan, program: Program, operands: Sequence[Any], layouts: Sequence[Layout]) -> None:
     """Add one pass of a program over tensors of these layouts, numbers and values, in a nest of loops.
 
-    The outputs, of this ``shape``, are last.
+    The outputs are last.
     """
-    form, numbers = _nest(program, shape, [(own.shape, own.strides) for own in layouts])
+    form, numbers = _nest(program, layouts[-1].shape, [(own.shape, own.strides) for own in layouts])
     given, starts = [], []
     for one in operands:
         if one.__class__ is TensorRef:
@@ -87,7 +85,7 @@ def nest_step(
 
 
 def is_small(program: Program, layouts: Sequence[Layout]) -> bool:
-    """Plans for GPUs are for one size each."""
+    """Return False: plans for GPUs are for one size each."""
     return False
 
 

@@ -17,7 +17,7 @@ from ..plan import Buffer, Plan
 from ..rows import DeviceRow
 from .launching import INT64, THREADS, blocks_for, launch
 from .lines import power_of_two
-from .memory import empty_pair, no_row
+from .memory import as_numbers, empty_pair, no_row
 
 __all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool_launcher", "norm_axis", "variance_axis"]
 
@@ -33,8 +33,6 @@ _WARP = min(32, THREADS)
 
 #: Blocks of threads that work on columns shared among blocks: some for each multiprocessor of a large GPU.
 _BLOCKS = 8 if adapter.is_simulated() else 2048
-
-_TRUTHS = np.dtype(np.uint8)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -95,11 +93,6 @@ def _fold(
     return out
 
 
-def numbers_of(x: Buffer) -> Buffer:
-    """A buffer of bools as one of the numbers 0 and 1."""
-    return x.seen_as(_TRUTHS) if x.dtype.kind == "b" else x
-
-
 def fold_axis(
     p: Plan, x: Buffer, outer: int, length: int, inner: int, name: str, dtype: np.dtype, divisor: float = 1.0
 ) -> Buffer:
@@ -108,13 +101,13 @@ def fold_axis(
     It is divided by ``divisor``, which is for floating-point and complex numbers.
     """
     out = p.new(outer * inner, dtype)
-    values = numbers_of(out)
+    values = as_numbers(out)
     finish = reductions.truth if dtype.kind == "b" else reductions.finish
     if divisor != 1:
         finish = reductions.share_of_complex if dtype.kind == "c" else reductions.share
     term, fold = FOLDS[name]
     _fold(
-        p, numbers_of(x), (outer, length, inner), values, term=term, fold=fold, finish=finish,
+        p, as_numbers(x), (outer, length, inner), values, term=term, fold=fold, finish=finish,
         initial=nothing(name, values.dtype), divisor=divisor,
     )
     return out
@@ -195,7 +188,7 @@ def extreme_axis(
     out, indices = p.new(columns, x.dtype), p.new(columns, INT64)
     if columns == 0:
         return out, indices
-    x, values = numbers_of(x), numbers_of(out)
+    x, values = as_numbers(x), as_numbers(out)
     fold = terms.larger if largest else terms.smaller
     blocks, *shares = shared_out(columns, length, inner)
     pieces = shares[2]

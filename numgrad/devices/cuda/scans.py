@@ -15,8 +15,8 @@ from numgrad_kernels.cuda import adapter, reductions, running, scans
 from ..plan import Buffer, Plan
 from .launching import INT64, THREADS, blocks_for
 from .lines import power_of_two
-from .memory import no_row
-from .reductions import numbers_of, packed, shared_out
+from .memory import as_numbers, no_row
+from .reductions import packed, shared_out
 
 __all__ = ["extremes_so_far", "recurrence_axis", "scan_axis", "shift_axis"]
 
@@ -109,7 +109,7 @@ def scan_axis(
     if x.size:
         fold, initial = _FOLDS[name]
         number: Any = float if compute.kind in "fc" else int
-        _scan(p, numbers_of(x), outer * inner, length, inner, backwards, out, number(initial), fold)
+        _scan(p, as_numbers(x), outer * inner, length, inner, backwards, out, number(initial), fold)
     return out
 
 
@@ -120,7 +120,7 @@ def extremes_so_far(
     out, indices = p.new(x.size, x.dtype), p.new(x.size, INT64)
     if x.size == 0:
         return out, indices
-    x, values, columns = numbers_of(x), numbers_of(out), x.size // length
+    x, values, columns = as_numbers(x), as_numbers(out), x.size // length
     fold = later_larger if largest else later_smaller
     if inner > 1:
         p.run(
@@ -166,7 +166,7 @@ def shift_axis(
         return out
     start, goal = (inner, 0) if backwards else (0, inner)
     p.copy(x.part(start, x.size - inner), out.part(goal, x.size - inner))
-    columns, end, values = outer * inner, length - 1 if backwards else 0, numbers_of(out)
+    columns, end, values = outer * inner, length - 1 if backwards else 0, as_numbers(out)
     p.run(
         running.fill_ends, values.dtype, values, columns, length, inner, end, fill,
         grid=(blocks_for(columns), THREADS),

@@ -11,7 +11,7 @@ from numgrad_kernels.cpu.softmax import gradient_of_logarithm, logarithm, summed
 from numgrad_kernels.cuda import softmax
 
 from ..plan import Buffer, Plan
-from .lines import PACKED, arranged
+from .lines import arranged, packed
 
 __all__ = ["softmax_axis", "softmax_backward_axis"]
 
@@ -48,6 +48,6 @@ def _lines(
     columns, depth, shift, along, blocks, threads = arranged(lines, length, inner)
     p.run(
         function, out.dtype, *operands, lines, length, inner, columns, depth, shift, along, *numbers, out,
-        grid=(blocks, threads), aligned=PACKED if inner == 1 and length % 4 == 0 else None, **parts,
+        grid=(blocks, threads), aligned=packed(length) if inner == 1 else None, **parts,
     )
     return out

@@ -186,7 +186,7 @@ def _runs(
     x, blocks, device = as_numbers(flat), blocks_for(length), flat.device
     changes, inverse, first, begins = (empty_row(length, INT64, device) for _ in range(4))
     launch(unique.mark_changes, x.dtype, x, order, outer, length, inner, changes, blocks=blocks)
-    numbers = on_memory(executing, device, scan_axis, [(length, INT64)], 1, length, 1, "sum", INT64)(changes)
+    numbers = on_memory(executing, device, scan_axis, ((length, INT64),), 1, length, 1, "sum", INT64)(changes)
     launch(unique.list_runs, INT64, numbers, order, origin, length, first, begins, inverse, blocks=blocks)
     runs = numbers.item(length - 1) + 1 if length else 0
     counts = empty_row(runs, INT64, device)
@@ -213,8 +213,9 @@ def row_searcher(
 
 def value_range(flat: DeviceRow) -> tuple[Any, Any]:
     """The smallest and the largest element, read back as Python numbers; NaN if there is one."""
+    row = flat.size, flat.dtype
     low, high = (
-        on_memory(executing, flat.device, fold_axis, [(flat.size, flat.dtype)], 1, flat.size, 1, name, flat.dtype)(flat)
+        on_memory(executing, flat.device, fold_axis, (row,), 1, flat.size, 1, name, flat.dtype)(flat)
         for name in ("min", "max")
     )
     return low.item(0), high.item(0)

@@ -144,7 +144,7 @@ def _located(p: Plan, walk: _Walk, flat_index: TensorRef, negative: bool) -> tup
     row, step, size = p.contiguous(flat_index, int64), walk.step, math.prod(walk.sizes)
     if step is None:
         if not negative:
-            p.check(p.backend.check_inside, row, 0, size)
+            p.call(p.backend.check_inside, row, 0, size)
         count = flat_index.size * math.prod([dim[0] for dim in walk.middle if not isinstance(dim, int)])
         layout = layout_of(tensor_type(int64, flat_index.type.device), (count,))
         given = row, walk.flat_index, walk.sizes, walk.steps, walk.middle

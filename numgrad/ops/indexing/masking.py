@@ -167,7 +167,7 @@ def _(grad, mask, input_shape):
 def masked_scatter_op(p: Plan, input: TensorRef, mask: TensorRef, source: TensorRef) -> None:
     wide = mask.viewed(expanded_layout(mask.layout, input.shape))
     given = p.contiguous(wide), p.contiguous(source)
-    p.check(_scatter_where, *given, source.type, *p.strided(input), input.layout)
+    p.call(_scatter_where, *given, source.type, *p.strided(input), input.layout)
 
 
 def _scatter_where(mask: Any, source: Any, type: TensorType, storage: Any, start: int, layout: Layout) -> None:

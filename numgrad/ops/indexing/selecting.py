@@ -157,7 +157,7 @@ def _(input, index, dim, value):
 
 @updating("IndexFillBackward1", inputs=["input", "index", "value"], nondifferentiable=["index"], kept=True)
 def index_fill_tensor(p: Plan, input: TensorRef, index: TensorRef, value: TensorRef, dim: int) -> None:
-    p.check(check_held, Given(value.memory.number), input.type.dtype)
+    p.call(check_held, Given(value.memory.number), input.type.dtype)
     _fill(p, input, index, value, dim)
 
 

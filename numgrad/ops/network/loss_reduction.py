@@ -19,7 +19,7 @@ from ..batching.physical import aligned
 from ..pointwise.arithmetic import div, mul
 from ..reductions.sums import mean_all, mean_dims, sum_all, sum_dims
 from ..shapes.broadcasting import expand
-from ..table.elementwise import pointwise
+from ..table.declaring import pointwise
 from ..table.op import parameters
 from ..table.planned import Planned
 

@@ -16,7 +16,7 @@ from ...core.types import bool_, float64
 from ..creation.factories import empty, ones_like
 from ..shapes.views import reshape
 from ..table.callables import overload
-from ..table.elementwise import pointwise
+from ..table.declaring import pointwise
 from ..table.op import check_tensors, in_place_form, public
 from ..table.operands import not_implemented
 from . import comparison

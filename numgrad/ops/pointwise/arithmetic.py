@@ -13,7 +13,7 @@ from numgrad_kernels import scalar
 from ...core.tensor import Tensor
 from ...core.types import bool_
 from ..table.callables import overload
-from ..table.elementwise import pointwise
+from ..table.declaring import pointwise
 from ..table.op import attach, check_tensors, public
 from ..table.operands import not_implemented
 from ..table.promotion import check_fits

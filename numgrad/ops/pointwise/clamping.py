@@ -11,7 +11,7 @@ from numgrad_kernels import scalar
 from ...core.tensor import Tensor
 from ...core.types import bool_
 from ..table.callables import of_tensors, overload
-from ..table.elementwise import pointwise
+from ..table.declaring import pointwise
 from ..table.op import public
 from ..table.operands import not_implemented
 from ..table.promotion import LARGEST_FLOAT32, check_fits, result_dtype

@@ -10,7 +10,7 @@ from ...core.tensor import Tensor
 from ...core.types import bool_, float64
 from ..batching.examples import refused
 from ..memory.copying import convert
-from ..table.elementwise import pointwise
+from ..table.declaring import pointwise
 from ..table.op import public
 
 # -- choosing ---------------------------------------------------------------------------------------------------

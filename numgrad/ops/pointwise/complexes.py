@@ -17,7 +17,7 @@ from ..memory.overwriting import copy_
 from ..reductions.axes import Prepared
 from ..shapes.parts import select_op
 from ..shapes.views import passed_on
-from ..table.elementwise import pointwise
+from ..table.declaring import pointwise
 from ..table.lookup import operation
 from ..table.op import attach, parameters, public
 from .arithmetic import conj, mul

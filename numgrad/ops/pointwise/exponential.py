@@ -14,8 +14,8 @@ from ...core.tensor import Tensor
 from ...core.types import bool_, complex128, float64, get_default_dtype, int64, real_of
 from ..memory.copying import convert
 from ..table.arguments import wrong_kind
+from ..table.declaring import by_result, pointwise
 from ..table.dispatch import unary
-from ..table.elementwise import by_result, pointwise
 from ..table.op import check_tensors, composite, export, public
 from ..table.out import not_cast, write_out
 from ..table.promotion import result_type

@@ -9,7 +9,7 @@ from numgrad_kernels import scalar
 from ...core.tensor import Tensor
 from ...core.types import bool_
 from ..table.callables import of_tensors, undifferentiated
-from ..table.elementwise import pointwise
+from ..table.declaring import pointwise
 from ..table.op import attach, export, public
 from .comparison import eq
 

@@ -11,7 +11,7 @@ from numgrad_kernels import scalar
 from ...core.tensor import Tensor
 from ...core.types import bool_, float32, float64
 from ..table.callables import undifferentiated
-from ..table.elementwise import pointwise
+from ..table.declaring import pointwise
 from ..table.op import attach, check_tensors, export, public
 from ..table.out import write_out
 from . import arithmetic as p

@@ -14,7 +14,7 @@ from ...devices import Plan, TensorRef
 from ..shapes.joining import cat
 from ..shapes.parts import slice_op
 from ..table.callables import overload
-from ..table.elementwise import pointwise
+from ..table.declaring import pointwise
 from ..table.lookup import lookup
 from ..table.op import in_place_form, public
 from ..table.operands import not_implemented

@@ -11,7 +11,7 @@ from numgrad_kernels import scalar
 
 from ...core.tensor import Tensor
 from ..table.callables import of_tensors
-from ..table.elementwise import pointwise
+from ..table.declaring import pointwise
 from ..table.op import public
 from .comparison import where
 from .exponential import exp, log, sigmoid

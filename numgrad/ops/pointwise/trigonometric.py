@@ -11,7 +11,7 @@ import math
 from numgrad_kernels import scalar
 
 from ..table.callables import of_tensors
-from ..table.elementwise import pointwise
+from ..table.declaring import pointwise
 from .arithmetic import abs, conj
 from .comparison import where
 from .exponential import rsqrt

@@ -17,7 +17,7 @@ from ..pointwise.comparison import eq, isnan, where
 from ..pointwise.exponential import pow
 from ..shapes.broadcasting import expand_op
 from ..table.arguments import DType
-from ..table.elementwise import pointwise
+from ..table.declaring import pointwise
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite
 from ..table.planned import planned

@@ -35,7 +35,7 @@ def _moments_op(name: str, node: str, **declared: Any) -> Planned:
     ) -> TensorRef | tuple[TensorRef, TensorRef]:
         if warns:
             count = numel(tuple([input.shape[d] for d in dims]))
-            p.check(_warn_of_freedom, name, correction, count)
+            p.call(_warn_of_freedom, name, correction, count)
         if input.type.dtype.is_complex:
             spread, mean = _complex_moments(p, input, dims, correction, keepdim, root)
         else:

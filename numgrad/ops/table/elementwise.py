@@ -22,12 +22,10 @@ from ...core.tensor import Tensor
 from ...core.types import bool_, default_dtype_changed, dtype, float32, get_default_dtype, real_of, tensor_type
 from ...devices import NUMBERS
 from .ahead import Sample
-from .callables import function_of, in_place
 from .dispatch import change, perform
 from .elementwise_backward import PointwiseNode, PointwiseRecipe, Rules
 from .entries import Entries, Entry
-from .op import Op, Rule, attach, enter, parameters
-from .op import export as export_as
+from .op import Op, parameters
 from .operands import (
     check_real,
     check_statics,
@@ -91,7 +89,7 @@ class Pointwise(Op):
         baked: Mapping[str, frozenset[float]] = MappingProxyType({}),
         refused: Mapping[dtype, str] = MappingProxyType({}),
         refused_operands: Mapping[dtype, str] = MappingProxyType({}),
-        check_integers: Callable[[Sequence[Any]], None] | None = None,
+        check_integers: Callable[..., None] | None = None,
         numbers: Mapping[str, str] = MappingProxyType({}),
         complex: Any = None,
         aten: str = "",
@@ -412,58 +410,3 @@ class _Details(NamedTuple):
 def _fits(name: str, compute: dtype) -> Callable[[Any], None]:
     """The check that a static number is exact in an integer dtype."""
     return lambda value: check_statics([(name, value)], compute)
-
-
-def pointwise(
-    node: str, *, inplace: bool | None = None, export: bool = True, entered: bool = True, **declared: Any
-) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a function of scalars to make it an operation on tensors.
-
-    Args:
-        node: name of the node class.
-        inplace: whether there is an in-place method, too; by default unless the result is bool.
-        export: whether ``numgrad`` exports the function and Tensor has the method.
-        entered: whether the operation is one of the table, and not a user's own.
-        declared: see ``Pointwise``.
-
-    The result is the public function.  It has ``gradient``, to declare rules with, ``op``, the table's entry, and
-    ``scalar_function``, the text of which goes into kernels of other operations that call it.
-    """
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        op = Pointwise(function, node, **declared)
-        if entered:
-            enter(op)
-        call: Any = function_of(op)
-        call.__doc__ = function.__doc__
-        call.op = op
-        call.gradient = op.gradient
-        call.scalar_function = function
-        if export:
-            export_as(op.name, call)
-        if inplace or (inplace is None and op.result != "bool"):
-            call.inplace = in_place(op)
-            if export:
-                attach(op.name + "_", call.inplace)
-        return call
-
-    return decorate
-
-
-def by_result(call: Any) -> Callable[[Rule], Rule]:
-    """Decorate the rule of the pointwise operation ``call`` for where its one operand is gone.
-
-    The operation's own rule takes the operand and the result.  This one takes the result alone: in place, where the
-    operand is overwritten, and where it was changed since.
-    """
-
-    def register(rule: Rule) -> Rule:
-        op = call.op
-        other = op.recorded_by(*op.node)
-        other.rules, other.rules_of, other.complex_entry = {op.inputs[0]: rule}, {}, None
-        call.inplace = in_place(other.with_own_entries())
-        attach(f"{op.name}_", call.inplace)
-        op.of_result = other
-        return rule
-
-    return register

@@ -56,7 +56,12 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
         return named
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return names[1:] if names[:1] == ("p",) else names
+    return names[1:] if builds_plan(function) else names
+
+
+def builds_plan(decide: Callable[..., Any]) -> bool:
+    """Return whether a function that decides what a call comes to adds to a plan ``p``, its first parameter."""
+    return decide.__code__.co_varnames[:1] == ("p",)
 
 
 def _passed(grad: Any) -> Any:

@@ -41,7 +41,7 @@ from .ahead import Sample
 from .arguments import declared_arguments, defaults
 from .dispatch import change, perform, result_of
 from .entries import Entries, Entry
-from .op import Op, enter, parameters
+from .op import Op, builds_plan, enter, parameters
 from .recording import OUTPUT, RuleNode, RuleRecipe
 from .transforms import ChangeCall, GeneralCall
 
@@ -356,11 +356,6 @@ class Planned(Op):
                 elif each != "grad":
                     raise TypeError(f"{self.name} has nothing called '{each}', which its rule for {name} asks for")
         return RuleRecipe(self.node_class, saved, constants, rules)
-
-
-def builds_plan(decide: Callable[..., Any]) -> bool:
-    """Whether a function that decides what a call comes to adds to a plan, its first parameter."""
-    return decide.__code__.co_varnames[:1] == ("p",)
 
 
 def _nth_view(tensor: Tensor, op: Planned, arguments: tuple[Any, ...], number: int) -> Tensor:

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from ...devices import NUMBERS
-from .elementwise import pointwise
+from .declaring import pointwise
 
 
 def vectorize(
