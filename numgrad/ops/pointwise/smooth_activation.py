@@ -110,7 +110,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 
 @pointwise(
-    "TanhshrinkBackward0", result="float", dtypes="bifc", inplace=False, export=False,
+    "TanhshrinkBackward0", aten="sub", result="float", dtypes="bifc", inplace=False, export=False,
     refused={bool_: "Subtraction, the `-` operator, with a bool tensor is not supported."},
 )
 def tanhshrink(input):
@@ -124,7 +124,7 @@ def _(grad, input):
     return grad * conj(step * step)
 
 
-@pointwise("SoftsignBackward0", result="float", dtypes="if", inplace=False, export=False)
+@pointwise("SoftsignBackward0", aten="div", result="float", dtypes="if", inplace=False, export=False)
 def softsign(input):
     """``input / (1 + abs(input))``."""
     return input / (1 + scalar.abs(input))
@@ -229,7 +229,7 @@ def gelu_tanh_op(input):
     return input * scalar.sigmoid(2 * _GELU_SLOPE * input * (1 + _GELU_CUBE * input * input))
 
 
-@pointwise("GeluBackwardBackward0", dtypes="f", inplace=False, export=False)
+@pointwise("GeluBackwardBackward0", aten="gelu_backward", dtypes="f", inplace=False, export=False)
 def gelu_tanh_backward(grad_output, input):
     """The gradient of that, whose own derivative has a formula without differences of rounded numbers."""
     x = scalar.maximum(scalar.minimum(input, 30), -30)  # it is 0 or 1 beyond, where powers may overflow

@@ -79,7 +79,7 @@ def logit_op(input):
     return where(near, scalar.log1p((2 * input - 1) / (1 - input)), scalar.log(input / (1 - input)))
 
 
-@pointwise("VarianceBackward0", dtypes="f", inplace=False, export=False)
+@pointwise("VarianceBackward0", aten="mul", dtypes="f", inplace=False, export=False)
 def variance(input):
     """That of a yes or no which is yes with the probability ``input``: the derivative of :func:`logit`, inverted."""
     return input * (1 - input)

@@ -61,7 +61,7 @@ def asin(input):
     return scalar.asin(input)
 
 
-@pointwise("AsinSlopeBackward0", dtypes="fc", inplace=False, export=False)
+@pointwise("AsinSlopeBackward0", aten="rsqrt", dtypes="fc", inplace=False, export=False)
 def asin_slope(input):
     """The derivative of :func:`asin`, ``1 / sqrt(1 - input**2)``, but a square may be too large."""
     return scalar.rsqrt(1 - input) * scalar.rsqrt(1 + input)
@@ -149,7 +149,9 @@ def _(grad, input, other, out):
     return grad * hypot_slope(other, input, out)
 
 
-@pointwise("HypotSlopeBackward0", dtypes="f", inplace=False, export=False, nondifferentiable=["length"])
+@pointwise(
+    "HypotSlopeBackward0", aten="div", dtypes="f", inplace=False, export=False, nondifferentiable=["length"]
+)
 def hypot_slope(input, other, length):
     """``input / length``, where ``length`` is ``hypot(input, other)``."""
     return input / length
@@ -266,7 +268,7 @@ def atanh(input):
     return scalar.atanh(input)
 
 
-@pointwise("AtanhSlopeBackward0", dtypes="fc", inplace=False, export=False)
+@pointwise("AtanhSlopeBackward0", aten="reciprocal", dtypes="fc", inplace=False, export=False)
 def atanh_slope(input):
     """The derivative of :func:`atanh`, ``1 / (1 - input**2)``, but a square may be too large."""
     return 1 / (1 - input) / (1 + input)

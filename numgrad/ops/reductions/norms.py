@@ -62,7 +62,7 @@ def _(grad, input, out, order, dims, keepdim):
     return mul(powers, where(nothing, 0, grad))
 
 
-@pointwise("NormBackwardBackward0", dtypes="fc", inplace=False, export=False)
+@pointwise("NormBackwardBackward0", aten="mul", dtypes="fc", inplace=False, export=False)
 def norm_backward(grad_output, input, length):
     """``grad_output * input / length``, 0 where ``length`` is 0: the gradient of vectors whose lengths are given."""
     return where(length == 0, 0, input * (grad_output / length))
