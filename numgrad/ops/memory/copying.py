@@ -170,10 +170,8 @@ def write(target: Tensor, source: Tensor) -> None:
     entry.launch(source, target)
 
 
-def assembler(
-    out: Layout, parts: Sequence[tuple[Layout, Layout, int] | None], zeroed: bool = False
-) -> Callable[..., Any]:
-    """What makes memory of tensors, given one by one: each is written to a part that begins so many elements later.
+def assembly(out: Layout, parts: Sequence[tuple[Layout, Layout, int] | None], zeroed: bool = False) -> Plan:
+    """The plan that makes memory of tensors, one by one: each is written to a part that begins so many elements later.
 
     ``parts`` are the layouts of the tensors and of the parts, and the starts; None stands for a tensor left out.
     """
@@ -183,12 +181,12 @@ def assembler(
         tensor = p.operand(None if part is None else part[0])
         if part is not None:
             p.assign(tensor, made.viewed(*part[1:]))
-    return p.returns(made).launcher()
+    return p.returns(made)
 
 
 def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
     """What makes memory that shows, in the layout ``target``, the elements of a tensor of the layout ``source``."""
-    return assembler(target, [(source, target, 0)])
+    return assembly(target, [(source, target, 0)]).launcher()
 
 
 def kept_copy(input: Tensor) -> Tensor:

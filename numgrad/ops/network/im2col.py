@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...core.layout import Ints, Layout, layout_of, numel
 from ...core.tensor import Tensor, tensor_of
-from ..memory.copying import assembler, copier, writer
+from ..memory.copying import assembly, copier, writer
 from ..pointwise.arithmetic import add
 
 #: Bytes of windows that are multiplied at a time, about.
@@ -37,7 +37,7 @@ def spread(
     wide = [each * stride for each, stride in zip(step, out.strides[outer:], strict=True)]
     target = layout_of(input.type, shape, (*out.strides[:outer], *wide))
     skipped, start = _offset(first, input.strides[outer:]), _offset(begin, out.strides[outer:])
-    fill = assembler(out, [(source, target, start)] if source.size else [], zeroed=True)
+    fill = assembly(out, [(source, target, start)] if source.size else [], zeroed=True).launcher()
 
     def embed(tensor: Tensor) -> Tensor:
         part = (tensor_of(source, tensor._storage, tensor._offset + skipped),) if source.size else ()

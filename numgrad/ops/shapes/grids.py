@@ -14,7 +14,7 @@ from ...core.device import CPU
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, check_one_device
 from ...core.types import int64, tensor_type
-from ..memory.copying import assembler, convert, from_row, zeros_of
+from ..memory.copying import assembly, convert, from_row, zeros_of
 from ..table.op import composite, public_functions
 from ..table.planned import planned
 from ..table.promotion import promote_types
@@ -117,7 +117,7 @@ def block_diag_op(tensors: tuple[Layout, ...], shapes: tuple[tuple[int, ...], ..
         (tensor, layout_of(out.type, block[2:], out.strides), block[0] * out.shape[1] + block[1])
         for tensor, block in zip(tensors, blocks, strict=True)
     ]
-    return out, assembler(out, parts, zeroed=True)
+    return out, assembly(out, parts, zeroed=True)
 
 
 @block_diag_op.gradient("tensors")

@@ -10,7 +10,7 @@ from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor
 from ...core.types import tensor_type
 from ..batching.physical import expanded
-from ..memory.copying import STRETCHES_FROM, assembler, convert, zeros_of
+from ..memory.copying import STRETCHES_FROM, assembly, convert, zeros_of
 from ..memory.images import following
 from ..table.arguments import Dim
 from ..table.dispatch import caller, perform
@@ -70,7 +70,7 @@ def _joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., A
         part = (own, layout_of(out.type, own.shape, out.strides), start * out.strides[dim]) if own.size else None
         parts.append(part)
         start += own.shape[dim] if part is not None else 0
-    return assembler(out, parts)
+    return assembly(out, parts)
 
 
 @cat_op.batched
