@@ -210,7 +210,7 @@ class Philox(Generator, device_type="cuda"):
     def permutation(self, size: int) -> Any:
         """The numbers from 0 to ``size - 1`` in random order, int64: where random keys stand when they are sorted."""
         keys: Any = self.integers(size, -(2**63), 2**63)
-        return devices.begin_cuda().sort_axis(keys, 1, size, 1, False)[1]
+        return devices.begin_cuda().sort_row(keys)[1]
 
     @reads_values("reading a generator's state")
     def state_bytes(self) -> bytes:

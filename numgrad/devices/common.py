@@ -189,6 +189,16 @@ def may_share_elements(left: np.ndarray, right: np.ndarray) -> bool:
         return True
 
 
+def check_not_negative(least: int, count: int) -> None:
+    """Raise unless the least of ``count`` integers that are to be counted is 0 or more.
+
+    Raises:
+        RuntimeError: it is not.
+    """
+    if least < 0:
+        raise RuntimeError(f"bincount only supports 1-d non-negative integral inputs (shape [{count}]).")
+
+
 # -- numbers at equal distances ---------------------------------------------------------------------------------------
 
 

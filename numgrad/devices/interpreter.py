@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .plan import Array, Bare, Buffer, Given, New, Offset, Plan, Report, SizeOf, Storage, Value
+from .plan import Array, Bare, Buffer, Found, Given, New, Offset, Plan, Report, SizeOf, Storage, Value
 
 __all__ = ["interpret"]
 
@@ -35,6 +35,8 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
             given.append(one)
         if step.outputs is None:
             step.kernel(*given)
+        elif step.outputs is Found:
+            return step.kernel(*given)
         elif step.outputs:
             memories.update(zip([one.memory for one in step.outputs], step.kernel(*given), strict=True))
         else:

@@ -29,7 +29,7 @@ from .common import copy_program, filler
 from .memory import check_countable
 
 __all__ = [
-    "Array", "Bare", "Bounds", "Buffer", "Given", "HandWritten", "Input", "New", "Offset", "Plan", "Pointwise",
+    "Array", "Bare", "Bounds", "Buffer", "Found", "Given", "HandWritten", "Input", "New", "Offset", "Plan", "Pointwise",
     "Report", "SizeOf", "Step", "Storage", "TensorRef", "Value", "on_memory",
     "pointwise_plan",
 ]
@@ -57,7 +57,7 @@ class New:
     """Memory that each run allocates: for a result, or for a temporary buffer if the plan does not return it.
 
     Attributes:
-        size: number of elements, an int or ``SizeOf``.
+        size: number of elements, an int or ``SizeOf``; None if the host function that makes it decides that.
         dtype: of the elements.
         shape: that of the tensor that it is for, which an error of missing memory names.
         zeroed: whether its elements are zeros at first.
@@ -65,7 +65,7 @@ class New:
 
     __slots__ = ("dtype", "shape", "size", "zeroed")
 
-    def __init__(self, size: int | SizeOf, dtype: np.dtype, shape: tuple[int, ...], zeroed: bool = False):
+    def __init__(self, size: int | SizeOf | None, dtype: np.dtype, shape: tuple[int, ...], zeroed: bool = False):
         self.size = size
         self.dtype = dtype
         self.shape = shape
@@ -76,7 +76,8 @@ class Buffer(NamedTuple):
     """``size`` adjacent elements of an input or of new memory.
 
     ``start`` counts from the first element of the input, or of the new memory.  Without a size a buffer of an input
-    extends to the end of its memory: a kernel that runs over other operands reads no more than it needs.
+    extends to the end of its memory: a kernel that runs over other operands reads no more than it needs.  One of new
+    memory is all that a host function has made.
     """
 
     memory: Any  # Input or New
@@ -180,12 +181,17 @@ class Pointwise(NamedTuple):
     form: Any
 
 
+class Found:
+    """Mark of a plan's last step that finds the result, whose size depends on values."""
+
+
 class Step(NamedTuple):
     """One run of a kernel or of a host function.
 
     Attributes:
         kernel: ``HandWritten`` or ``Pointwise``; where ``outputs`` are given, a host function, which returns a tuple of
-            their memory; where they are None, a function that returns nothing.
+            their memory; where they are None, a function that returns nothing.  Where they are ``Found``, it returns
+            the layout of the plan's result and its memory, or those of several results in two tuples.
         work: number of elements that a kernel's threads share.
         reports: the error that it may report.
         one_thread: whether BLAS must not use threads of its own.
@@ -198,7 +204,7 @@ class Step(NamedTuple):
     work: int = 0
     reports: Bounds | None = None
     one_thread: bool = False
-    outputs: tuple[TensorRef, ...] | None = ()
+    outputs: Any = ()
     grid: tuple[int, int] | None = None
     aligned: Any = None
 
@@ -215,7 +221,7 @@ class Plan:
         device: number of the GPU; None for the CPU.
         steps: in the order in which they run.
         results: buffers of the results, in a tuple; empty for a call in place.
-        layouts: those of the results.
+        layouts: those of the results; None where they depend on values.
         count: how many operands a launch has.
     """
 
@@ -226,7 +232,7 @@ class Plan:
         self.device = device
         self.steps: list[Step] = []
         self.results: tuple[Buffer, ...] = ()
-        self.layouts: tuple[Layout, ...] = ()
+        self.layouts: tuple[Layout, ...] | None = ()
         self.count = 0
         self._bound: Callable[..., Any] | None = None
 
@@ -243,6 +249,10 @@ class Plan:
     def new(self, size: int, dtype: np.dtype, zeroed: bool = False) -> Buffer:
         """A new buffer."""
         return Buffer(New(size, dtype, (size,), zeroed), size, dtype)
+
+    def unsized(self, dtype: np.dtype) -> Buffer:
+        """A new buffer of as many elements as the host function that makes it finds."""
+        return Buffer(New(None, dtype, ()), None, dtype)
 
     def new_tensor(self, layout: Layout, zeroed: bool = False) -> TensorRef:
         """A new tensor of a layout without gaps.
@@ -288,8 +298,8 @@ class Plan:
 
         On a GPU the kernel has the parts ``aligned``, too, where four elements can be read at once.
         """
-        sizes = [one.memory.size for one in operands if one.__class__ is Buffer and one.memory.__class__ is New]
-        if any(sizes) or not sizes:
+        filled = [one.memory.size != 0 for one in operands if one.__class__ is Buffer and one.memory.__class__ is New]
+        if any(filled) or not filled:
             kernel = HandWritten(function, compute, tuple(parts.items()))
             packed = aligned and (HandWritten(function, compute, tuple((parts | aligned).items())), work)
             self.steps.append(Step(kernel, operands, work, reports, one_thread, (), grid, packed))
@@ -336,9 +346,9 @@ class Plan:
         if buffer.size:
             self.backend.row_step(self, filler(value.__class__, buffer.dtype), [value, buffer], buffer.size)
 
-    def host(self, function: Callable[..., Any], layouts: Sequence[Layout], *operands: Any) -> tuple[TensorRef, ...]:
-        """Add the call of a host function, which returns a tuple of the memory of new tensors of these layouts."""
-        made = tuple([self.new_tensor(layout) for layout in layouts])
+    def host(self, function: Callable[..., Any], outs: Sequence[Layout] | Sequence[Buffer], *operands: Any) -> Any:
+        """Add the call of a host function, which returns a tuple of the memory of new tensors, or new buffers."""
+        made = tuple([self.new_tensor(one) if one.__class__ is Layout else one for one in outs])
         self.steps.append(Step(function, operands, outputs=made))
         return made
 
@@ -354,10 +364,16 @@ class Plan:
         ])
         return self
 
+    def found(self, function: Callable[..., Any], *operands: Any) -> Plan:
+        """Finish with the results that a host function finds, whose sizes depend on values: see ``Step``."""
+        self.steps.append(Step(function, operands, outputs=Found))
+        self.layouts = None
+        return self
+
     @property
     def layout(self) -> Any:
-        """The layout of the result; of several a tuple."""
-        return self.layouts[0] if len(self.layouts) == 1 else self.layouts
+        """The layout of the result; of several a tuple; None where it depends on values."""
+        return self.layouts if self.layouts is None or len(self.layouts) != 1 else self.layouts[0]
 
     def __iter__(self) -> Iterator[Any]:
         """The layout and the launcher, for operations that are not written as plans yet."""

@@ -1,14 +1,12 @@
 """How tensors on a GPU are held against the CPU's."""
 
-from types import SimpleNamespace
-
 import numpy as np
 
 import numgrad
 from numgrad.devices import DeviceRow, cpu
 from numgrad.devices.plan import on_memory
 
-__all__ = ["ON_THE_CPU", "check", "on_cpu", "on_device", "run_steps", "sorted_on_cpu"]
+__all__ = ["ON_THE_CPU", "check", "on_cpu", "on_device", "run_steps"]
 
 #: Operations whose samples have an argument that says that the result is on the CPU; they are tried as methods.
 ON_THE_CPU = {"to_type", "to_format"}
@@ -35,11 +33,6 @@ def run_steps(device, name, *given):
 def on_cpu(name, row, sizes, *arguments):
     """Run the CPU's steps of this name along the middle axis of a buffer."""
     return run_steps(cpu, name, row, *sizes, *arguments)
-
-
-def sorted_on_cpu(name, row, sizes, *arguments):
-    """Run the CPU's function of this name, which sorts, along the middle axis of a buffer."""
-    return cpu.axis_launcher(name, lambda row: row, SimpleNamespace(numpy=row.dtype), sizes, *arguments)(row)
 
 
 def check(found, expected, rtol, atol):

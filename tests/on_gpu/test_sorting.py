@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from on_gpu.comparison import sorted_on_cpu
+from on_gpu.comparison import on_cpu, run_steps
 
 import numgrad
 from numgrad.devices import cpu
@@ -43,21 +43,21 @@ def check(found, expected):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_lines_are_sorted_and_equal_elements_stay_in_order(cuda, elements, shape, dtype, descending):
     shape, values = elements(shape, dtype)
-    expected = sorted_on_cpu("sort_axis", values, shape, descending)
-    check(cuda.sort_axis(cuda.row_from(values), *shape, descending), expected)
+    expected = on_cpu("sort_axis", values, shape, descending)
+    check(run_steps(cuda, "sort_axis", cuda.row_from(values), *shape, descending), expected)
 
 
 @pytest.mark.parametrize("length", range(1, 18))
 def test_lines_of_any_length_are_sorted(cuda, length):
     values = np.random.default_rng(length).normal(size=3 * length).astype("float32")
     shape = 3, length, 1
-    check(cuda.sort_axis(cuda.row_from(values), *shape, False), sorted_on_cpu("sort_axis", values, shape, False))
+    check(run_steps(cuda, "sort_axis", cuda.row_from(values), *shape, False), on_cpu("sort_axis", values, shape, False))
 
 
 @pytest.mark.parametrize("shape", [(2, 0, 3), (0, 4, 1)], ids=str)
 def test_nothing_is_sorted(cuda, shape):
     nothing = np.empty(0, "float32")
-    check(cuda.sort_axis(cuda.row_from(nothing), *shape, False), sorted_on_cpu("sort_axis", nothing, shape, False))
+    check(run_steps(cuda, "sort_axis", cuda.row_from(nothing), *shape, False), on_cpu("sort_axis", nothing, shape, False))
 
 
 @pytest.mark.parametrize("share", [0, 0.02, 0.1, 0.3, 0.9])
@@ -65,8 +65,8 @@ def test_nothing_is_sorted(cuda, shape):
 def test_the_first_few_of_the_order(cuda, elements, shape, share):
     shape, values = elements(shape, "float32")
     count = int(np.ceil(share * shape[1]))
-    expected = sorted_on_cpu("sort_axis", values, shape, True, count)
-    check(cuda.sort_axis(cuda.row_from(values), *shape, True, count), expected)
+    expected = on_cpu("sort_axis", values, shape, True, count)
+    check(run_steps(cuda, "sort_axis", cuda.row_from(values), *shape, True, count), expected)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -74,26 +74,26 @@ def test_one_element_of_each_line(cuda, elements, shape):
     shape, values = elements(shape, "float32")
     row = cuda.row_from(values)
     for k in (0, 2, shape[1] - 1):
-        check(cuda.kth_axis(row, *shape, k), sorted_on_cpu("kth_axis", values, shape, k))
+        check(run_steps(cuda, "kth_axis", row, *shape, k), on_cpu("kth_axis", values, shape, k))
     for past_nan in (False, True):
-        check(cuda.median_axis(row, *shape, past_nan), sorted_on_cpu("median_axis", values, shape, past_nan))
-    check(cuda.mode_axis(row, *shape), sorted_on_cpu("mode_axis", values, shape))
+        check(run_steps(cuda, "median_axis", row, *shape, past_nan), on_cpu("median_axis", values, shape, past_nan))
+    check(run_steps(cuda, "mode_axis", row, *shape), on_cpu("mode_axis", values, shape))
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "bool"])
 def test_one_element_of_each_line_of_integers_and_bools(cuda, elements, dtype):
     shape, values = elements(SHAPES[3], dtype)
     row = cuda.row_from(values)
-    check(cuda.median_axis(row, *shape, False), sorted_on_cpu("median_axis", values, shape, False))
-    check(cuda.mode_axis(row, *shape), sorted_on_cpu("mode_axis", values, shape))
+    check(run_steps(cuda, "median_axis", row, *shape, False), on_cpu("median_axis", values, shape, False))
+    check(run_steps(cuda, "mode_axis", row, *shape), on_cpu("mode_axis", values, shape))
 
 
 def test_lines_of_nothing_but_nan(cuda):
     values = np.full(6, np.nan, "float32")
     row = cuda.row_from(values)
     for past_nan in (False, True):
-        check(cuda.median_axis(row, 2, 3, 1, past_nan), sorted_on_cpu("median_axis", values, (2, 3, 1), past_nan))
-    check(cuda.mode_axis(row, 2, 3, 1), sorted_on_cpu("mode_axis", values, (2, 3, 1)))
+        check(run_steps(cuda, "median_axis", row, 2, 3, 1, past_nan), on_cpu("median_axis", values, (2, 3, 1), past_nan))
+    check(run_steps(cuda, "mode_axis", row, 2, 3, 1), on_cpu("mode_axis", values, (2, 3, 1)))
 
 
 # -- different elements -----------------------------------------------------------------------------------------------
@@ -102,8 +102,8 @@ def test_lines_of_nothing_but_nan(cuda):
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
 def test_different_elements(cuda, elements, dtype):
     _, values = elements(SHAPES[3], dtype)
-    found, inverse, counts = cuda.unique_elements(cuda.row_from(values))
-    expected, _, occurring = cpu.unique_elements(values)
+    found, inverse, counts = run_steps(cuda, "unique_elements", cuda.row_from(values))
+    expected, _, occurring = run_steps(cpu, "unique_elements", values)
     np.testing.assert_array_equal(found.host(), expected)
     np.testing.assert_array_equal(found.host()[inverse.host()], values)  # which NaN is which is not said
     np.testing.assert_array_equal(counts.host(), occurring)
@@ -116,17 +116,17 @@ def test_different_slices(cuda, shape, dtype):
     if dtype == "float32":
         values[-1] = np.nan
     row = cuda.row_from(values)
-    check(cuda.unique_rows(row, *shape), cpu.unique_rows(values, *shape))
-    check(cuda.consecutive_rows(row, *shape), cpu.consecutive_rows(values, *shape))
+    check(run_steps(cuda, "unique_rows", row, *shape), run_steps(cpu, "unique_rows", values, *shape))
+    check(run_steps(cuda, "consecutive_rows", row, *shape), run_steps(cpu, "consecutive_rows", values, *shape))
 
 
 def test_different_slices_of_nothing(cuda):
     nothing = np.empty(0, "float32")
     for shape in ((2, 0, 3), (0, 4, 1)):
         row = cuda.row_from(nothing)
-        check(cuda.unique_rows(row, *shape), cpu.unique_rows(nothing, *shape))
-        check(cuda.consecutive_rows(row, *shape), cpu.consecutive_rows(nothing, *shape))
-    check(cuda.unique_elements(row), cpu.unique_elements(nothing))
+        check(run_steps(cuda, "unique_rows", row, *shape), run_steps(cpu, "unique_rows", nothing, *shape))
+        check(run_steps(cuda, "consecutive_rows", row, *shape), run_steps(cpu, "consecutive_rows", nothing, *shape))
+    check(run_steps(cuda, "unique_elements", row), run_steps(cpu, "unique_elements", nothing))
 
 
 def test_the_public_functions(cuda):

@@ -261,19 +261,19 @@ def bin_between(value, bins, low, high, span):
     return i
 
 
-def count_many(x, size, bins, low, high, span, counts: InOut):
+def count_many(x, size, bins, low, high, counts: InOut):
     """Count the elements in each bin."""
-    low, high, span = T(low), T(high), T(span)
+    low, high, span = T(low), T(high), T(high - low)
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
         i = bin_of(x[index], bins, low, high, span)
         if i >= 0:
             atomic_add(counts, i, np.int64(1))
 
 
-def count_few(x, size, bins, low, high, span, counts: InOut):
+def count_few(x, size, bins, low, high, counts: InOut):
     """Count the elements in each of at most FEW bins: each block by itself first, since many meet in one bin."""
     own = cuda.shared.array(FEW, np.int32)
-    low, high, span = T(low), T(high), T(span)
+    low, high, span = T(low), T(high), T(high - low)
     for i in range(cuda.threadIdx.x, bins, THREADS):
         own[np.uint64(i)] = 0
     cuda.syncthreads()

@@ -1,9 +1,5 @@
 """The CPU: NumPy's memory, Numba's kernels, serial below a size and parallel above it."""
 
-from collections.abc import Callable as _Callable
-from collections.abc import Sequence as _Sequence
-from typing import Any as _Any
-
 from ..interpreter import *  # noqa: F403
 from .alignments import *  # noqa: F403
 from .attention import *  # noqa: F403
@@ -27,13 +23,3 @@ from .scans import *  # noqa: F403
 from .softmax import *  # noqa: F403
 from .sorting import *  # noqa: F403
 from .threads import *  # noqa: F403
-
-
-def axis_launcher(
-    name: str, read: _Callable[[_Any], _Any], type: _Any, sizes: _Sequence[int], *arguments: _Any
-) -> _Callable[[_Any], _Any]:
-    """What calls the function of this name on a tensor of which ``read`` gives a row of this type.
-
-    The row is seen as ``sizes``, (outer, length, inner), and has more arguments after it.
-    """
-    return globals()[name](read, type.numpy, *sizes, *arguments)

@@ -20,6 +20,7 @@ from ..plan import (
     Array,
     Bare,
     Buffer,
+    Found,
     Given,
     HandWritten,
     Input,
@@ -146,8 +147,9 @@ class _Writer:
     def text(self) -> str:
         for step in self.plan.steps:
             self.add(step)
-        results = ", ".join([self.buffer(one) for one in self.plan.results])
-        body = "\n        ".join([*self.lines, f"return {results}"])
+        if self.plan.layouts is not None:
+            self.lines.append("return " + ", ".join([self.buffer(one) for one in self.plan.results]))
+        body = "\n        ".join(self.lines)
         operands = ", ".join([f"x{n}" for n in range(self.plan.count)])
         values = ", ".join([f"c{n}" for n in range(len(self.values))])
         kernels = ", ".join(self.kernels)
@@ -170,6 +172,9 @@ class _Writer:
         operands = ", ".join([self.operand(one) for one in step.operands])
         if step.outputs is None:
             self.lines.append(f"{self.constant(step.kernel)}({operands})")
+            return
+        if step.outputs is Found:
+            self.lines.append(f"return {self.constant(step.kernel)}({operands})")
             return
         if step.outputs:
             names = "".join([f"{self.name((one.memory, 0, one.size))}, " for one in step.outputs])

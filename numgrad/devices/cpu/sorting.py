@@ -1,27 +1,29 @@
-"""Sorting and what rests on it, by NumPy: the middle axis of a row of elements seen as (outer, length, inner).
+"""Sorting and what rests on it, by NumPy: the middle axis of a buffer seen as (outer, length, inner).
 
 A kernel sorts short lines.  A NaN counts as larger than everything.  Equal elements stay in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from numgrad_kernels.cpu import reductions, sorting
 
+from ..common import check_not_negative
 from ..launches import by_numpy
 from ..memory import check_countable, reports_memory
+from ..plan import Buffer, Plan
 from ..recording import by_host, reads_values
-from .launching import bound
 from .threads import PARALLEL_FROM
 
 __all__ = [
-    "bincount", "consecutive_rows", "histogram", "kth_axis", "median_axis", "mode_axis", "row_searcher",
-    "sort_axis", "unique_elements", "unique_rows", "value_range",
+    "bincount", "consecutive_rows", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis",
+    "unique_elements", "unique_rows",
 ]
+
+_INT64 = np.dtype(np.int64)
 
 
 def _lines(flat: np.ndarray, outer: int, length: int, inner: int) -> np.ndarray:
@@ -46,35 +48,39 @@ def _picked(lines: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndar
     return _row(np.take_along_axis(lines, indices, -1)), _row(indices)
 
 
-def _is_small(outer: int, length: int, inner: int) -> bool:
-    """Whether one kernel on one thread does all that there is to do for a row of these sizes."""
-    return 0 < outer * length * inner < PARALLEL_FROM and (inner == 1 or length <= reductions.ROWS)
-
-
 #: Elements of a line in order up to which it is quicker to put each one in among them.
 _FEW = 64
 
 
+def _is_small(x: Buffer, length: int, inner: int, kept: int) -> bool:
+    """Return whether one kernel on one thread does all that there is to do for lines of which so many are kept."""
+    small = 0 < x.size < PARALLEL_FROM and (inner == 1 or length <= reductions.ROWS)
+    return small and 0 < kept <= _FEW and x.dtype.kind != "b"
+
+
+def _pair(p: Plan, x: Buffer, size: int) -> tuple[Buffer, Buffer]:
+    """New buffers for elements like those of another one, and for an index of each."""
+    return p.new(size, x.dtype), p.new(size, _INT64)
+
+
 def sort_axis(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, descending: bool, count: int | None = None
-) -> Callable[[Any], Any]:
-    """What gives the sorted elements of tensors of one layout (see ``reductions``), or the first ``count`` of them,
-    and where they stood.
-    """
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, descending: bool, count: int | None = None
+) -> tuple[Buffer, Buffer]:
+    """The sorted elements, or the first ``count`` of them, and where they stood."""
     kept = length if count is None else count
-    if _is_small(outer, length, inner) and 0 < kept <= _FEW and source.kind != "b":
-        outs = [(outer * kept * inner, source), (outer * kept * inner, np.dtype(np.int64))]
-        order = sorting.descending if descending else sorting.before
-        return bound(sorting.sort_lines, source, read, source, (length, inner, kept), outs, before=order)
-    return lambda tensor: sorted_row(read(tensor), outer, length, inner, descending, count)
+    made = _pair(p, x, outer * kept * inner)
+    if not _is_small(x, length, inner, kept):
+        return p.host(_sorted, made, x, outer, length, inner, descending, count)
+    order = sorting.descending if descending else sorting.before
+    p.run(sorting.sort_lines, x.dtype, x, length, inner, kept, *made, before=order)
+    return made
 
 
 @by_host
 @by_numpy("numpy.argsort")
-def sorted_row(
-    flat: np.ndarray, outer: int, length: int, inner: int, descending: bool, count: int | None = None
+def _sorted(
+    flat: np.ndarray, outer: int, length: int, inner: int, descending: bool, count: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The sorted elements of a row, or the first ``count`` of them, and where they stood."""
     lines = _lines(flat, outer, length, inner)
     return _picked(lines, _order(lines, descending)[..., :count])
 
@@ -85,50 +91,51 @@ def _first_indices(lines: np.ndarray, values: np.ndarray) -> np.ndarray:
     return equal.argmax(-1, keepdims=True)
 
 
-def _picker(
-    few: Any, by_row: Any, read: Any, source: np.dtype, outer: int, length: int, inner: int, *arguments: Any,
-    **parts: Any,
-) -> Callable[[Any], Any]:
-    """What gives an element of each line, and where it stands: by the kernel for lines of few elements, or by NumPy."""
-    if _is_small(outer, length, inner) and length <= _FEW and source.kind != "b":
-        outs = [(outer * inner, source), (outer * inner, np.dtype(np.int64))]
-        return bound(few, source, read, source, (length, inner, *arguments), outs, **parts)
-    return lambda tensor: by_row(_lines(read(tensor), outer, length, inner), *arguments)
+def _pick(
+    p: Plan, few: Any, by_numpy: Any, x: Buffer, outer: int, length: int, inner: int, *arguments: Any, **parts: Any
+) -> tuple[Buffer, Buffer]:
+    """An element of each line, and where it stands: by the kernel for lines of few elements, or by NumPy."""
+    made = _pair(p, x, outer * inner)
+    if not _is_small(x, length, inner, length):
+        return p.host(by_numpy, made, x, outer, length, inner, *arguments)
+    p.run(few, x.dtype, x, length, inner, *arguments, *made, **parts)
+    return made
 
 
-def kth_axis(read: Any, source: np.dtype, outer: int, length: int, inner: int, k: int) -> Callable[[Any], Any]:
-    """What gives the elements that ``k`` others come before, and where they first stand."""
-    return _picker(sorting.pick_ranked, _kth, read, source, outer, length, inner, k)
+def kth_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int, k: int) -> tuple[Buffer, Buffer]:
+    """The elements that ``k`` others come before, and where they first stand."""
+    return _pick(p, sorting.pick_ranked, _kth, x, outer, length, inner, k)
 
 
 def median_axis(
-    read: Any, source: np.dtype, outer: int, length: int, inner: int, past_nan: bool
-) -> Callable[[Any], Any]:
-    """What gives the lower of the middle elements, and where they first stand; with ``past_nan`` of those that are not
-    NaN.  Otherwise a NaN is the median of the line that it stands on.
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, past_nan: bool
+) -> tuple[Buffer, Buffer]:
+    """The lower of the middle elements, and where they first stand; with ``past_nan`` of those that are not NaN.
+
+    Otherwise a NaN is the median of the line that it stands on.
     """
-    if source.kind != "f":
-        return kth_axis(read, source, outer, length, inner, (length - 1) // 2)
-    return _picker(
-        sorting.pick_ranked, _median, read, source, outer, length, inner, past_nan, rank=sorting.median_rank
-    )
+    if x.dtype.kind != "f":
+        return kth_axis(p, x, outer, length, inner, (length - 1) // 2)
+    return _pick(p, sorting.pick_ranked, _median, x, outer, length, inner, past_nan, rank=sorting.median_rank)
 
 
-def mode_axis(read: Any, source: np.dtype, outer: int, length: int, inner: int) -> Callable[[Any], Any]:
-    """What gives the smallest of the most frequent elements, and where they last stand."""
-    return _picker(sorting.pick_modes, _modes, read, source, outer, length, inner)
+def mode_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[Buffer, Buffer]:
+    """The smallest of the most frequent elements, and where they last stand."""
+    return _pick(p, sorting.pick_modes, _modes, x, outer, length, inner)
 
 
 @by_host
 @by_numpy("numpy.partition")
-def _kth(lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _kth(flat: np.ndarray, outer: int, length: int, inner: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    lines = _lines(flat, outer, length, inner)
     return _picked(lines, _first_indices(lines, np.partition(lines, k, -1)[..., k : k + 1]))
 
 
 @by_host
 @by_numpy("numpy.sort")
-def _median(lines: np.ndarray, past_nan: bool) -> tuple[np.ndarray, np.ndarray]:
-    values, length = np.sort(lines, -1), lines.shape[-1]  # any NaN last
+def _median(flat: np.ndarray, outer: int, length: int, inner: int, past_nan: bool) -> tuple[np.ndarray, np.ndarray]:
+    lines = _lines(flat, outer, length, inner)
+    values = np.sort(lines, -1)  # any NaN last
     numbers = length - np.isnan(lines).sum(-1, keepdims=True)
     middle = np.maximum((numbers - 1) // 2, 0)
     if not past_nan:
@@ -138,10 +145,11 @@ def _median(lines: np.ndarray, past_nan: bool) -> tuple[np.ndarray, np.ndarray]:
 
 @by_host
 @by_numpy("numpy.argsort")
-def _modes(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _modes(flat: np.ndarray, outer: int, length: int, inner: int) -> tuple[np.ndarray, np.ndarray]:
+    lines = _lines(flat, outer, length, inner)
     order = _order(lines, False)
     values = np.take_along_axis(lines, order, -1)
-    positions = np.arange(lines.shape[-1])
+    positions = np.arange(length)
     starts = np.ones(values.shape, bool)
     starts[..., 1:] = values[..., 1:] != values[..., :-1]
     run = positions - np.maximum.accumulate(np.where(starts, positions, 0), -1)  # equal ones before it
@@ -151,20 +159,37 @@ def _modes(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 # -- different elements -----------------------------------------------------------------------------------------
 
 
+def unique_elements(p: Plan, x: Buffer) -> tuple[Buffer, ...]:
+    """The different elements, sorted; for each element which it is; how many there are.  No NaN equals another."""
+    return p.host(_unique_elements, _results(p, x, x.size), x)
+
+
+def unique_rows(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[Buffer, ...]:
+    """The same for the slices along the middle axis, sorted by their elements in turn."""
+    return p.host(_unique_rows, _results(p, x, length), x, outer, length, inner)
+
+
+def consecutive_rows(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[Buffer, ...]:
+    """The slices along the middle axis that differ from the one before; for each slice which; how many in a row."""
+    return p.host(_consecutive_rows, _results(p, x, length), x, outer, length, inner)
+
+
+def _results(p: Plan, x: Buffer, length: int) -> tuple[Buffer, ...]:
+    return p.unsized(x.dtype), p.new(length, _INT64), p.unsized(_INT64)
+
+
 @reads_values("unique()")
 @by_numpy("numpy.unique")
-def unique_elements(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The different elements, sorted; for each element which it is; how many there are.  No NaN equals another."""
+def _unique_elements(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     values, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True, equal_nan=False)
     return values, inverse.reshape(-1), counts
 
 
 @reads_values("unique()")
 @by_numpy("numpy.lexsort")
-def unique_rows(
+def _unique_rows(
     flat: np.ndarray, outer: int, length: int, inner: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same for the slices along the middle axis, sorted by their elements in turn."""
     slices = flat.reshape(outer, length, inner).swapaxes(0, 1).reshape(length, outer * inner)
     order = np.lexsort(slices.T[::-1]) if slices.shape[1] else np.arange(length)
     keep, number, counts = _runs(slices[order])
@@ -174,10 +199,9 @@ def unique_rows(
 
 
 @reads_values("unique_consecutive()")
-def consecutive_rows(
+def _consecutive_rows(
     flat: np.ndarray, outer: int, length: int, inner: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The slices along the middle axis that differ from the one before; for each slice which; how many in a row."""
     slices = flat.reshape(outer, length, inner).swapaxes(0, 1).reshape(length, outer * inner)
     keep, number, counts = _runs(slices)
     return _joined(slices[keep], outer, inner), number, counts
@@ -197,43 +221,44 @@ def _joined(slices: np.ndarray, outer: int, inner: int) -> np.ndarray:
     return np.ascontiguousarray(slices.reshape(count, outer, inner).swapaxes(0, 1)).reshape(-1)
 
 
-_INT64 = np.dtype(np.int64)
+# -- searching and counting -------------------------------------------------------------------------------------
 
 
-def row_searcher(
-    rows: Any, values: Any, size: int, length: int, count: int, right: bool, compute: np.dtype
-) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """What says where ``size`` values, ``count`` to each sorted row of ``length``, belong, after equals if ``right``.
+def search_rows(
+    p: Plan, rows: Buffer, values: Buffer, length: int, count: int, right: bool, compute: np.dtype
+) -> Buffer:
+    """Where each of ``count`` values to each sorted row of ``length`` belongs, after its equals if ``right``."""
+    out = p.new(values.size, _INT64)
+    p.run(sorting.search_rows, compute, rows, length, values, count, right, out, work=values.size)
+    return out
 
-    The rows and the values are of these types.
+
+def bincount(p: Plan, x: Buffer, weights: Buffer | None, minlength: int) -> Buffer:
+    """How often each number from 0 occurs, or the sum of the weights where it does.
+
+    A launch raises RuntimeError if a number is negative.
     """
-    given = length, values.numpy, count, right
-    return bound(sorting.search_rows, compute, None, rows.numpy, given, [(size, _INT64)], size)
-
-
-@reads_values("a range that is that of the elements")
-def value_range(flat: np.ndarray) -> tuple[Any, Any]:
-    """The smallest and the largest element as Python numbers; NaN if there is one."""
-    return flat.min().item(), flat.max().item()
+    return p.host(_bincount, [p.unsized(_INT64 if weights is None else weights.dtype)], x, weights, minlength)[0]
 
 
 @reads_values("bincount()")
 @reports_memory
-def bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> np.ndarray | None:
-    """How often each number from 0 occurs, or the sum of the weights where it does; None if a number is negative."""
-    if (flat < 0).any():
-        return None
+def _bincount(flat: np.ndarray, weights: np.ndarray | None, minlength: int) -> tuple[np.ndarray]:
+    check_not_negative(flat.min(initial=0), flat.size)
     check_countable((max(int(flat.max(initial=0)) + 1, minlength),), _INT64)
     counts = np.bincount(flat, weights, minlength)
-    return counts if weights is None or weights.dtype != np.float32 else counts.astype(np.float32)
+    return (counts if weights is None else counts.astype(weights.dtype, copy=False),)
+
+
+def histogram(p: Plan, x: Buffer, bins: int, low: Any, high: Any) -> Buffer:
+    """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
+    return p.host(_histogram, [p.new(bins, x.dtype)], x, bins, low, high)[0]
 
 
 @by_host
 @reports_memory
-def histogram(flat: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
-    """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
-    check_countable((bins,), _INT64)
+def _histogram(flat: np.ndarray, bins: int, low: float, high: float) -> tuple[np.ndarray]:
     number = flat.dtype.type
     kept = flat[(flat >= low) & (flat <= high)]
     found = ((kept - number(low)) * number(bins) / number(high - low)).astype(np.int64)
-    return np.bincount(np.minimum(found, bins - 1), minlength=bins).astype(flat.dtype)
+    return (np.bincount(np.minimum(found, bins - 1), minlength=bins).astype(flat.dtype),)

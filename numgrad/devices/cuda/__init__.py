@@ -1,9 +1,5 @@
 """NVIDIA's GPUs: the same functions as the CPU's, on rows in their memory."""
 
-from collections.abc import Callable as _Callable
-from collections.abc import Sequence as _Sequence
-from typing import Any as _Any
-
 from . import memory as memory
 from . import runtime as runtime
 from .alignments import *  # noqa: F403
@@ -29,14 +25,3 @@ from .resampling import *  # noqa: F403
 from .scans import *  # noqa: F403
 from .softmax import *  # noqa: F403
 from .sorting import *  # noqa: F403
-
-
-def axis_launcher(
-    name: str, read: _Callable[[_Any], _Any], type: _Any, sizes: _Sequence[int], *arguments: _Any
-) -> _Callable[[_Any], _Any]:
-    """What calls the function of this name on a tensor of which ``read`` gives a row of this type.
-
-    The row is seen as ``sizes``, (outer, length, inner), and has more arguments after it.
-    """
-    function = globals()[name]
-    return lambda tensor: function(read(tensor), *sizes, *arguments)

@@ -24,7 +24,7 @@ from ..rows import DeviceRow
 from .launching import INT64, THREADS, blocks_for, launch
 from .memory import empty_row
 from .reports import report_row
-from .sorting import sort_axis
+from .sorting import sort_row
 
 __all__ = [
     "check_inside", "gather_axis", "outside", "put_rows", "scatter_axis", "take_rows",
@@ -235,7 +235,7 @@ def _in_order(
     outer_step, step, size, inner_step, outer, inner = steps
     count = indices.size
     rows = outer * count
-    found, order = sort_axis(indices, 1, count, 1, False)
+    found, order = sort_row(indices)
     shift, how = _work(rows, inner)
     launch(
         indexing.put_in_order, out.dtype, values, *value_steps, start, outer_step, found, order, step, size, inner_step,

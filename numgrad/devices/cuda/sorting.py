@@ -1,11 +1,10 @@
-"""Sorting and what rests on it, on a GPU: the middle axis of a row of elements seen as (outer, length, inner).
+"""Sorting and what rests on it, on a GPU: the middle axis of a buffer seen as (outer, length, inner).
 
 A NaN counts as larger than everything.  Equal elements stay in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,17 +12,18 @@ import numpy as np
 from numgrad_kernels.cuda import sorting, unique
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
-from ..plan import on_memory
+from ..common import check_not_negative
+from ..plan import Buffer, Plan, on_memory
 from ..rows import DeviceRow
 from . import executing
 from .launching import INT64, THREADS, blocks_for, launch
-from .memory import as_numbers, empty_pair, empty_row, no_row, zero_row
+from .memory import as_numbers, empty_row, no_row, zero_row
 from .reductions import fold_axis
 from .scans import scan_axis
 
 __all__ = [
-    "bincount", "consecutive_rows", "histogram", "kth_axis", "median_axis", "mode_axis", "row_searcher",
-    "sort_axis", "unique_elements", "unique_rows", "value_range",
+    "bincount", "consecutive_rows", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis",
+    "sort_row", "unique_elements", "unique_rows",
 ]
 
 
@@ -34,9 +34,19 @@ TILE = 4 * THREADS
 PARTS = 256
 
 
+def _grid(size: int) -> tuple[int, int]:
+    """The blocks of a loop over so many elements, and the threads of each."""
+    return blocks_for(size), THREADS
+
+
+def _pair(p: Plan, x: Buffer, size: int) -> tuple[Buffer, Buffer]:
+    """New buffers for elements like those of another one, and for an index of each."""
+    return p.new(size, x.dtype), p.new(size, INT64)
+
+
 def _sorted_lines(
-    flat: DeviceRow, outer: int, length: int, inner: int, descending: bool = False, count: int | None = None
-) -> tuple[DeviceRow, DeviceRow, int]:
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, descending: bool = False, count: int | None = None
+) -> tuple[Buffer, Buffer, int]:
     """The sorted lines one after the other, at least their first ``count`` elements; where they stood; their length.
 
     Of the chunks of which a block sorts one, or several short ones, only ``count`` elements are kept, as long as that
@@ -44,18 +54,19 @@ def _sorted_lines(
     """
     lines = outer * inner
     order: dict[str, Any] = {"before": sorting.descending if descending else sorting.before}
-    values, origins, own = flat, no_row(INT64), sorting.own_origin
+    origins: Any = no_row(INT64)
+    values, own = x, sorting.own_origin
     while True:
         chunk = min(length, TILE)
         chunks = -(-length // chunk)
         keep = chunk if count is None or (count > chunk // 2 and chunks > 1) else min(count, chunk)
         kept = (chunks - 1) * keep + min(keep, length - (chunks - 1) * chunk)
         shift = (chunk - 1).bit_length()
-        out, out_origins = empty_pair(lines * kept, flat)
-        launch(
-            sorting.sort_tiles, flat.dtype, values, origins, lines, length, inner, chunk, shift, keep, kept, out,
-            out_origins, blocks=-(-lines * chunks // (TILE >> shift)), TILE=TILE, TWO_TILES=2 * TILE, own_origin=own,
-            **order,
+        out, out_origins = _pair(p, x, lines * kept)
+        p.run(
+            sorting.sort_tiles, x.dtype, values, origins, lines, length, inner, chunk, shift, keep, kept, out,
+            out_origins, grid=(-(-lines * chunks // (TILE >> shift)), THREADS), TILE=TILE, TWO_TILES=2 * TILE,
+            own_origin=own, **order,
         )
         values, origins, length, inner, own = out, out_origins, kept, 1, sorting.given_origin
         if chunks == 1:
@@ -64,78 +75,84 @@ def _sorted_lines(
             break
     width = chunk
     while width < length:
-        out, out_origins = empty_pair(values.size, flat)
-        launch(
-            sorting.merge_runs, flat.dtype, values, origins, values.size, length, width, out, out_origins,
-            blocks=blocks_for(values.size), **order,
+        out, out_origins = _pair(p, x, values.size)
+        p.run(
+            sorting.merge_runs, x.dtype, values, origins, values.size, length, width, out, out_origins,
+            grid=_grid(values.size), **order,
         )
         values, origins, width = out, out_origins, 2 * width
     return values, origins, length
 
 
 def sort_axis(
-    flat: DeviceRow, outer: int, length: int, inner: int, descending: bool, count: int | None = None
-) -> tuple[DeviceRow, DeviceRow]:
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, descending: bool, count: int | None = None
+) -> tuple[Buffer, Buffer]:
     """The sorted elements, or the first ``count`` of them, and where they stood."""
-    count = length if count is None else int(count)
-    size = outer * count * inner
+    count = length if count is None else count
+    size, dtype = outer * count * inner, x.dtype
     if not size:
-        return empty_pair(0, flat)
-    values, origins, kept = _sorted_lines(as_numbers(flat), outer, length, inner, descending, count)
+        return _pair(p, x, 0)
+    values, origins, kept = _sorted_lines(p, as_numbers(x), outer, length, inner, descending, count)
     if inner > 1 or kept > count:
-        out, indices = empty_pair(size, values)
-        launch(
+        out, indices = _pair(p, values, size)
+        p.run(
             sorting.take_first, values.dtype, values, origins, size, kept, count, inner, out, indices,
-            blocks=blocks_for(size),
+            grid=_grid(size),
         )
         values, origins = out, indices
-    return values.view(flat.dtype), origins
+    return values.view(dtype), origins
+
+
+def sort_row(row: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
+    """The sorted elements of memory, and where they stood."""
+    return on_memory(executing, row.device, sort_axis, ((row.size, row.dtype),), 1, row.size, 1, False)(row)
 
 
 def _picked(
-    kernel: Any, flat: DeviceRow, outer: int, length: int, inner: int, number: int, count: int | None = None
-) -> tuple[DeviceRow, DeviceRow]:
+    p: Plan, kernel: Any, x: Buffer, outer: int, length: int, inner: int, number: int, count: int | None = None
+) -> tuple[Buffer, Buffer]:
     """What a kernel, given a number, picks from the sorted lines, of which it needs the first ``count`` elements."""
     lines = outer * inner
-    out, indices = empty_pair(lines, flat)
+    out, indices = _pair(p, x, lines)
     if lines:
-        values, origins, kept = _sorted_lines(as_numbers(flat), outer, length, inner, count=count)
-        launch(
-            kernel, values.dtype, values, origins, lines, kept, number, as_numbers(out), indices,
-            blocks=blocks_for(lines),
+        values, origins, kept = _sorted_lines(p, as_numbers(x), outer, length, inner, count=count)
+        p.run(
+            kernel, values.dtype, values, origins, lines, kept, number, as_numbers(out), indices, grid=_grid(lines)
         )
     return out, indices
 
 
-def kth_axis(flat: DeviceRow, outer: int, length: int, inner: int, k: int) -> tuple[DeviceRow, DeviceRow]:
+def kth_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int, k: int) -> tuple[Buffer, Buffer]:
     """The elements that ``k`` others come before, and where they first stand."""
-    return _picked(sorting.take_kth, flat, outer, length, inner, int(k), int(k) + 1)
+    return _picked(p, sorting.take_kth, x, outer, length, inner, k, k + 1)
 
 
 def median_axis(
-    flat: DeviceRow, outer: int, length: int, inner: int, past_nan: bool
-) -> tuple[DeviceRow, DeviceRow]:
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, past_nan: bool
+) -> tuple[Buffer, Buffer]:
     """The lower of the middle elements, and where they first stand; with ``past_nan`` of those that are not NaN.
 
     Otherwise a NaN is the median of the line that it stands on.
     """
-    if flat.dtype.kind != "f":
-        return kth_axis(flat, outer, length, inner, (length - 1) // 2)
-    return _picked(sorting.take_median, flat, outer, length, inner, past_nan)
+    if x.dtype.kind != "f":
+        return kth_axis(p, x, outer, length, inner, (length - 1) // 2)
+    return _picked(p, sorting.take_median, x, outer, length, inner, past_nan)
 
 
-def mode_axis(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[DeviceRow, DeviceRow]:
+def mode_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[Buffer, Buffer]:
     """The smallest of the most frequent elements, and where they last stand."""
     lines = outer * inner
-    out, indices = empty_pair(lines, flat)
+    out, indices = _pair(p, x, lines)
     if lines:
-        values, origins, _ = _sorted_lines(as_numbers(flat), outer, length, inner)
+        values, origins, _ = _sorted_lines(p, as_numbers(x), outer, length, inner)
         parts = min(-(-length // TILE), PARTS)
-        runs, ends = (empty_row(lines * parts, INT64, flat.device) for _ in range(2))
-        launch(sorting.longest_runs, values.dtype, values, length, parts, runs, ends, blocks=lines * parts)
-        launch(
+        runs, ends = p.new(lines * parts, INT64), p.new(lines * parts, INT64)
+        p.run(
+            sorting.longest_runs, values.dtype, values, length, parts, runs, ends, grid=(lines * parts, THREADS)
+        )
+        p.run(
             sorting.take_mode, values.dtype, values, origins, lines, length, parts, runs, ends, as_numbers(out),
-            indices, blocks=blocks_for(lines),
+            indices, grid=_grid(lines),
         )
     return out, indices
 
@@ -143,116 +160,113 @@ def mode_axis(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[Dev
 # -- different elements -----------------------------------------------------------------------------------------------
 
 
-def unique_elements(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
+def unique_elements(p: Plan, x: Buffer) -> tuple[Buffer, Buffer, Buffer]:
     """The different elements, sorted; for each element which it is; how many there are.  No NaN equals another."""
-    values, origins = sort_axis(flat, 1, flat.size, 1, False)
-    return _runs(values, 1, flat.size, 1, _numbers(flat.size, flat.device), origins)
+    values, origins = sort_axis(p, x, 1, x.size, 1, False)
+    return _runs(p, values, 1, x.size, 1, _numbers(p, x.size), origins)
 
 
-def unique_rows(flat: DeviceRow, outer: int, length: int, inner: int) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
+def unique_rows(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[Buffer, Buffer, Buffer]:
     """The same for the slices along the middle axis, sorted by their elements in turn."""
-    x, order, width = as_numbers(flat), _numbers(length, flat.device), 1
+    own, order, width = as_numbers(x), _numbers(p, length), 1
     while width < length:
-        merged = empty_row(length, INT64, flat.device)
-        launch(
-            unique.merge_slices, x.dtype, x, order, outer, length, inner, width, merged, blocks=blocks_for(length)
+        merged = p.new(length, INT64)
+        p.run(
+            unique.merge_slices, own.dtype, own, order, outer, length, inner, width, merged, grid=_grid(length)
         )
         order, width = merged, 2 * width
-    return _runs(flat, outer, length, inner, order, order)
+    return _runs(p, x, outer, length, inner, order, order)
 
 
-def consecutive_rows(
-    flat: DeviceRow, outer: int, length: int, inner: int
-) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
+def consecutive_rows(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[Buffer, Buffer, Buffer]:
     """The slices along the middle axis that differ from the one before; for each slice which; how many in a row."""
-    order = _numbers(length, flat.device)
-    return _runs(flat, outer, length, inner, order, order)
+    order = _numbers(p, length)
+    return _runs(p, x, outer, length, inner, order, order)
 
 
-def _numbers(count: int, device: int) -> DeviceRow:
+def _numbers(p: Plan, count: int) -> Buffer:
     """The numbers from 0."""
-    out = empty_row(count, INT64, device)
-    launch(unique.count_up, INT64, out, count, blocks=blocks_for(count))
+    out = p.new(count, INT64)
+    p.run(unique.count_up, INT64, out, count, grid=_grid(count))
     return out
 
 
 def _runs(
-    flat: DeviceRow, outer: int, length: int, inner: int, order: DeviceRow, origin: DeviceRow
-) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
-    """The slices that differ from the one before in the order; for each slice, by its origin, which; their runs.
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, order: Buffer, origin: Buffer
+) -> tuple[Buffer, Buffer, Buffer]:
+    """The slices that differ from the one before in the order; for each slice, by its origin, which; their runs."""
+    own, grid = as_numbers(x), _grid(length)
+    changes, inverse, first, begins = [p.new(length, INT64) for _ in range(4)]
+    p.run(unique.mark_changes, own.dtype, own, order, outer, length, inner, changes, grid=grid)
+    numbers = scan_axis(p, changes, 1, length, 1, "sum", INT64)
+    p.run(unique.list_runs, INT64, numbers, order, origin, length, first, begins, inverse, grid=grid)
+    different, counts = p.host(
+        _listed, [p.unsized(x.dtype), p.unsized(INT64)], x, numbers, first, begins, outer, length, inner
+    )
+    return different, inverse, counts
 
-    Reads back how many there are.
-    """
-    x, blocks, device = as_numbers(flat), blocks_for(length), flat.device
-    changes, inverse, first, begins = (empty_row(length, INT64, device) for _ in range(4))
-    launch(unique.mark_changes, x.dtype, x, order, outer, length, inner, changes, blocks=blocks)
-    numbers = on_memory(executing, device, scan_axis, ((length, INT64),), 1, length, 1, "sum", INT64)(changes)
-    launch(unique.list_runs, INT64, numbers, order, origin, length, first, begins, inverse, blocks=blocks)
-    runs = numbers.item(length - 1) + 1 if length else 0
-    counts = empty_row(runs, INT64, device)
+
+def _listed(
+    flat: DeviceRow, numbers: DeviceRow, first: DeviceRow, begins: DeviceRow, outer: int, length: int, inner: int
+) -> tuple[DeviceRow, DeviceRow]:
+    """The different slices and their runs; reads back how many there are."""
+    x, runs = as_numbers(flat), numbers.item(length - 1) + 1 if length else 0
+    counts = empty_row(runs, INT64, x.device)
     launch(unique.count_runs, INT64, begins, runs, length, counts, blocks=blocks_for(runs))
     size = outer * runs * inner
-    out = empty_row(size, x.dtype, device)
+    out = empty_row(size, x.dtype, x.device)
     launch(unique.take_slices, x.dtype, x, first, size, length, runs, inner, out, blocks=blocks_for(size))
-    return out.view(flat.dtype), inverse, counts
+    return out.view(flat.dtype), counts
 
 
-def row_searcher(
-    rows: Any, values: Any, size: int, length: int, count: int, right: bool, compute: np.dtype
-) -> Callable[[DeviceRow, DeviceRow], DeviceRow]:
-    """What says where ``size`` values, ``count`` to a sorted row of ``length``, belong, after equals if ``right``."""
-
-    def search(rows: DeviceRow, values: DeviceRow) -> DeviceRow:
-        out = empty_row(size, INT64, values.device)
-        blocks = blocks_for(size)
-        launch(sorting.search_rows, compute, rows, length, values, size, count, right, out, blocks=blocks)
-        return out
-
-    return search
+# -- searching and counting -------------------------------------------------------------------------------------------
 
 
-def value_range(flat: DeviceRow) -> tuple[Any, Any]:
-    """The smallest and the largest element, read back as Python numbers; NaN if there is one."""
-    row = flat.size, flat.dtype
-    low, high = (
-        on_memory(executing, flat.device, fold_axis, (row,), 1, flat.size, 1, name, flat.dtype)(flat)
-        for name in ("min", "max")
-    )
-    return low.item(0), high.item(0)
-
-
-def bincount(flat: DeviceRow, weights: DeviceRow | None, minlength: int) -> DeviceRow | None:
-    """How often each number from 0 occurs, or the sum of the weights where it does; None if a number is negative."""
-    size = flat.size
-    low, high = value_range(flat) if size else (0, -1)
-    if low < 0:
-        return None
-    bins = max(high + 1, int(minlength))
-    out = zero_row(bins, INT64 if weights is None else weights.dtype, flat.device)
-    if weights is None:
-        _count(flat, bins, (0.0, 0.0), out)
-    elif size and are_deterministic_algorithms_enabled():
-        numbers, origins = sort_axis(flat, 1, size, 1, False)
-        launch(sorting.add_weights_in_order, weights.dtype, numbers, origins, weights, size, out, blocks=bins)
-    else:
-        launch(sorting.add_weights, weights.dtype, flat, weights, size, out, blocks=blocks_for(size))
+def search_rows(
+    p: Plan, rows: Buffer, values: Buffer, length: int, count: int, right: bool, compute: np.dtype
+) -> Buffer:
+    """Where each of ``count`` values to each sorted row of ``length`` belongs, after its equals if ``right``."""
+    size = values.size
+    out = p.new(size, INT64)
+    p.run(sorting.search_rows, compute, rows, length, values, size, count, right, out, grid=_grid(size))
     return out
 
 
-def _count(flat: DeviceRow, bins: int, ends: tuple[float, float], counts: DeviceRow, **parts: Any) -> None:
-    """Count elements in bins."""
-    low, high = ends
-    launch(
-        sorting.count_few if bins <= sorting.FEW else sorting.count_many, flat.dtype, flat, flat.size, bins,
-        low, high, high - low, counts, blocks=blocks_for(flat.size), **parts,
-    )
+def bincount(p: Plan, x: Buffer, weights: Buffer | None, minlength: int) -> Buffer:
+    """How often each number from 0 occurs, or the sum of the weights where it does.
+
+    A launch waits for the GPU to find the largest number, and raises RuntimeError if one is negative.
+    """
+    ends = [fold_axis(p, x, 1, x.size, 1, name, x.dtype) for name in ("min", "max")] if x.size else (None, None)
+    counts = [p.unsized(INT64 if weights is None else weights.dtype)]
+    return p.host(_bincount, counts, x, weights, *ends, minlength)[0]
 
 
-def histogram(flat: DeviceRow, bins: int, low: float, high: float) -> DeviceRow:
+def _bincount(
+    flat: DeviceRow, weights: DeviceRow | None, least: DeviceRow | None, largest: DeviceRow | None, minlength: int
+) -> tuple[DeviceRow]:
+    size, bins = flat.size, minlength
+    if least is not None and largest is not None:
+        check_not_negative(least.item(0), size)
+        bins = max(largest.item(0) + 1, minlength)
+    out = zero_row(bins, INT64 if weights is None else weights.dtype, flat.device)
+    if weights is None:
+        kernel = sorting.count_few if bins <= sorting.FEW else sorting.count_many
+        launch(kernel, flat.dtype, flat, size, bins, 0.0, 0.0, out, blocks=blocks_for(size))
+    elif are_deterministic_algorithms_enabled():
+        numbers, origins = sort_row(flat)
+        launch(sorting.add_weights_in_order, weights.dtype, numbers, origins, weights, size, out, blocks=bins)
+    else:
+        launch(sorting.add_weights, weights.dtype, flat, weights, size, out, blocks=blocks_for(size))
+    return (out,)
+
+
+def histogram(p: Plan, x: Buffer, bins: int, low: Any, high: Any) -> Buffer:
     """How many elements there are in each of equally wide bins; the last one takes ``high``, too."""
-    bins = int(bins)
-    counts = zero_row(bins, INT64, flat.device)
-    _count(flat, bins, (low, high), counts, bin_of=sorting.bin_between)
-    out = empty_row(bins, flat.dtype, flat.device)
-    launch(sorting.convert_counts, flat.dtype, counts, bins, out, blocks=blocks_for(bins))
+    counts, out = p.new(bins, INT64, zeroed=True), p.new(bins, x.dtype)
+    p.run(
+        sorting.count_few if bins <= sorting.FEW else sorting.count_many, x.dtype, x, x.size, bins, low, high, counts,
+        grid=_grid(x.size), bin_of=sorting.bin_between,
+    )
+    p.run(sorting.convert_counts, x.dtype, counts, bins, out, grid=_grid(bins))
     return out

@@ -16,7 +16,7 @@ from ...core.types import TensorType, bool_, dtype, int64
 from ...devices import Given, Plan, TensorRef
 from ..batching.batches import is_batched, zeros_beside
 from ..batching.examples import each
-from ..memory.copying import convert, filled_of, row_of
+from ..memory.copying import convert, filled_of
 from ..memory.overwriting import as_number
 from ..pointwise.arithmetic import conj, div, mul
 from ..pointwise.comparison import choose, eq, where
@@ -411,7 +411,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 def _one_hot(tensor: Tensor, num_classes: int) -> Tensor:
     layout = tensor._layout
     if layout.size and num_classes <= 0:
-        low, high = layout.type.backend.value_range(row_of(tensor))
+        low, high = [end.item() for end in tensor.aminmax()]
         if low < 0 or num_classes < -1 or not num_classes:
             raise _no_class(low if low < 0 else high, num_classes)
         num_classes = high + 1

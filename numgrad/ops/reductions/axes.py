@@ -7,13 +7,12 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from ...core.layout import Layout, layout_of, numel
-from ...core.tensor import Tensor, fresh
-from ...core.types import dtype, int64, tensor_type
+from ...core.layout import Layout, numel
+from ...core.tensor import Tensor
+from ...core.types import dtype, int64
 from ...devices import Buffer, Plan, TensorRef
 from ..batching.batches import physical, size_of
 from ..indexing.gathering import scatter_zeros
-from ..memory.copying import row_reader
 from ..shapes.dimensions import permute_op, unsqueeze_op
 from ..shapes.views import passed_on, reshape
 
@@ -47,29 +46,12 @@ def axis_launcher(
     return p.launcher()
 
 
-def sorting_launcher(
-    name: str, input: Layout, dims: tuple[int, ...], *arguments: Any
-) -> Callable[[Tensor], Any]:
-    """A launcher of a device's function that sorts or picks along neighbouring dimensions."""
-    return input.type.backend.axis_launcher(
-        name, row_reader(input), input.type, axis_sizes(input.shape, dims), *arguments
-    )
-
-
 def picked(
     p: Plan, name: str, input: TensorRef, dims: tuple[int, ...], shape: tuple[int, ...], *arguments: Any
 ) -> tuple[TensorRef, TensorRef]:
     """The elements that a device's function picks along some dimensions, and their indices, of this shape."""
     elements, indices = along_axis(p, name, input, dims, *arguments)
     return p.tensor(elements, input.type, shape), p.tensor(indices, input.type.with_dtype(int64), shape)
-
-
-def picked_by_sorting(
-    name: str, input: Layout, dims: tuple[int, ...], shape: tuple[int, ...], *arguments: Any
-) -> Prepared:
-    """The same of a function that sorts."""
-    layouts = layout_of(input.type, shape), layout_of(tensor_type(int64, input.type.device), shape)
-    return layouts, sorting_launcher(name, input, dims, *arguments)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -99,7 +81,7 @@ def restored(tensor: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     return tensor
 
 
-def check_not_empty(input: Layout, name: str, dim: int | None) -> None:
+def check_not_empty(input: Layout | TensorRef, name: str, dim: int | None) -> None:
     """Raise if there is nothing to choose from: along ``dim``, or anywhere.
 
     Raises:
@@ -148,11 +130,6 @@ def picked_gradient(
     if not input_shape:
         return grad
     return scatter_zeros(restored(grad, (dim,), keepdim), restored(indices, (dim,), keepdim), input_shape, dim)
-
-
-def index_tensor(row: Any, shape: tuple[int, ...], input: Tensor) -> Tensor:
-    """Indices that a device function has found in ``input``, as a tensor."""
-    return fresh(row, shape, tensor_type(int64, input.device))
 
 
 # -- of all elements, under ``vmap`` ----------------------------------------------------------------------------

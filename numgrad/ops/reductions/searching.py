@@ -2,59 +2,74 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
-from ...core.layout import Layout, layout_of, normal_dim, numel
-from ...core.tensor import Tensor, check_one_device, fresh, tensor_of
-from ...core.types import bool_, float32, float64, int32, int64, tensor_type
+from ...core.layout import Layout, all_dims, layout_of, normal_dim
+from ...core.tensor import Tensor, check_one_device
+from ...core.types import TensorType, bool_, float32, float64, int32, int64, to_dtype
+from ...devices import Given, Plan, TensorRef
+from ...devices.recording import values_read
 from ..batching.examples import dynamic, each
 from ..creation.factories import full
 from ..creation.from_data import tensor
 from ..indexing.masking import masked_select_op
 from ..indexing.selecting import index_select_op
-from ..memory.copying import convert, row_of, row_reader
+from ..memory.copying import to_type
 from ..pointwise.clamping import clamp
 from ..pointwise.comparison import eq, ne
 from ..shapes.views import reshape
 from ..table.lookup import lookup
 from ..table.op import public
 from ..table.operands import not_implemented
+from ..table.planned import planned
 from ..table.promotion import promote_types
-from .axes import axis_sizes, index_tensor
-from .extremes import refuse_complex_order
+from .axes import axis_sizes
+from .extremes import aminmax_op, refuse_complex_order
 from .sorting import sort
 
 # -- different elements -----------------------------------------------------------------------------------------
 
 
-def _different(
-    name: str, input: Tensor, dim: int | None, of_all: Any, of_slices: Any, return_inverse: bool, return_counts: bool
-) -> Any:
-    """The different elements, or slices along a dimension, and what is asked for besides."""
-    layout, input = input._layout, input.detach()
-    refuse_complex_order(layout, "unique")
-    shape = layout.shape
-    if dim is None:
-        values, inverse, counts = of_all(row_of(input))
-        left, inverse_shape = (values.size,), shape
+@planned("Unique2Backward0", nondifferentiable=["input"], outputs=["out", "inverse", "counts"])
+def unique_op(p: Plan, input: TensorRef, dim: int | None, consecutive: bool) -> Plan:
+    """The different elements, or slices along a dimension; for each of the input's which it is; how many there are."""
+    x, sizes = p.contiguous(input), (1, input.size, 1) if dim is None else axis_sizes(input.shape, (dim,))
+    if consecutive:
+        found = p.backend.consecutive_rows(p, x, *sizes)
+    elif dim is None:
+        found = p.backend.unique_elements(p, x)
     else:
-        dim = normal_dim(dim, len(shape))
-        length = shape[dim] if shape else 1
-        if layout.size == 0 and length:
+        found = p.backend.unique_rows(p, x, *sizes)
+    return p.found(_laid_out, input.layout, dim, *found)
+
+
+def _laid_out(input: Layout, dim: int | None, *found: Any) -> tuple[tuple[Layout, ...], tuple[Any, ...]]:
+    """The layouts of the different elements or slices, which and how many they are, and the memory of these."""
+    shape, (_, inverse, counts) = input.shape, found
+    indices = input.type.with_dtype(int64)
+    if dim is None:
+        shapes = (counts.size,), shape
+    else:
+        shapes = (*shape[:dim], counts.size, *shape[dim + 1 :]), (inverse.size,)
+    layouts = layout_of(input.type, shapes[0]), layout_of(indices, shapes[1]), layout_of(indices, (counts.size,))
+    return layouts, found
+
+
+def _different(input: Tensor, dim: int | None, consecutive: bool, inverse: bool, counts: bool) -> Any:
+    """The different elements, or slices along a dimension, and what is asked for besides."""
+    layout = input._layout
+    refuse_complex_order(layout, "unique")
+    if dim is not None:
+        dim = normal_dim(dim, len(layout.shape))
+        if layout.size == 0 and layout.shape[dim]:
             raise RuntimeError(
-                f"There are 0 sized dimensions, and they aren't selected, so {name} cannot be applied "
-                f"(dim {dim}, shape {list(shape)})"
+                f"There are 0 sized dimensions, and they aren't selected, so unique{'_consecutive' * consecutive} "
+                f"cannot be applied (dim {dim}, shape {list(layout.shape)})"
             )
-        values, inverse, counts = of_slices(row_of(input), *axis_sizes(shape, (dim,)))
-        left, inverse_shape = (*shape[:dim], counts.size, *shape[dim + 1 :]), (length,)
-    results = [fresh(values, left, layout.type)]
-    if return_inverse:
-        results.append(index_tensor(inverse, inverse_shape, input))
-    if return_counts:
-        results.append(index_tensor(counts, (counts.size,), input))
-    return tuple(results) if len(results) > 1 else results[0]
+    different, *others = unique_op(input.detach(), dim, consecutive)
+    results = different, *[one for one, wanted in zip(others, (inverse, counts), strict=True) if wanted]
+    return results if len(results) > 1 else different
 
 
 @public
@@ -74,9 +89,7 @@ def unique(
         return_inverse: whether to return for each element (or slice) which of them it is, too.
         return_counts: whether to return how often each occurs, too.
     """
-    backend = input._layout.type.backend
-    find = backend.unique_elements, backend.unique_rows
-    return _different("unique", input, dim, *find, return_inverse, return_counts)
+    return _different(input, dim, False, return_inverse, return_counts)
 
 
 @public
@@ -85,12 +98,23 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements, or slices along ``dim``, that differ from the one before; see :func:`unique`."""
-    find = input._layout.type.backend.consecutive_rows
-    of_all = functools.partial(find, outer=1, length=input._layout.size, inner=1)
-    return _different("unique_consecutive", input, dim, of_all, find, return_inverse, return_counts)
+    return _different(input, dim, True, return_inverse, return_counts)
 
 
 # -- counting ---------------------------------------------------------------------------------------------------
+
+
+@planned("BincountBackward0", inputs=["input", "weights"], nondifferentiable=["input", "weights"])
+def bincount_op(p: Plan, input: TensorRef, weights: TensorRef | None, minlength: int) -> Plan:
+    counted = None
+    if weights is not None and input.size:  # of nothing PyTorch counts in integers
+        counted = p.contiguous(weights, float32 if weights.type.dtype is float32 else float64)
+    counts = p.backend.bincount(p, p.contiguous(input), counted, minlength)
+    return p.found(_as_row, input.type.with_dtype(int64 if counted is None else to_dtype(counted.dtype)), counts)
+
+
+def _as_row(type: TensorType, row: Any) -> tuple[Layout, Any]:
+    return layout_of(type, (row.size,)), row
 
 
 @public
@@ -107,23 +131,21 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, not {minlength}")
     check_one_device(input, weights)
-    counted, row = None, None
-    if weights is not None:
-        if weights._layout.shape != input._layout.shape:
-            raise RuntimeError(
-                "weights should be 1-d and have the same length as input: "
-                f"{list(weights.shape)} and {list(input.shape)}"
-            )
-        if input._layout.size:  # of nothing PyTorch counts in integers
-            counted = weights._layout.type.dtype if weights._layout.type.dtype is float32 else float64
-            row = row_of(convert(weights.detach(), counted))
-    bincount = input._layout.type.backend.bincount
-    counts = bincount(row_of(input), row, minlength) if len(input._layout.shape) == 1 else None
-    if counts is None:
+    if weights is not None and weights._layout.shape != input._layout.shape:
+        raise RuntimeError(
+            "weights should be 1-d and have the same length as input: "
+            f"{list(weights.shape)} and {list(input.shape)}"
+        )
+    if len(input._layout.shape) != 1:
         raise RuntimeError(
             f"bincount only supports 1-d non-negative integral inputs (shape {list(input.shape)})."
         )
-    return fresh(counts, (counts.size,), tensor_type(counted or int64, input.device))
+    return bincount_op(input, None if weights is None else weights.detach(), minlength)
+
+
+@planned("HistcBackward0", nondifferentiable=["input"], numbers=["low", "high"])
+def histc_op(p: Plan, input: TensorRef, low: Given, high: Given, bins: int) -> TensorRef:
+    return p.tensor(p.backend.histogram(p, p.contiguous(input), bins, low, high), input.type, (bins,))
 
 
 @public
@@ -141,20 +163,33 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise not_implemented("histogram_cpu", input._layout)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    row, type = row_of(input.detach()), input._layout.type
-    low, high = float(min), float(max)
-    if low == high and row.size:
-        low, high = type.backend.value_range(row)
+    input, low, high = input.detach(), float(min), float(max)
+    if low == high and input._layout.size:
+        values_read("a range that is that of the elements")
+        low, high = [end.item() for end in aminmax_op(input, all_dims(input._layout.shape), False)]
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
     if low == high:
         low, high = low - 1, high + 1
     if low > high:
         raise RuntimeError(f"torch.histc: max must be larger than min, but they are {high} and {low}")
-    return fresh(type.backend.histogram(row, bins, low, high), (bins,), type)
+    return histc_op(input, low, high, bins)
 
 
 # -- indices in sorted rows -------------------------------------------------------------------------------------
+
+
+@planned(
+    "SearchsortedBackward0", inputs=["sorted_sequence", "input"], nondifferentiable=["sorted_sequence", "input"]
+)
+def search_op(p: Plan, sorted_sequence: TensorRef, input: TensorRef, right: bool, out_int32: bool) -> TensorRef:
+    own, wanted = sorted_sequence.shape, input.shape
+    found = p.backend.search_rows(
+        p, p.contiguous(sorted_sequence), p.contiguous(input), own[-1], input.size if len(own) == 1 else wanted[-1],
+        right, promote_types(sorted_sequence.type.dtype, input.type.dtype).numpy,
+    )
+    out = p.tensor(found, input.type.with_dtype(int64), wanted)
+    return to_type.build(p, out, input.type.with_dtype(int32)) if out_int32 else out
 
 
 @public(method=False, direct=True)
@@ -205,18 +240,7 @@ def searchsorted(
         return lambda rows, values, sorter: searchsorted(rows.detach().gather(-1, sorter), values, **how), ()
     for layout in (sorted_sequence, input):
         refuse_complex_order(layout, "searchsorted_out_cpu")
-    read_rows, read_values = row_reader(sorted_sequence), row_reader(input)
-    search = input.type.backend.row_searcher(
-        sorted_sequence.type, input.type, input.size, own[-1], numel(wanted) if len(own) == 1 else wanted[-1],
-        how["right"], promote_types(sorted_sequence.type.dtype, input.type.dtype).numpy,
-    )
-    out = layout_of(tensor_type(int64, sorted_sequence.type.device), wanted)
-
-    def call(rows: Tensor, values: Tensor) -> Tensor:
-        found = tensor_of(out, search(read_rows(rows), read_values(values)))
-        return convert(found, int32) if out_int32 else found
-
-    return call, ()
+    return search_op, (how["right"], out_int32)
 
 
 @public(method=False)

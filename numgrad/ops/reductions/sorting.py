@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.layout import Layout, all_dims, layout_of, output_strides
-from ...core.tensor import Tensor, tensor_of
-from ...core.types import bool_, int32, int64, tensor_type
+from ...core.tensor import Tensor
+from ...core.types import bool_, int32, int64
+from ...devices import Plan, TensorRef
 from ..shapes.dimensions import permute_op
 from ..table.arguments import Dim, OptionalDim
 from ..table.lookup import lookup, operation
@@ -14,42 +15,40 @@ from ..table.op import composite
 from ..table.operands import not_implemented
 from ..table.planned import Planned, planned
 from .axes import (
-    Prepared,
     check_not_empty,
     moved_gradient,
-    picked_by_sorting,
+    picked,
     picked_gradient,
     reduced_shape,
     return_type,
     rows_of_examples,
-    sorting_launcher,
 )
 from .extremes import refuse_complex_order, shared_evenly
 
 # -- sorting ----------------------------------------------------------------------------------------------------
 
 
-def _sorted(input: Layout, dim: int, descending: bool) -> Prepared:
+def _sorted(p: Plan, input: TensorRef, dim: int, descending: bool) -> list[TensorRef]:
     """The elements in order, and where they stood; they lie in memory as the input's do."""
-    strides = output_strides(input.shape, ((input.shape, input.strides),))
+    strides = output_strides(input.shape, ((input.shape, input.layout.strides),))
     order = tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
-    view, _ = permute_op.prepare(input, order)
-    launch = sorting_launcher("sort_axis", view, (order.index(dim),) if order else (0,), descending)
-    layouts = [layout_of(type, input.shape, strides) for type in (input.type, tensor_type(int64, input.type.device))]
-    return tuple(layouts), lambda tensor: launch(tensor_of(view, tensor._storage, tensor._offset))
+    turned = input.viewed(permute_op.prepare(input.layout, order)[0])
+    axis = order.index(dim) if order else 0
+    found = picked(p, "sort_axis", turned, (axis,), turned.shape, descending)
+    return [one.viewed(layout_of(one.type, input.shape, strides)) for one in found]
 
 
 @planned("SortBackward0", outputs=["out", "indices"])
-def sort_op(input: Layout, dim: Dim, descending: bool) -> Prepared:
-    return _sorted(input, dim, descending)
+def sort_op(p: Plan, input: TensorRef, dim: Dim, descending: bool) -> list[TensorRef]:
+    return _sorted(p, input, dim, descending)
 
 
 @planned("SortBackward1", aten="sort", outputs=["out", "indices"])
-def stable_sort_op(input: Layout, dim: Dim, descending: bool) -> Prepared:
-    return _sorted(input, dim, descending)
+def stable_sort_op(p: Plan, input: TensorRef, dim: Dim, descending: bool) -> list[TensorRef]:
+    return _sorted(p, input, dim, descending)
 
 
-def _refuse_complex(input: Layout, name: str) -> None:
+def _refuse_complex(input: Layout | TensorRef, name: str) -> None:
     dtype = input.type.dtype
     if dtype.is_complex:
         raise RuntimeError(f"{name} does not support complex dtypes on CPU ({dtype}, shape {list(input.shape)})")
@@ -71,15 +70,16 @@ def sort(
 
 
 @operation("ArgsortBackward0", nondifferentiable=["input"])
-def argsort_op(input: Layout, dim: Dim = -1, descending: bool = False, *, stable: bool = False) -> Prepared:
+def argsort_op(
+    p: Plan, input: TensorRef, dim: Dim = -1, descending: bool = False, *, stable: bool = False
+) -> TensorRef:
     """The indices that would sort the tensor along a dimension; see :func:`sort`.
 
     Raises:
         RuntimeError: the elements are complex.
     """
     _refuse_complex(input, "Sort")
-    layouts, launch = _sorted(input, dim, descending)
-    return layouts[1], lambda tensor: launch(tensor)[1]
+    return _sorted(p, input, dim, descending)[1]
 
 
 @composite
@@ -89,7 +89,9 @@ def msort(input: Tensor) -> Tensor:
 
 
 @operation("TopkBackward0", outputs=["out", "indices"], results=return_type("topk"))
-def topk_op(input: Layout, k: int, dim: Dim = -1, largest: bool = True, sorted: bool = True) -> Prepared:
+def topk_op(
+    p: Plan, input: TensorRef, k: int, dim: Dim = -1, largest: bool = True, sorted: bool = True
+) -> tuple[TensorRef, TensorRef]:
     """The ``k`` largest (or smallest) elements along a dimension, in order, and where they stood.
 
     Unlike PyTorch, which leaves it open, among equal elements the first index is given.
@@ -106,7 +108,7 @@ def topk_op(input: Layout, k: int, dim: Dim = -1, largest: bool = True, sorted: 
     if not 0 <= k <= length:
         raise RuntimeError(f"selected index k out of range: {k} of {length} elements (shape {list(input.shape)})")
     shape = (*input.shape[:dim], k, *input.shape[dim + 1 :]) if input.shape else ()
-    return picked_by_sorting("sort_axis", input, (dim,), shape, largest, k if shape else 1)
+    return picked(p, "sort_axis", input, (dim,), shape, largest, k if shape else 1)
 
 
 for _op in (sort_op, stable_sort_op, topk_op):
@@ -117,7 +119,9 @@ for _op in (sort_op, stable_sort_op, topk_op):
 
 
 @operation("KthvalueBackward0", outputs=["out", "indices"], results=return_type("kthvalue"))
-def kthvalue_op(input: Layout, k: int, dim: Dim = -1, keepdim: bool = False) -> Prepared:
+def kthvalue_op(
+    p: Plan, input: TensorRef, k: int, dim: Dim = -1, keepdim: bool = False
+) -> tuple[TensorRef, TensorRef]:
     """The ``k``-th smallest element along a dimension (``k`` from 1), and its index.
 
     Unlike PyTorch, which leaves it open, among equal elements the first index is given.
@@ -132,32 +136,32 @@ def kthvalue_op(input: Layout, k: int, dim: Dim = -1, keepdim: bool = False) -> 
             f"kthvalue(): selected number k out of range for dimension {dim}: {k} of {length} elements "
             f"(shape {list(input.shape)})"
         )
-    return picked_by_sorting("kth_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), k - 1)
+    return picked(p, "kth_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), k - 1)
 
 
 @planned("MedianBackward1", outputs=["out", "indices"])
-def median_dim(input: Layout, dim: Dim, keepdim: bool) -> Prepared:
-    return picked_by_sorting("median_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), False)
+def median_dim(p: Plan, input: TensorRef, dim: Dim, keepdim: bool) -> tuple[TensorRef, TensorRef]:
+    return picked(p, "median_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), False)
 
 
 @planned("NanmedianBackward1", outputs=["out", "indices"])
-def nanmedian_dim(input: Layout, dim: Dim, keepdim: bool) -> Prepared:
-    return picked_by_sorting("median_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), True)
+def nanmedian_dim(p: Plan, input: TensorRef, dim: Dim, keepdim: bool) -> tuple[TensorRef, TensorRef]:
+    return picked(p, "median_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), True)
 
 
 @operation("ModeBackward0", outputs=["out", "indices"], results=return_type("mode"))
-def mode_op(input: Layout, dim: Dim = -1, keepdim: bool = False) -> Prepared:
+def mode_op(p: Plan, input: TensorRef, dim: Dim = -1, keepdim: bool = False) -> tuple[TensorRef, TensorRef]:
     """The most frequent elements along a dimension, of several the smallest, and where they last stand."""
     refuse_complex_order(input, "mode_cpu")
     check_not_empty(input, "mode", dim)
-    return picked_by_sorting("mode_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim))
+    return picked(p, "mode_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim))
 
 
 for _op in (kthvalue_op, median_dim, nanmedian_dim, mode_op):
     _op.gradient("input")(picked_gradient)
 
 
-def _check_ordered(input: Layout, name: str, dim: int | None = None) -> None:
+def _check_ordered(input: Layout | TensorRef, name: str, dim: int | None = None) -> None:
     """Raise if the elements have no order, or if there are none along a dimension."""
     refuse_complex_order(input, f"{name}_cpu")
     if input.type.dtype is bool_:
@@ -166,14 +170,12 @@ def _check_ordered(input: Layout, name: str, dim: int | None = None) -> None:
         check_not_empty(input, name, dim)
 
 
-def _median_of_all(input: Layout, past_nan: bool) -> Prepared:
-    out = layout_of(input.type, ())
-    if input.size == 0:
-        dtype = input.type.dtype
-        nothing = float("nan") if dtype.is_floating_point else _NAN_AS.get(dtype, 0)
-        return out, lambda tensor: input.type.backend.filled((), nothing, input.type)
-    launch = sorting_launcher("median_axis", input, all_dims(input.shape), past_nan)
-    return out, lambda tensor: launch(tensor)[0]
+def _median_of_all(p: Plan, input: TensorRef, past_nan: bool) -> TensorRef:
+    if input.size:
+        return picked(p, "median_axis", input, all_dims(input.shape), (), past_nan)[0]
+    out, dtype = p.new(1, input.type.numpy), input.type.dtype
+    p.fill(out, float("nan") if dtype.is_floating_point else _NAN_AS.get(dtype, 0))
+    return p.tensor(out, input.type, ())
 
 
 #: What the processor's conversion of NaN gives: of int32 and int64 the smallest number, of others 0.
@@ -181,13 +183,13 @@ _NAN_AS = {int32: -(2**31), int64: -(2**63)}
 
 
 @planned("MedianBackward0")
-def median_all(input: Layout) -> Prepared:
-    return _median_of_all(input, False)
+def median_all(p: Plan, input: TensorRef) -> TensorRef:
+    return _median_of_all(p, input, False)
 
 
 @planned("NanmedianBackward0")
-def nanmedian_all(input: Layout) -> Prepared:
-    return _median_of_all(input, True)
+def nanmedian_all(p: Plan, input: TensorRef) -> TensorRef:
+    return _median_of_all(p, input, True)
 
 
 median_all.batched(lambda input: median_dim(rows_of_examples(input), 1, False)[0])

@@ -159,12 +159,13 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
     launch = entry.launch
     out: Any
     try:
+        memory = launch(*operands)
+        if layout is None:
+            layout, memory = memory
         if layout.__class__ is Layout:
-            out = tensor_of(layout, launch(*operands))
-        elif layout is None:
-            out = tensor_of(*launch(*operands))
+            out = tensor_of(layout, memory)
         else:
-            out = tuple([tensor_of(own, row) for own, row in zip(layout, launch(*operands))])  # noqa: B905
+            out = tuple([tensor_of(own, row) for own, row in zip(layout, memory)])  # noqa: B905 - of one length
     except MemoryError as error:
         raise devices.from_numpy(error) from None
     if not mode & GRAD:
@@ -303,8 +304,10 @@ def result_of(entry: Entry, operands: Sequence[Any]) -> Any:
             return tensor_of(layout, *launch(operands[0]))
         return tensor_of(layout, storage, offset + (delta if len(operands) == 1 else delta * operands[1]))
     memory = launch(*operands)
+    if layout is None:
+        layout, memory = memory
     if layout.__class__ is not tuple:
-        return tensor_of(*memory) if layout is None else tensor_of(layout, memory)
+        return tensor_of(layout, memory)
     return tuple([tensor_of(own, row) for own, row in zip(layout, memory)])  # noqa: B905 - of one length
 
 

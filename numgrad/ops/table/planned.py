@@ -2,8 +2,9 @@
 
 ``@planned(...)`` decorates the function that decides; it computes nothing.  One whose first parameter is ``p`` builds a
 plan (see ``devices.plan``): it is given that and the arguments of a call, with tensors of the plan instead of tensors,
-adds steps, and returns the tensor of the plan that is the result, or a tuple of several.  Other operations that need
-this one call its ``build`` with their own plan.
+adds steps, and returns the tensor of the plan that is the result, or a tuple of several; where the size of the result
+depends on values, it returns ``p.found(...)``.  Other operations that need this one call its ``build`` with their own
+plan.
 
 Any other is given the arguments with layouts instead of tensors, and returns the layout of the result and the launcher:
 ``launch(*tensors)`` runs what there is to run and returns the memory of the result.  Of several results it returns a
@@ -267,6 +268,8 @@ class Planned(Op):
         """The plan of a call for tensors of these layouts, numbers of these classes and the other arguments."""
         p, arguments = self._opened(given)
         made = self.build(p, *arguments)
+        if made is p:
+            return p
         return p.returns(made) if made.__class__ is TensorRef else p.returns(*made)
 
     def _hosted(self, layout: Any, given: Sequence[Any]) -> Plan:
