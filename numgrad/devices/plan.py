@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numgrad_kernels.facts import facts_of
 from numgrad_kernels.pointwise import Program
 
 from ..core.layout import Layout, layout_of
@@ -294,12 +295,12 @@ class Plan:
         reports: Bounds | None = None, one_thread: bool = False, grid: tuple[int, int] | None = None,
         aligned: Any = None, **parts: Any,
     ) -> None:
-        """Add the run of a hand-written kernel, unless all new buffers among its operands are empty.
+        """Add the run of a hand-written kernel, unless all buffers that it writes are empty.
 
         On a GPU the kernel has the parts ``aligned``, too, where four elements can be read at once.
         """
-        filled = [one.memory.size != 0 for one in operands if one.__class__ is Buffer and one.memory.__class__ is New]
-        if any(filled) or not filled:
+        written = [operands[number] for number in _written(function)]
+        if not written or any(one.__class__ is not Buffer or one.size != 0 for one in written):
             kernel = HandWritten(function, compute, tuple(parts.items()))
             packed = aligned and (HandWritten(function, compute, tuple((parts | aligned).items())), work)
             self.steps.append(Step(kernel, operands, work, reports, one_thread, (), grid, packed))
@@ -437,6 +438,14 @@ def _extent(memory: Any, layout: Layout) -> Any:
     if memory.__class__ is New and (memory.size.__class__ is SizeOf or not layout.contiguous):
         return memory.size
     return layout.size
+
+
+@functools.cache
+def _written(function: Callable[..., None]) -> tuple[int, ...]:
+    """The positions of the arrays that a hand-written kernel writes, among its operands."""
+    facts = facts_of(function, np.dtype(np.float32))
+    names = facts.written - facts.reports
+    return tuple([number for number, name in enumerate(facts.parameters) if name in names])
 
 
 @functools.lru_cache(maxsize=1024)

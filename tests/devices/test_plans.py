@@ -7,10 +7,11 @@ from devices.test_recording import cases
 
 import numgrad
 from numgrad.devices import Plan, cpu
-from numgrad.devices.plan import Buffer, Given, HandWritten, Pointwise
+from numgrad.devices.plan import Buffer, Given, HandWritten, Input, Pointwise
 from numgrad.ops.reductions.sums import sum_dims
 from numgrad.ops.table.entries import forget_calls
 from numgrad.ops.table.op import ops
+from numgrad_kernels.cpu.softmax import softmax_rows
 
 
 def memories(result):
@@ -103,3 +104,12 @@ def test_launchers_of_one_form_share_their_text():
         x = numgrad.ones(*shape).t()
         codes.add(plan_of(sum_dims, x, (0,), False, None).launcher().__code__)
     assert len(codes) == 1
+
+
+def test_a_step_is_left_out_if_all_that_it_writes_is_empty():
+    dtype = np.dtype(np.float32)
+    p = Plan(cpu)
+    empty, new, target = p.new(0, dtype), p.new(3, dtype), Buffer(Input(0), 3, dtype)
+    for x, out in ((new, empty), (empty, new), (empty, target)):
+        p.run(softmax_rows, dtype, x, 1, 0.0, out)
+    assert [step.operands[-1] for step in p.steps] == [new, target]
