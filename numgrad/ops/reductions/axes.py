@@ -36,6 +36,50 @@ def along_axis(
     return getattr(p.backend, name)(p, p.contiguous(x, dtype), *axis_sizes(x.shape, dims), *arguments)
 
 
+def reduced_along(
+    p: Plan, name: str, x: TensorRef, dims: tuple[int, ...], *arguments: Any, dtype: dtype | None = None
+) -> Any:
+    """``along_axis`` for reductions, which may take the elements in the order in which they lie in memory."""
+    order = memory_order(x.layout)
+    places = tuple([place for place, d in enumerate(order) if d in dims])
+    kept = [d for d in order if d not in dims]
+    if kept == sorted(kept) and places and places[-1] - places[0] + 1 == len(places):
+        x, dims = x.viewed(permute_op.prepare(x.layout, order)[0]), places
+    return along_axis(p, name, x, dims, *arguments, dtype=dtype)
+
+
+@functools.lru_cache(maxsize=4096)
+def memory_order(layout: Layout) -> tuple[int, ...]:
+    """The dimensions in the order in which the elements lie in memory without gaps; in their own if there are gaps."""
+    dims = tuple(range(len(layout.shape)))
+    order = tuple(sorted(dims, key=lambda d: -layout.strides[d]))
+    return order if permute_op.prepare(layout, order)[0].contiguous else dims
+
+
+@functools.lru_cache(maxsize=4096)
+def passes(shape: tuple[int, ...], dims: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    """The sizes before, in and after neighbouring dimensions in ``dims``, for one pass over each such group.
+
+    The dimensions of a group are gone in the next pass.
+    """
+    if len(dims) == len(shape) or 0 in shape:
+        return [(numel([n for d, n in enumerate(shape) if d not in dims]), numel([shape[d] for d in dims]), 1)]
+    groups: list[tuple[bool, int]] = []
+    for dim, size in enumerate(shape):
+        reduced = dim in dims
+        if groups and groups[-1][0] == reduced:
+            size *= groups.pop()[1]
+        if size > 1:
+            groups.append((reduced, size))
+    found, outer = [], 1
+    for number, (reduced, size) in enumerate(groups):
+        if reduced:
+            found.append((outer, size, numel([n for _, n in groups[number + 1 :]])))
+        else:
+            outer *= size
+    return found or [(1, 1, numel(shape))]
+
+
 def axis_launcher(
     name: str, input: Layout, dims: tuple[int, ...], *arguments: Any, dtype: dtype | None = None
 ) -> Callable[[Tensor], Any]:
@@ -47,10 +91,11 @@ def axis_launcher(
 
 
 def picked(
-    p: Plan, name: str, input: TensorRef, dims: tuple[int, ...], shape: tuple[int, ...], *arguments: Any
+    p: Plan, name: str, input: TensorRef, dims: tuple[int, ...], shape: tuple[int, ...], *arguments: Any,
+    along: Callable[..., Any] = along_axis,
 ) -> tuple[TensorRef, TensorRef]:
     """The elements that a device's function picks along some dimensions, and their indices, of this shape."""
-    elements, indices = along_axis(p, name, input, dims, *arguments)
+    elements, indices = along(p, name, input, dims, *arguments)
     return p.tensor(elements, input.type, shape), p.tensor(indices, input.type.with_dtype(int64), shape)
 
 

@@ -19,10 +19,12 @@ from ..table.lookup import lookup
 from ..table.operands import not_implemented
 from ..table.planned import planned
 from .axes import (
+    along_axis,
     check_not_empty,
     dims_of_examples,
     picked,
     picked_gradient,
+    reduced_along,
     reduced_shape,
     restored,
     return_type,
@@ -55,14 +57,22 @@ def shared_evenly_over(grad, input, out, dims, keepdim):
 # -- along one dimension, with indices --------------------------------------------------------------------------
 
 
+def _extreme(
+    p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool, largest: bool
+) -> tuple[TensorRef, TensorRef]:
+    """The largest or smallest elements along some dimensions, and their indices."""
+    along = reduced_along if len(dims) == 1 else along_axis  # indices over several dimensions count in row-major order
+    return picked(p, "extreme_axis", input, dims, reduced_shape(input.shape, dims, keepdim), largest, along=along)
+
+
 @planned("MaxBackward0", outputs=["out", "indices"], dims=["dim"])
 def max_dim(p: Plan, input: TensorRef, dim: int, keepdim: bool) -> tuple[TensorRef, TensorRef]:
-    return picked(p, "extreme_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), True)
+    return _extreme(p, input, (dim,), keepdim, True)
 
 
 @planned("MinBackward0", outputs=["out", "indices"], dims=["dim"])
 def min_dim(p: Plan, input: TensorRef, dim: int, keepdim: bool) -> tuple[TensorRef, TensorRef]:
-    return picked(p, "extreme_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim), False)
+    return _extreme(p, input, (dim,), keepdim, False)
 
 
 max_dim.gradient("input")(picked_gradient)
@@ -227,7 +237,7 @@ def argmin_op(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool) -
 
 
 def _arg_extreme(p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool, largest: bool) -> TensorRef:
-    return picked(p, "extreme_axis", input, dims, reduced_shape(input.shape, dims, keepdim), largest)[1]
+    return _extreme(p, input, dims, keepdim, largest)[1]
 
 
 @lookup

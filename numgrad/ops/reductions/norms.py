@@ -22,7 +22,7 @@ from ..table.lookup import lookup
 from ..table.op import check_tensors, composite
 from ..table.planned import planned
 from ..table.promotion import promote_types
-from .axes import along_axis, reduced_shape, restored
+from .axes import reduced_along, reduced_shape, restored
 from .sums import sum_dims
 
 _INFINITE = (float("inf"), float("-inf"))
@@ -35,7 +35,7 @@ def vector_norm_op(
     type = input.type.with_dtype(dtype)
     if input.type.dtype.is_complex:
         input = abs_complex.op.build(p, input)
-    out = along_axis(p, "norm_axis", input, dims, order, type.numpy)
+    out = reduced_along(p, "norm_axis", input, dims, order, type.numpy)
     return p.tensor(out, type, reduced_shape(input.shape, dims, keepdim))
 
 

@@ -20,7 +20,7 @@ from ..table.lookup import lookup, operation
 from ..table.op import named
 from ..table.operands import fused, not_implemented
 from ..table.planned import Planned, planned
-from .axes import along_axis, reduced_shape, restored
+from .axes import reduced_along, reduced_shape, restored
 from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type
 
 # -- variances --------------------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ def _moments_op(name: str, node: str, **declared: Any) -> Planned:
             shape = reduced_shape(input.shape, dims, keepdim)
             spread, mean = [
                 p.tensor(one, input.type, shape)
-                for one in along_axis(p, "variance_axis", input, dims, correction, root)
+                for one in reduced_along(p, "variance_axis", input, dims, correction, root)
             ]
         return (spread, mean) if several else spread
 
@@ -66,7 +66,7 @@ def _complex_moments(
     type, shape = input.type.with_dtype(real_of(input.type.dtype)), reduced_shape(input.shape, dims, keepdim)
     parts = [fused(p, "part", part, [input], layout_of(type, input.shape), input.type.numpy) for part in _PARTS]
     spreads = [
-        p.tensor(along_axis(p, "variance_axis", part, dims, correction, False)[0], type, shape) for part in parts
+        p.tensor(reduced_along(p, "variance_axis", part, dims, correction, False)[0], type, shape) for part in parts
     ]
     out = fused(p, "variances", _root_of_parts if root else _sum_of_parts, spreads, layout_of(type, shape))
     return out, mean_dims.build(p, input, dims, keepdim)
@@ -192,7 +192,7 @@ def logsumexp_op(p: Plan, input: TensorRef, dim: Dims, keepdim: bool = False) ->
     if input.type.dtype.is_complex:
         raise not_implemented("logsumexp_cpu", input)
     dtype = input.type.dtype if input.type.dtype.is_floating_point else get_default_dtype()
-    out = along_axis(p, "logsumexp_axis", input, dim, dtype=dtype)
+    out = reduced_along(p, "logsumexp_axis", input, dim, dtype=dtype)
     return p.tensor(out, input.type.with_dtype(dtype), reduced_shape(input.shape, dim, keepdim))
 
 
@@ -252,6 +252,4 @@ def _nanmean(input: Tensor, dims: tuple[int, ...], keepdim: bool, dtype: dtype |
 @operation("CountNonzeroBackward0", nondifferentiable=["input"])
 def count_nonzero_op(p: Plan, input: TensorRef, dim: Dims = ALL) -> TensorRef:
     """How many elements are not 0, over all or some dimensions, as int64."""
-    type = input.type.with_dtype(int64)
-    out = along_axis(p, "fold_axis", input, dim, "nonzero", type.numpy)
-    return p.tensor(out, type, reduced_shape(input.shape, dim, False))
+    return folded(p, "nonzero", input, dim, False, input.type.with_dtype(int64))

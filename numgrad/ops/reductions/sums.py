@@ -14,12 +14,13 @@ from ..batching.batches import physical
 from ..memory.copying import warn_of_loss
 from ..pointwise.arithmetic import div
 from ..shapes.broadcasting import expand, expand_op
+from ..shapes.dimensions import permute_op
 from ..shapes.views import reshape, sizes_of
 from ..table.arguments import ALL, DType, SomeDims
 from ..table.lookup import lookup, operation
 from ..table.op import attach
 from ..table.planned import planned
-from .axes import along_axis, dims_of_examples, reduced_shape, restored
+from .axes import dims_of_examples, memory_order, passes, reduced_shape, restored
 
 
 def summed_type(input: TensorRef, dtype: dtype | None) -> TensorType:
@@ -40,11 +41,30 @@ def as_real(input: TensorRef, type: TensorType) -> dtype | None:
     return type.dtype
 
 
+#: The reductions that combine the results of others over parts; the rest combine their own.
+_COMBINED_BY = {"nansum": "sum", "nonzero": "sum"}
+
+
 def folded(
     p: Plan, name: str, input: TensorRef, dims: tuple[int, ...], keepdim: bool, type: TensorType, divisor: float = 1.0
 ) -> TensorRef:
-    """The device's reduction ``name`` over some dimensions, divided by a number."""
-    out = along_axis(p, "fold_axis", input, dims, name, type.numpy, divisor, dtype=as_real(input, type))
+    """The device's reduction ``name`` over some dimensions, divided by a number.
+
+    It goes through the elements in the order in which they lie in memory, once for each group of neighbouring
+    dimensions, so that a tensor without gaps is not copied.
+    """
+    order = memory_order(input.layout)
+    x = input.viewed(permute_op.prepare(input.layout, order)[0])
+    out = p.contiguous(x, None if name == "nonzero" else as_real(input, type))
+    sizes = passes(x.shape, tuple([place for place, d in enumerate(order) if d in dims]))
+    for number, each in enumerate(sizes, 1):
+        out = p.backend.fold_axis(p, out, *each, name, type.numpy, divisor if number == len(sizes) else 1.0)
+        name = _COMBINED_BY.get(name, name)
+    kept = [d for d in order if d not in dims]
+    if kept != sorted(kept):
+        made = p.tensor(out, type, tuple([input.shape[d] for d in kept]))
+        back = tuple(sorted(range(len(kept)), key=kept.__getitem__))
+        out = p.contiguous(made.viewed(permute_op.prepare(made.layout, back)[0]))
     return p.tensor(out, type, reduced_shape(input.shape, dims, keepdim))
 
 
