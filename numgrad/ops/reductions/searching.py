@@ -32,7 +32,9 @@ from .sorting import sort
 
 
 @planned("Unique2Backward0", nondifferentiable=["input"], outputs=["out", "inverse", "counts"])
-def unique_op(p: Plan, input: TensorRef, dim: int | None, consecutive: bool) -> Plan:
+def unique_op(
+    p: Plan, input: TensorRef, dim: int | None, consecutive: bool, return_inverse: bool, return_counts: bool
+) -> Plan:
     """The different elements, or slices along a dimension; for each of the input's which it is; how many there are."""
     x, sizes = p.contiguous(input), (1, input.size, 1) if dim is None else axis_sizes(input.shape, (dim,))
     if consecutive:
@@ -41,22 +43,26 @@ def unique_op(p: Plan, input: TensorRef, dim: int | None, consecutive: bool) -> 
         found = p.backend.unique_elements(p, x)
     else:
         found = p.backend.unique_rows(p, x, *sizes)
-    return p.found(_laid_out, input.layout, dim, *found)
+    return p.found(_laid_out, input.layout, dim, return_inverse, return_counts, *found)
 
 
-def _laid_out(input: Layout, dim: int | None, *found: Any) -> tuple[tuple[Layout, ...], tuple[Any, ...]]:
-    """The layouts of the different elements or slices, which and how many they are, and the memory of these."""
-    shape, (_, inverse, counts) = input.shape, found
-    indices = input.type.with_dtype(int64)
-    if dim is None:
-        shapes = (counts.size,), shape
-    else:
-        shapes = (*shape[:dim], counts.size, *shape[dim + 1 :]), (inverse.size,)
-    layouts = layout_of(input.type, shapes[0]), layout_of(indices, shapes[1]), layout_of(indices, (counts.size,))
-    return layouts, found
+def _laid_out(
+    input: Layout, dim: int | None, return_inverse: bool, return_counts: bool, different: Any, inverse: Any, counts: Any
+) -> Any:
+    """The layout of the different elements or slices and their memory, or tuples of these with what else is wanted."""
+    shape, count, indices = input.shape, counts.size, input.type.with_dtype(int64)
+    left = (count,) if dim is None else (*shape[:dim], count, *shape[dim + 1 :])
+    layouts, memories = [layout_of(input.type, left)], [different]
+    if return_inverse:
+        layouts.append(layout_of(indices, shape if dim is None else (inverse.size,)))
+        memories.append(inverse)
+    if return_counts:
+        layouts.append(layout_of(indices, (count,)))
+        memories.append(counts)
+    return (tuple(layouts), memories) if len(layouts) > 1 else (layouts[0], different)
 
 
-def _different(input: Tensor, dim: int | None, consecutive: bool, inverse: bool, counts: bool) -> Any:
+def _different(input: Tensor, dim: int | None, consecutive: bool, return_inverse: bool, return_counts: bool) -> Any:
     """The different elements, or slices along a dimension, and what is asked for besides."""
     layout = input._layout
     refuse_complex_order(layout, "unique")
@@ -67,9 +73,7 @@ def _different(input: Tensor, dim: int | None, consecutive: bool, inverse: bool,
                 f"There are 0 sized dimensions, and they aren't selected, so unique{'_consecutive' * consecutive} "
                 f"cannot be applied (dim {dim}, shape {list(layout.shape)})"
             )
-    different, *others = unique_op(input.detach(), dim, consecutive)
-    results = different, *[one for one, wanted in zip(others, (inverse, counts), strict=True) if wanted]
-    return results if len(results) > 1 else different
+    return unique_op(input, dim, consecutive, return_inverse, return_counts)
 
 
 @public
@@ -140,7 +144,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError(
             f"bincount only supports 1-d non-negative integral inputs (shape {list(input.shape)})."
         )
-    return bincount_op(input, None if weights is None else weights.detach(), minlength)
+    return bincount_op(input, weights, minlength)
 
 
 @planned("HistcBackward0", nondifferentiable=["input"], numbers=["low", "high"])
@@ -163,10 +167,10 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise not_implemented("histogram_cpu", input._layout)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    input, low, high = input.detach(), float(min), float(max)
+    low, high = float(min), float(max)
     if low == high and input._layout.size:
         values_read("a range that is that of the elements")
-        low, high = [end.item() for end in aminmax_op(input, all_dims(input._layout.shape), False)]
+        low, high = [end.item() for end in aminmax_op.function(input, all_dims(input._layout.shape), False)]
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
     if low == high:
