@@ -199,6 +199,11 @@ def check_not_negative(least: int, count: int) -> None:
         raise RuntimeError(f"bincount only supports 1-d non-negative integral inputs (shape [{count}]).")
 
 
+def negative_repeats(count: int) -> RuntimeError:
+    """The error for ``count`` numbers of repetitions of which one is negative."""
+    return RuntimeError(f"repeats can not be negative (shape [{count}])")
+
+
 # -- numbers at equal distances ---------------------------------------------------------------------------------------
 
 

@@ -29,12 +29,17 @@ def cases():
 
 #: Operations that look at elements, forwards or backwards, and what they say.
 LOOKING = {
+    "bincount_op": "bincount()",
+    "flat_nonzero_op": "indexing with a mask",
     "index_fill_tensor": "the gradient of index_fill() for a tensor",
     "masked_scatter_backward": "indexing with a mask",
     "masked_scatter_op": "indexing with a mask",
     "masked_select_op": "indexing with a mask",
+    "nonzero_op": "nonzero()",
     "prod_all": "asking whether it is true",  # whether one is 0
     "prod_dim": "asking whether it is true",
+    "repeated_op": "repeat_interleave() with a tensor of repeats",
+    "unique_op": "unique",
 }
 
 #: The same, but only in some samples: bags with offsets, and second derivatives of packed sequences.

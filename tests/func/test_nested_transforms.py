@@ -19,7 +19,10 @@ for _sample in SAMPLES:
             CASES.setdefault(_case.op.name, _case)
 
 #: Whose results differ in shape from example to example.
-WITHOUT_BATCHES = {"masked_select_op", "masked_scatter_backward"}
+WITHOUT_BATCHES = {
+    "bincount_op", "flat_nonzero_op", "masked_select_op", "masked_scatter_backward", "nonzero_op", "repeated_op",
+    "unique_op",
+}
 
 
 # A transform takes a function of a number that returns a number to be differentiated and further tensors.  It gives a

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from on_gpu.comparison import run_steps
 
+import numgrad
 from numgrad.devices import cpu
 
 
@@ -16,56 +18,49 @@ def generator():
 def test_flatnonzero(cuda, generator, size, dtype, share):
     count = size(100, 100_000)
     x = (generator.random(count) < share).astype(dtype)
-    np.testing.assert_array_equal(cuda.flatnonzero(cuda.memory.row_from(x)).host(), np.flatnonzero(x))
+    np.testing.assert_array_equal(run_steps(cuda, "flatnonzero", cuda.memory.row_from(x)).host(), np.flatnonzero(x))
 
 
 @pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 257])
 def test_flatnonzero_of_any_number_of_elements(cuda, count):
     x = np.ones(count, np.float32)
-    assert cuda.flatnonzero(cuda.memory.row_from(x)).host().tolist() == list(range(count))
+    assert run_steps(cuda, "flatnonzero", cuda.memory.row_from(x)).host().tolist() == list(range(count))
 
 
 def test_nan_and_negative_zero(cuda):
     x = np.array([np.nan, -0.0, 0.0, 1e-40], np.float32)
-    assert cuda.flatnonzero(cuda.memory.row_from(x)).host().tolist() == [0, 3]
+    assert run_steps(cuda, "flatnonzero", cuda.memory.row_from(x)).host().tolist() == [0, 3]
 
 
 @pytest.mark.parametrize("shape", [(4, 5, 6), (120,), (), (0, 3)])
 def test_nonzero_rows(cuda, generator, shape):
     x = generator.integers(0, 2, int(np.prod(shape)))
-    rows, count = cuda.nonzero_rows(cuda.memory.row_from(x), shape)
-    expected, number = cpu.nonzero_rows(x, shape)
-    assert count == number
-    assert rows.host().tolist() == expected.tolist()
-
-
-def test_coordinates(cuda, generator):
-    places = generator.integers(0, 24, 9)
-    found = cuda.coordinates(cuda.memory.row_from(places), (2, 3, 4))
-    assert [row.host().tolist() for row in found] == [row.tolist() for row in cpu.coordinates(places, (2, 3, 4))]
+    rows = run_steps(cuda, "nonzero_rows", cuda.memory.row_from(x), shape)
+    assert rows.host().tolist() == run_steps(cpu, "nonzero_rows", x, shape).tolist()
 
 
 def test_fold_indices(cuda, generator):
-    rows = [generator.integers(-size, size, 12) for size in (3, 4, 5)]
-    fold, expected = [device.index_folder(12, (3, 4, 5), (0, 1, 2), None) for device in (cuda, cpu)]
-    found = fold(*[cuda.memory.row_from(row) for row in rows])
-    assert found.host().tolist() == expected(*rows).tolist()
+    x = numgrad.from_numpy(generator.normal(size=(3, 4, 5)))
+    index = tuple([numgrad.from_numpy(generator.integers(-size, size, 12)) for size in (3, 4, 5)])
+    assert x.to("cuda")[tuple([one.to("cuda") for one in index])].tolist() == x[index].tolist()
 
 
 def test_counts(cuda, generator):
     places = generator.integers(0, 9, 20)
     row = cuda.memory.row_from(places)
-    assert cuda.counts(row, 12).host().tolist() == cpu.counts(places, 12).tolist()
+    assert run_steps(cuda, "counts", row, 12).host().tolist() == run_steps(cpu, "counts", places, 12).tolist()
 
 
 @pytest.mark.parametrize("counts", [[2, 0, 3, 1], [0, 0], [], [1] * 50, [70, 0, 1]])
 def test_repeated_indices(cuda, counts):
     row = np.array(counts, np.int32)
-    assert cuda.repeated_indices(cuda.memory.row_from(row)).host().tolist() == cpu.repeated_indices(row).tolist()
+    found = run_steps(cuda, "repeated_indices", cuda.memory.row_from(row))
+    assert found.host().tolist() == run_steps(cpu, "repeated_indices", row).tolist()
 
 
 def test_negative_counts(cuda):
-    assert cuda.repeated_indices(cuda.memory.row_from(np.array([1, -1, 2]))) is None
+    with pytest.raises(RuntimeError, match=r"repeats can not be negative \(shape \[3\]\)"):
+        run_steps(cuda, "repeated_indices", cuda.memory.row_from(np.array([1, -1, 2])))
 
 
 @pytest.mark.parametrize("upper", [True, False])
@@ -83,5 +78,5 @@ def test_triangle_rows(cuda, upper, shape):
 def test_offsets(cuda, generator, dims):
     places = generator.integers(-12, 12, 6)
     rest = (2, 3), (3, 4), (50, 2), dims
-    found = cuda.offsets(cuda.memory.row_from(places), *rest)
-    assert found.host().tolist() == cpu.offsets(places, *rest).tolist()
+    found = run_steps(cuda, "offsets", cuda.memory.row_from(places), *rest)
+    assert found.host().tolist() == run_steps(cpu, "offsets", places, *rest).tolist()

@@ -236,8 +236,10 @@ BAD = {
     "scatter_axis multiplying": lambda cuda, row, x, elements: scatter(
         cuda, row(np.ones(2)), elements.indices, x, 3, 2, 1, "multiply"
     ),
-    "counts": lambda cuda, row, x, elements: cuda.counts(elements.indices, 3),
-    "offsets": lambda cuda, row, x, elements: cuda.offsets(elements.indices, (2,), (3,), (1,), (0,)),
+    "counts": lambda cuda, row, x, elements: run_steps(cuda, "counts", elements.indices, 3),
+    "offsets": lambda cuda, row, x, elements: run_steps(
+        cuda, "offsets", elements.indices, (2,), (3,), (1,), (0,)
+    ),
 }
 
 

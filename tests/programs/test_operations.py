@@ -22,8 +22,9 @@ def is_tried(case):
 
 #: Operations that look at elements, they or their gradients, or whose results have a size that depends on them.
 VALUES_NEEDED = {
-    "embedding_bag_op", "embedding_bag_max_op", "index_fill_tensor", "masked_scatter_op", "masked_scatter_backward",
-    "masked_select_op", "prod_all", "prod_dim", "recurrent_layer_backward",
+    "bincount_op", "embedding_bag_op", "embedding_bag_max_op", "flat_nonzero_op", "index_fill_tensor",
+    "masked_scatter_op", "masked_scatter_backward", "masked_select_op", "nonzero_op", "prod_all", "prod_dim",
+    "recurrent_layer_backward", "repeated_op", "unique_op",
 }
 
 CASES = [case for sample in SAMPLES for case in sample.cases(shape=(3, 7)) if is_tried(case)]

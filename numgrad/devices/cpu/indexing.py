@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,16 @@ import numpy as np
 from numgrad_kernels.cpu import indexing
 
 from ...core.layout import numel
-from ..common import OutOfBoundsError, Steps, word_of
-from ..memory import LARGE, check_countable, empty_row, reports_memory
+from ..common import OutOfBoundsError, Steps, negative_repeats, word_of
+from ..memory import check_countable, reports_memory
 from ..plan import Bounds, Buffer, Plan, Report
 from ..recording import by_host, reads_values
-from .launching import empty, kernel_for, launch
+from .launching import empty, launch
 
 __all__ = [
-    "check_inside", "check_report", "coordinates", "counts", "distinct_indices", "flatnonzero", "gather_axis",
-    "index_folder", "nonzero_rows", "offsets", "outside", "put_rows", "repeated_indices", "scatter_axis",
-    "take_rows", "triangle_rows",
+    "check_bounds", "check_inside", "check_report", "counts", "distinct_indices", "flatnonzero", "fold_indices",
+    "gather_axis", "nonzero_rows", "offsets", "outside", "put_rows", "repeated_indices", "scatter_axis", "take_rows",
+    "triangle_rows",
 ]
 
 INT64, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
@@ -40,11 +40,10 @@ MODES = {"set": 0, "add": 1, "multiply": 2}
 
 
 class _Report(threading.local):
-    """Where kernels that this thread runs say that an index leads outside: of one row of indices, or of each of two."""
+    """Where kernels that this thread runs note that an index leads outside."""
 
     def __init__(self) -> None:
         self.one = np.zeros(1, _BOOL)
-        self.two = np.zeros(2, _BOOL)
 
 
 _report = _Report()
@@ -87,70 +86,72 @@ def outside(indices: np.ndarray, low: int, high: int, again: bool = False) -> in
     return int(indices[(indices < low) | (indices >= high)][0])
 
 
-def index_folder(count: int, sizes: tuple[int, ...], dims: tuple[int, ...], type: Any) -> Callable[..., np.ndarray]:
-    """What makes flat indices over dimensions of ``sizes`` of rows of ``count`` indices, one for each dimension.
+def check_bounds(p: Plan, indices: Buffer, low: int, high: int) -> None:
+    """Have a launch raise OutOfBoundsError unless all indices are in [low, high)."""
+    p.call(check_inside, indices, low, high)
 
-    It raises IndexError if one is out of bounds; ``dims`` are the numbers of the dimensions.
+
+def fold_indices(p: Plan, indices: Sequence[Buffer], sizes: tuple[int, ...], dims: tuple[int, ...]) -> Buffer:
+    """Flat indices over dimensions of ``sizes`` made of indices for each of them.
+
+    A launch raises IndexError if one is out of bounds; ``dims`` are the numbers of the dimensions.
     """
-    kernel, new = kernel_for(indexing.fold_indices, INT64, (INT64, int, INT64, int, INT64, _BOOL), count), _new(count)
-    rest = [(number, numel(sizes[:number]), size) for number, size in enumerate(sizes) if number]
-
-    def fold(*rows: np.ndarray) -> np.ndarray:
-        report = _report.two
-        flat = rows[0]
-        for number, total, size in rest:
-            first, flat = flat, new()
-            kernel().entry(first, total, rows[number], size, flat, report)
-        if True in report.tolist():
-            report.fill(False)
-            for row, size, dim in zip(rows, sizes, dims, strict=True):
-                wrong = outside(row, -size, size)
-                if wrong is not None:
-                    raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
-            raise OutOfBoundsError("that has changed meanwhile", sizes[0])
-        return flat
-
-    return fold
+    flat, count, wrong = indices[0], indices[0].size, p.new(2, _BOOL, zeroed=True)
+    for number, size in enumerate(sizes[1:], 1):
+        first, flat = flat, p.new(count, INT64)
+        p.run(
+            indexing.fold_indices, INT64, first, numel(sizes[:number]), indices[number], size, flat, wrong, work=count
+        )
+    p.call(_check_folded, wrong, sizes, dims, *indices)
+    return flat
 
 
-def _new(count: int, dtype: np.dtype = INT64) -> Callable[[], np.ndarray]:
-    """What gives a new row."""
-    return functools.partial(empty_row if count * dtype.itemsize >= LARGE else np.empty, count, dtype)
+def _check_folded(wrong: np.ndarray, sizes: tuple[int, ...], dims: tuple[int, ...], *rows: np.ndarray) -> None:
+    if True in wrong.tolist():
+        for row, size, dim in zip(rows, sizes, dims, strict=True):
+            found = outside(row, -size, size)
+            if found is not None:
+                raise IndexError(f"index {found} is out of bounds for dimension {dim} with size {size}")
+        raise OutOfBoundsError("that has changed meanwhile", sizes[0])
 
 
-@by_host
-def coordinates(flat: np.ndarray, shape: tuple[int, ...]) -> list[np.ndarray]:
-    """The index in each dimension of flat indices of a tensor of ``shape``, one contiguous array for each."""
-    if not flat.size or not shape:
-        return [flat] * len(shape)
-    return [np.ascontiguousarray(indices) for indices in np.unravel_index(flat, shape)]
+def flatnonzero(p: Plan, x: Buffer) -> Buffer:
+    """The flat indices of the elements that are not zero, in order."""
+    return p.host(_flatnonzero, [p.unsized(INT64)], x)[0]
 
 
 @reads_values("indexing with a mask")
 @reports_memory
-def flatnonzero(array: np.ndarray) -> np.ndarray:
-    """The flat indices of the elements that are not zero, in order."""
-    return array.nonzero()[0].astype(INT64, copy=False)
+def _flatnonzero(array: np.ndarray) -> tuple[np.ndarray]:
+    return (array.nonzero()[0].astype(INT64, copy=False),)
+
+
+def repeated_indices(p: Plan, counts: Buffer) -> Buffer:
+    """The index of each count as often as that; a launch raises RuntimeError if one is negative."""
+    return p.host(_repeated_indices, [p.unsized(INT64)], counts)[0]
 
 
 @reads_values("repeat_interleave() with a tensor of repeats")
 @reports_memory
-def repeated_indices(counts: np.ndarray) -> np.ndarray | None:
-    """The index of each count as often as that; None if one is negative."""
+def _repeated_indices(counts: np.ndarray) -> tuple[np.ndarray]:
     if (counts < 0).any():
-        return None
+        raise negative_repeats(counts.size)
     check_countable((int(counts.sum(dtype=np.float64)),), INT64)  # in integers the sum could wrap around
-    return np.repeat(np.arange(counts.size), counts)
+    return (np.repeat(np.arange(counts.size), counts),)
+
+
+def nonzero_rows(p: Plan, x: Buffer, shape: tuple[int, ...]) -> Buffer:
+    """For each dimension the indices of the elements that are not zero, one after the other."""
+    return p.host(_nonzero_rows, [p.unsized(INT64)], x, shape)[0]
 
 
 @reads_values("nonzero()")
 @reports_memory
-def nonzero_rows(row: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, int]:
-    """For each dimension the indices of the elements that are not zero, one after the other, and how many there are."""
+def _nonzero_rows(row: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray]:
     count = int(np.count_nonzero(row))
     out = np.empty(len(shape) * count, INT64)
     launch(indexing.list_nonzero, row.dtype, row, _as_row(shape), count, out)
-    return out, count
+    return (out,)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -178,53 +179,51 @@ def distinct_indices(indices: np.ndarray, size: int) -> np.ndarray:
     return np.unique(np.where(indices < 0, indices + size, indices))
 
 
-def counts(indices: np.ndarray, size: int) -> np.ndarray:
+def counts(p: Plan, indices: Buffer, size: int) -> Buffer:
     """How often each index below ``size`` occurs, 1 for one that does not.
 
-    Raises:
-        IndexError: an index is not in [0, size).
+    A launch raises OutOfBoundsError if an index is not in [0, size).
     """
-    check_inside(indices, 0, size)
-    return _counts(indices, size)
+    check_bounds(p, indices, 0, size)
+    return p.host(_counts, [p.new(size, INT64)], indices, size)[0]
 
 
 @by_host
-def _counts(indices: np.ndarray, size: int) -> np.ndarray:
-    return np.maximum(np.bincount(indices, minlength=size), 1)
+def _counts(indices: np.ndarray, size: int) -> tuple[np.ndarray]:
+    return (np.maximum(np.bincount(indices, minlength=size), 1),)
 
 
 def offsets(
-    flat: np.ndarray, shape: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...],
+    p: Plan, flat: Buffer, shape: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...],
     dims: tuple[int | tuple[int, int], ...],
-) -> np.ndarray:  # fmt: skip
+) -> Buffer:  # fmt: skip
     """Offsets of flat indices, of ``shape``, over dimensions of ``sizes`` that are stepped through by ``steps``.
 
-    ``dims`` are the dimensions of the result, a row: dimensions of the indices, by number, and others (extent, step).
-
-    Raises:
-        IndexError: an index is out of bounds.
+    ``dims`` are the dimensions of the result: dimensions of the indices, by number, and others (extent, step).
+    A launch raises OutOfBoundsError if an index is out of bounds.
     """
-    count = int(np.prod(sizes))
-    check_inside(flat, -count, count)
-    return _offsets(flat, shape, sizes, steps, dims)
+    total, count = numel(sizes), numel(tuple([shape[dim] if isinstance(dim, int) else dim[0] for dim in dims]))
+    check_bounds(p, flat, -total, total)
+    return p.host(_offsets, [p.new(count, INT64)], flat, shape, sizes, steps, dims)[0]
 
 
 @by_host
 def _offsets(
     flat: np.ndarray, shape: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...],
     dims: tuple[int | tuple[int, int], ...],
-) -> np.ndarray:  # fmt: skip
-    count = int(np.prod(sizes))
+) -> tuple[np.ndarray]:  # fmt: skip
+    count = numel(sizes)
     flat = np.where(flat < 0, flat + count, flat)
     total = np.zeros(shape, INT64)
-    for index, step in zip(coordinates(flat, sizes), steps, strict=True):
-        total += index.reshape(shape) * step
+    if flat.size:
+        for index, step in zip(np.unravel_index(flat, sizes) if sizes else (), steps, strict=True):
+            total += index.reshape(shape) * step
     total = total.transpose([dim for dim in dims if isinstance(dim, int)])
     for axis, dim in enumerate(dims):
         if not isinstance(dim, int):
             total = np.expand_dims(total, axis)
             total = total + (np.arange(dim[0]) * dim[1]).reshape(-1, *[1] * (total.ndim - axis - 1))
-    return np.ascontiguousarray(total).reshape(-1)
+    return (np.ascontiguousarray(total).reshape(-1),)
 
 
 def _chunk(inner: int) -> int:
@@ -246,7 +245,7 @@ def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: Steps, 
     total, word = outer * indices.size * inner, word_of(storage.dtype)
     out = p.new(total, storage.dtype)
     if not total:
-        p.call(check_inside, indices, low, size)
+        check_bounds(p, indices, low, size)
         return out
     p.run(
         indexing.take_rows, word, storage._replace(dtype=word), start, outer_step, indices, step, low, size, inner_step,
@@ -268,7 +267,7 @@ def put_rows(
     outer_step, step, size, inner_step, outer, inner = steps
     total = outer * count * inner
     if not total:
-        p.call(check_inside, indices, low, size)
+        check_bounds(p, indices, low, size)
         return
     chunk, columns = (_chunk(inner), inner) if distinct else (count, _columns(inner, dtype.itemsize))
     shared = distinct or columns < inner or outer > 1  # among threads
@@ -288,7 +287,7 @@ def gather_axis(p: Plan, x: Buffer, indices: Buffer, length: int, width: int, in
     count, word = indices.size, word_of(x.dtype)
     out = p.new(count, x.dtype)
     if count and not x.size:
-        p.call(check_inside, indices, 0, length)  # the kernel goes through what there is to gather from
+        check_bounds(p, indices, 0, length)  # the kernel goes through what there is to gather from
     elif count:
         p.run(
             indexing.gather_axis, word, x.view(word), indices, length, width, inner, _chunk(inner),
@@ -311,7 +310,7 @@ def scatter_axis(
     how: Any = mode == "amax" if extremes else MODES[mode]
     parts: dict[str, Any] = {"combined": indexing.extreme} if extremes else {}
     if count and not out.size:
-        p.call(check_inside, indices, 0, length)
+        check_bounds(p, indices, 0, length)
     elif count:
         p.run(
             indexing.scatter_axis, dtype, values, step, indices, length, width, inner, columns, how, out, Report(),

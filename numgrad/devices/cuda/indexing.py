@@ -27,7 +27,7 @@ from .reports import report_row
 from .sorting import sort_row
 
 __all__ = [
-    "check_inside", "gather_axis", "outside", "put_rows", "scatter_axis", "take_rows",
+    "check_bounds", "gather_axis", "outside", "put_rows", "scatter_axis", "take_rows",
 ]
 
 #: The dtypes that there are atomic instructions for.
@@ -52,16 +52,19 @@ def outside(indices: DeviceRow, low: int, high: int, again: bool = False) -> Non
     Nothing is done if what uses the indices looks at them ``again``.
     """
     if not again:
-        find_outside(indices, low, high, report_row(indices.device))
+        count, report = indices.size, report_row(indices.device)
+        launch(indexing.find_outside, INT64, indices, count, low, high, report, blocks=blocks_for(count))
 
 
-check_inside = outside
+def check_bounds(p: Plan, indices: Buffer, low: int, high: int) -> None:
+    """Have an index that is not in [low, high) reported."""
+    note_outside(p, indices, low, high, Report())
 
 
-def find_outside(indices: DeviceRow, low: int, high: int, report: DeviceRow) -> None:
+def note_outside(p: Plan, indices: Buffer, low: int, high: int, report: Any) -> None:
     """Have an index that is not in [low, high) noted in a report."""
     count = indices.size
-    launch(indexing.find_outside, INT64, indices, count, low, high, report, blocks=blocks_for(count))
+    p.run(indexing.find_outside, INT64, indices, count, low, high, report, grid=(blocks_for(count), THREADS))
 
 
 def check_size(indices: DeviceRow, size: int) -> None:
@@ -113,24 +116,25 @@ def take_rows(p: Plan, storage: Any, indices: Buffer, start: Any, steps: Steps, 
     Indices that are not in [low, size) are reported; what they would read is 0.
     """
     out = p.new(steps.outer * indices.size * steps.inner, storage.dtype)
-    p.call(_take, storage, start, indices, steps, low, out)
+    if not low or not out.size:
+        check_bounds(p, indices, low, steps.size)
+    if out.size:
+        p.call(_take, storage, start, indices, steps, out)
     return out
 
 
-def _take(storage: DeviceRow, start: int, indices: DeviceRow, steps: Steps, low: int, out: DeviceRow) -> None:
+def _take(storage: DeviceRow, start: int, indices: DeviceRow, steps: Steps, out: DeviceRow) -> None:
+    """Take elements, as words as long as addresses and steps allow."""
     rows = steps.outer * indices.size
     inner_step = steps.inner_step if steps.inner > 1 else 1
-    if not low or not out.size:
-        check_inside(indices, low, steps.size)
-    if out.size:
-        check_size(indices, steps.size)
-        words = _Words((storage, out), (start, steps.outer_step, steps.step, steps.inner), (inner_step,))
-        outer_step, step, size, _, _, inner = words.steps(steps, inner_step)
-        shift, how = _work(rows, inner)
-        launch(
-            indexing.take_rows, words.dtype, storage.view(words.dtype), words.count(start), outer_step, indices, step,
-            size, inner_step, rows, indices.size, inner, shift, out.view(words.dtype), report_row(out.device), **how,
-        )
+    check_size(indices, steps.size)
+    words = _Words((storage, out), (start, steps.outer_step, steps.step, steps.inner), (inner_step,))
+    outer_step, step, size, _, _, inner = words.steps(steps, inner_step)
+    shift, how = _work(rows, inner)
+    launch(
+        indexing.take_rows, words.dtype, storage.view(words.dtype), words.count(start), outer_step, indices, step,
+        size, inner_step, rows, indices.size, inner, shift, out.view(words.dtype), report_row(out.device), **how,
+    )
 
 
 def put_rows(
@@ -142,17 +146,16 @@ def put_rows(
     Indices that are not in [low, size) are reported.  See Note [Several values for one element] for indices that are
     not ``distinct``: which kernels run is decided at each launch.
     """
-    p.call(_put_rows, values, value_steps, storage, start, indices, steps, low, accumulate, distinct)
+    if not low:
+        check_bounds(p, indices, low, steps.size)
+    if steps.outer * indices.size * steps.inner:
+        p.call(_put_rows, values, value_steps, storage, start, indices, steps, accumulate, distinct)
 
 
 def _put_rows(
     values: DeviceRow, value_steps: tuple[int, int, int], storage: DeviceRow, start: int, indices: DeviceRow,
-    steps: Steps, low: int, accumulate: bool, distinct: bool,
+    steps: Steps, accumulate: bool, distinct: bool,
 ) -> None:  # fmt: skip
-    if not low:
-        check_inside(indices, low, steps.size)
-    if not steps.outer * indices.size * steps.inner:
-        return
     check_size(indices, steps.size)
     given = values, value_steps, start, indices, steps
     in_order = not distinct and are_deterministic_algorithms_enabled()

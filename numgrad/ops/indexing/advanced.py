@@ -15,8 +15,9 @@ from ... import devices
 from ...autograd.grad_mode import ORDINARY, state
 from ...core.device import CPU
 from ...core.layout import Ints, Layout, all_dims, broadcast_shapes, layout_of
-from ...core.tensor import Tensor, check_in_place, check_one_device, fresh, tensor_of
+from ...core.tensor import Tensor, check_in_place, check_one_device, tensor_of
 from ...core.types import bool_, int32, int64, tensor_type, uint8
+from ...devices import Plan
 from ..batching.batches import is_batched, physical_of
 from ..batching.examples import refused
 from ..memory.copying import convert, row_of
@@ -27,7 +28,8 @@ from ..table.dispatch import caller, change
 from ..table.op import public
 from ..table.operands import check_apart
 from .index import index_op, index_put_op
-from .launchers import check_held, expanded_layout, index_reader, nonzero_finder
+from .launchers import check_held, expanded_layout
+from .masking import flat_nonzero_op, nonzero_op
 
 
 class Selection(NamedTuple):
@@ -38,13 +40,22 @@ class Selection(NamedTuple):
     distinct: bool
 
 
-@refused(
+_not_batched = refused(
     "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
     "a boolean mask."
 )
-def mask_index(mask: Tensor) -> Tensor:
+
+
+@_not_batched
+def _mask_indices(mask: Tensor) -> Tensor:
+    """For each dimension the indices of the elements of a tensor that are not zero."""
+    return nonzero_op.function(mask, True)
+
+
+@_not_batched
+def _mask_index(mask: Tensor) -> Tensor:
     """The flat index of the elements of a tensor that are not zero, as one row."""
-    return nonzero_finder(mask._layout)(mask)
+    return flat_nonzero_op.function(mask)
 
 
 def only_tensors(index: Any) -> Sequence[Tensor] | None:
@@ -122,7 +133,10 @@ def _planned_mask(input: Layout, mask: Layout) -> _Plan | None:
     dims = all_dims(mask.shape)
     if mask.shape != input.shape[: len(dims)]:
         return None
-    return _Plan(dims, nonzero_finder(mask), lambda input, flat_index: index_op(input, flat_index, dims, True))
+    find = flat_nonzero_op.prepared((mask,)).launch
+    return _Plan(
+        dims, lambda mask: tensor_of(*find(mask)), lambda input, flat_index: index_op(input, flat_index, dims, True)
+    )
 
 
 def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
@@ -156,7 +170,7 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
     if len(given) == 1:
         index, dim = given[0]
         if index._layout.type.dtype in (bool_, uint8):
-            return Selection(mask_index(index), tuple(range(dim, dim + len(index._layout.shape))), True)
+            return Selection(_mask_index(index), tuple(range(dim, dim + len(index._layout.shape))), True)
         return Selection(convert(index, int64), (dim,), False)
     return _combined(input, given)
 
@@ -201,9 +215,11 @@ def _combined(input: Tensor, given: list[tuple[Tensor, int]]) -> Selection:
     parts: list[tuple[Tensor, int]] = []  # an index for each dimension
     for index, dim in given:
         if index._layout.type.dtype in (bool_, uint8):
-            found = physical_of(mask_index(index))
-            rows = index._layout.type.backend.coordinates(row_of(found), index._layout.shape)
-            parts += [(fresh(row, found._layout.shape, found._layout.type), dim + n) for n, row in enumerate(rows)]
+            found = physical_of(_mask_indices(index))
+            layout = layout_of(found._layout.type, found._layout.shape[1:])
+            parts += [
+                (tensor_of(layout, found._storage, n * layout.size), dim + n) for n in range(len(index._layout.shape))
+            ]
         else:
             parts.append((index, dim))
     dims = tuple([dim for _, dim in parts])
@@ -228,16 +244,12 @@ def _folding(indices: tuple[Layout, ...], sizes: Ints, dims: Ints) -> tuple[Layo
             "shape mismatch: indexing tensors could not be broadcast together with shapes "
             + ", ".join([str(list(s)) for s in shapes])
         ) from None
-    layout = layout_of(tensor_type(int64, indices[0].type.device), shape)
-    readers = [index_reader(expanded_layout(index, shape)) for index in indices]
-    fold = layout.type.backend.index_folder(layout.size, sizes, dims, layout.type)
-
-    if len(indices) == 2:
-        read, other = readers
-        return layout, lambda first, second: tensor_of(layout, fold(read(first), other(second)))
-    return layout, lambda *indices: tensor_of(
-        layout, fold(*[read(index) for read, index in zip(readers, indices, strict=True)])
-    )
+    type = indices[0].type
+    p = Plan(type.backend, type.device.index)
+    given = [p.contiguous(p.operand(one).viewed(expanded_layout(one, shape)), int64) for one in indices]
+    flat_index = p.tensor(p.backend.fold_indices(p, given, sizes, dims), type.with_dtype(int64), shape)
+    fold, layout = p.returns(flat_index).launcher(), flat_index.layout
+    return layout, lambda *indices: tensor_of(layout, fold(*indices))
 
 
 def _folded_by_operations(shape: Ints, parts: list[tuple[Tensor, int]]) -> Tensor:

@@ -9,7 +9,7 @@ from ... import devices
 from ...autograd.grad_mode import state
 from ...core.layout import Layout, broadcast_shapes, layout_of, normal_dim, numel
 from ...core.tensor import Tensor, tensor_of
-from ...core.types import TensorType, int32, int64, tensor_type
+from ...core.types import TensorType, int32, int64
 from ...devices import Plan, TensorRef
 from ..batching.batches import physical, size_of
 from ..batching.examples import each
@@ -288,10 +288,5 @@ def _weights_plan(indices: Layout, count: int, type: TensorType) -> Plan:
 
 def _weights(p: Plan, indices: TensorRef, count: int, type: TensorType) -> TensorRef:
     """A column with 1 divided by how often each of ``count`` indices occurs."""
-    layout = layout_of(tensor_type(int64, type.device), (count, 1))
-    (found,) = p.host(_counts, [layout], p.backend, p.contiguous(indices, int64), count)
+    found = p.tensor(p.backend.counts(p, p.contiguous(indices, int64), count), type.with_dtype(int64), (count, 1))
     return reciprocal.op.build(p, p.tensor(p.contiguous(found, type.dtype), type, (count, 1)))
-
-
-def _counts(backend: Any, indices: Any, count: int) -> tuple[Any]:
-    return (backend.counts(indices, count),)

@@ -17,7 +17,7 @@ from ... import devices
 from ...core.device import CPU
 from ...core.formats import kept_layout
 from ...core.layout import Ints, Layout, broadcast_strides, broadcasts, contiguous_strides, layout_of, output_strides
-from ...core.tensor import Tensor, tensor_of
+from ...core.tensor import Tensor
 from ...core.types import TensorType, dtype, int64, tensor_type
 from ...devices import Buffer, Plan, TensorRef
 from ..batching.batches import is_mapped
@@ -128,15 +128,9 @@ def index_reader(index: Layout) -> Callable[[Tensor], Any]:
     return row_reader(index, int64)
 
 
-def nonzero_finder(mask: Layout) -> Callable[[Tensor], Tensor]:
-    """What gives the flat index of the elements of a mask that are not zero, as one row."""
-    read, type = row_reader(mask), tensor_type(int64, mask.type.device)
-
-    def find(mask: Tensor) -> Tensor:
-        row = type.backend.flatnonzero(read(mask))
-        return tensor_of(layout_of(type, (row.size,)), row)
-
-    return find
+def row_found(type: TensorType, row: Any) -> tuple[Layout, Any]:
+    """The layout and the memory of a row that a host function has found."""
+    return layout_of(type, (row.size,)), row
 
 
 def _located(p: Plan, walk: _Walk, flat_index: TensorRef, negative: bool) -> tuple[Buffer, devices.Steps]:
@@ -144,16 +138,10 @@ def _located(p: Plan, walk: _Walk, flat_index: TensorRef, negative: bool) -> tup
     row, step, size = p.contiguous(flat_index, int64), walk.step, math.prod(walk.sizes)
     if step is None:
         if not negative:
-            p.call(p.backend.check_inside, row, 0, size)
-        count = flat_index.size * math.prod([dim[0] for dim in walk.middle if not isinstance(dim, int)])
-        layout = layout_of(tensor_type(int64, flat_index.type.device), (count,))
-        given = row, walk.flat_index, walk.sizes, walk.steps, walk.middle
-        row, step, size = p.contiguous(*p.host(_offsets, [layout], p.backend, *given)), 1, walk.reach
+            p.backend.check_bounds(p, row, 0, size)
+        row = p.backend.offsets(p, row, walk.flat_index, walk.sizes, walk.steps, walk.middle)
+        step, size = 1, walk.reach
     return row, devices.Steps(walk.outer_step, step, size, walk.inner_step, walk.outer, walk.inner)
-
-
-def _offsets(backend: Any, *given: Any) -> tuple[Any]:
-    return (backend.offsets(*given),)
 
 
 def pick(
@@ -252,12 +240,12 @@ def number_as(value: Any, type: TensorType) -> Tensor:
     """
     if isinstance(value, Tensor):
         check_held(value, type.dtype)
-    elif value.__class__ in (bool, int, float) and type.dtype.is_floating_point and _is_held(value):
+    elif value.__class__ in (bool, int, float) and type.dtype.is_floating_point and is_held(value):
         return filled_of((), value, type)  # which fill_ would find to fit
     return fill_(empty_of((), type), value)
 
 
-def _is_held(value: float) -> bool:
+def is_held(value: float) -> bool:
     """Whether every floating-point dtype holds a number, perhaps rounded; NaN is not answered for."""
     return -1e30 < value < 1e30 or value in (math.inf, -math.inf)
 
@@ -271,7 +259,7 @@ def number_in(value: Any, type: TensorType) -> Any:
     if isinstance(value, Tensor):
         check_held(value, type.dtype)
         value = value.item()
-    if value.__class__ in (float, int) and type.dtype.is_floating_point and _is_held(value):
+    if value.__class__ in (float, int) and type.dtype.is_floating_point and is_held(value):
         return float(value)  # kernels round it
     return number_as(value, tensor_type(type.dtype)).item()
 

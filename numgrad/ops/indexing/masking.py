@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
-from ...core.device import to_device
-from ...core.layout import Layout, all_dims, broadcast_shapes, layout_of, outgrown
-from ...core.tensor import Tensor, fresh, strided, tensor_of
-from ...core.types import TensorType, bool_, int32, int64, tensor_type, to_dtype, uint8
-from ...devices import Plan, TensorRef, recording
-from ..batching.batches import is_shared
-from ..batching.examples import dynamic
+from ...core.device import CPU, to_device
+from ...core.layout import Ints, Layout, all_dims, broadcast_shapes, layout_of, outgrown
+from ...core.tensor import Tensor, fresh, tensor_of
+from ...core.types import TensorType, bool_, dtype, int32, int64, tensor_type, to_dtype, uint8
+from ...devices import Given, Plan, TensorRef, Value
+from ..batching.batches import DYNAMIC, is_shared
 from ..batching.physical import aligned, expanded
-from ..memory.copying import convert, row_of, write, zeros_of
-from ..memory.overwriting import as_number
+from ..memory.copying import convert, write, zeros_of
+from ..memory.overwriting import fitting
 from ..pointwise.comparison import choose
 from ..shapes.broadcasting import expand
 from ..table.lookup import lookup, operation, overwriting
 from ..table.op import attach, check_tensors, public, public_functions
-from ..table.operands import check_apart
+from ..table.operands import NUMBERS_OF, check_apart
 from ..table.planned import planned
 from ..table.promotion import check_fits, result_dtype
 from .index import index_op, index_put_op
-from .launchers import expanded_layout, nonzero_finder, number_as, number_in, updating
+from .launchers import check_held, expanded_layout, is_held, number_as, row_found, updating
 
 # -- filling ------------------------------------------------------------------------------------------------------
 
 
 @planned("MaskedFillBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], numbers=["value"])
-def masked_fill_number(input: Layout, mask: Layout, value: type) -> Any:
-    out = layout_of(input.type, broadcast_shapes(input.shape, mask.shape))
-    return out, _filler(input, mask, value, out, False)
+def masked_fill_number(p: Plan, input: TensorRef, mask: TensorRef, value: Given) -> TensorRef:
+    return _filled(p, input, mask, value, value.kind)
 
 
 @masked_fill_number.batched
@@ -43,9 +40,8 @@ def _(input, mask, value):
 
 
 @planned("MaskedFillBackward1", inputs=["input", "mask", "value"], nondifferentiable=["mask"], anywhere=["value"])
-def masked_fill_tensor(input: Layout, mask: Layout, value: Layout) -> Any:
-    out = layout_of(input.type, broadcast_shapes(input.shape, mask.shape))
-    return out, _filler(input, mask, value, out, False)
+def masked_fill_tensor(p: Plan, input: TensorRef, mask: TensorRef, value: TensorRef) -> TensorRef:
+    return _filled(p, input, mask, *_read(p, value, input.type.dtype))
 
 
 @masked_fill_tensor.decomposed
@@ -54,33 +50,38 @@ def _(input, mask, value):
 
 
 @masked_fill_number.changing
+def _(p: Plan, input: TensorRef, mask: TensorRef, value: Given) -> None:
+    _filled(p, input, mask, value, value.kind, into=input)
+
+
 @masked_fill_tensor.changing
-def _(input: Layout, mask: Layout, value: Any) -> Any:
-    shape = broadcast_shapes(input.shape, mask.shape)
-    if shape != input.shape:
-        raise outgrown(input.shape, shape)
-    return _filler(input, mask, value, input, True)
+def _(p: Plan, input: TensorRef, mask: TensorRef, value: TensorRef) -> None:
+    _filled(p, input, mask, *_read(p, value, input.type.dtype), into=input)
 
 
-def _filler(input: Layout, mask: Layout, value: Any, out: Layout, into: bool) -> Callable[..., Any]:
-    """What writes the value where the mask holds, and the input's own elsewhere, to new memory or ``into`` a target."""
-    type, dtype = input.type, input.type.dtype
+def _read(p: Plan, value: TensorRef, dtype: dtype) -> tuple[Any, Any]:
+    """A 0-d tensor as an operand of a program, and its kind: of the CPU a number, if the ``dtype`` can hold it."""
+    own, number = value.type, value.memory.number
+    if own.device is not CPU:
+        return value, own.numpy
+    if own.dtype is not dtype:
+        p.call(check_held, Given(number), dtype)
+    return Value(number), NUMBERS_OF[own.dtype.kind]
+
+
+def _filled(
+    p: Plan, input: TensorRef, mask: TensorRef, value: Any, kind: Any, into: TensorRef | None = None
+) -> TensorRef:
+    """Write the value where the mask holds, and the input's own elements elsewhere, to a new tensor or ``into``."""
+    type, shape = input.type, broadcast_shapes(input.shape, mask.shape)
     if mask.type.dtype is not bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.type.dtype}")
-    passed = number_in(1 if isinstance(value, Layout) else value(1), type).__class__
-    write = choose.op.launcher([mask, passed, input], out, into, dtype)
-    plain = value is float and dtype.is_floating_point
-
-    def held(value: Any) -> Any:
-        if plain and -1e30 < value < 1e30:
-            return value
-        if recording.recorder is not None and isinstance(value, Tensor) and value._layout.type is type:
-            return recording.number_at(value._storage, value._offset)
-        return number_in(value, type)
-
-    if into:
-        return lambda input, mask, value, target: write(mask, held(value), input, target)
-    return lambda input, mask, value: write(mask, held(value), input)
+    if into is not None and shape != input.shape:
+        raise outgrown(input.shape, shape)
+    out = p.new_tensor(layout_of(type, shape)) if into is None else into
+    program = choose.op.program([mask.type.numpy, kind, type.numpy], choose.op.statics, type.dtype, type.dtype)
+    p.pointwise(program, [mask, value, input], out)
+    return out
 
 
 @masked_fill_number.gradient("input")
@@ -110,8 +111,12 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any, *, inplace: bool = Fals
                 f"{len(value._layout.shape)} dimension(s)."
             )
         op = masked_fill_tensor
-    elif value.__class__ is not float:
-        value = as_number(value)
+    else:
+        dtype = input._layout.type.dtype
+        if not (value.__class__ in (float, int) and dtype.is_floating_point and is_held(value)):
+            value = fitting(value, dtype)
+        elif value.__class__ is int:
+            value = float(value)  # for which there is a kernel already
     if not inplace:
         return op(input, mask, value)
     if mask._storage is input._storage:
@@ -123,7 +128,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any, *, inplace: bool = Fals
 
 
 @operation("MaskedSelectBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], linear=True)
-def masked_select_op(input: Layout, mask: Layout) -> Any:
+def masked_select_op(p: Plan, input: TensorRef, mask: TensorRef) -> Plan:
     """The elements where ``mask`` holds, as a row; the two are broadcast.
 
     Raises:
@@ -131,18 +136,26 @@ def masked_select_op(input: Layout, mask: Layout) -> Any:
     """
     if mask.type.dtype is not bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, not {mask.type.dtype}")
+    return p.found(_picked, *_selection(p, input, mask))
+
+
+def _selection(p: Plan, input: TensorRef, mask: TensorRef) -> tuple[Any, ...]:
+    """The flat indices of where the mask holds, the memory, start and layout of the input, to which it is broadcast,
+    all dimensions of it, and the type of indices.
+    """
     shape = broadcast_shapes(input.shape, mask.shape)
-    wide, find = expanded_layout(input, shape), nonzero_finder(expanded_layout(mask, shape))
-    dims, recent = all_dims(shape), index_op.recent
+    held = p.contiguous(mask.viewed(expanded_layout(mask.layout, shape)))
+    found = p.backend.flatnonzero(p, held)
+    return found, *p.strided(input), expanded_layout(input.layout, shape), all_dims(shape), input.type.with_dtype(int64)
 
-    def launch(input: Tensor, mask: Tensor) -> Any:
-        whole, flat_index = tensor_of(wide, input._storage, input._offset), find(mask)
-        entry = recent.get((wide, flat_index._layout, dims, True))
-        if entry is None:
-            entry = index_op.entry((whole, flat_index, dims, True))[0]
-        return entry.layout, entry.launch(whole, flat_index)
 
-    return None, launch
+def _picked(row: Any, storage: Any, start: int, layout: Layout, dims: Ints, type: TensorType) -> tuple[Layout, Any]:
+    """The elements of a tensor of this layout at flat indices, which are of this type: their layout and memory."""
+    whole, flat_index = tensor_of(layout, storage, start), tensor_of(layout_of(type, (row.size,)), row)
+    entry = index_op.recent.get((layout, flat_index._layout, dims, True))
+    if entry is None:
+        entry = index_op.entry((whole, flat_index, dims, True))[0]
+    return entry.layout, entry.launch(whole, flat_index)
 
 
 @masked_select_op.batched
@@ -165,20 +178,19 @@ def _(grad, mask, input_shape):
 
 @updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
 def masked_scatter_op(p: Plan, input: TensorRef, mask: TensorRef, source: TensorRef) -> None:
-    wide = mask.viewed(expanded_layout(mask.layout, input.shape))
-    given = p.contiguous(wide), p.contiguous(source)
-    p.call(_scatter_where, *given, source.type, *p.strided(input), input.layout)
+    p.call(_scatter, *_selection(p, input, mask), p.contiguous(source))
 
 
-def _scatter_where(mask: Any, source: Any, type: TensorType, storage: Any, start: int, layout: Layout) -> None:
-    """Overwrite the elements of a tensor of this layout where a mask is true with those of a source, in order."""
-    row = type.backend.flatnonzero(mask)
+def _scatter(
+    row: Any, storage: Any, start: int, layout: Layout, dims: Ints, type: TensorType, source: Any
+) -> None:
+    """Overwrite the elements of a tensor of this layout at flat indices with those of a source, in order."""
     count = row.size
     if count > source.size:
         raise RuntimeError(f"Number of elements of source < number of ones in mask ({source.size} < {count})")
     target = tensor_of(layout, storage, start)
-    flat_index, values = fresh(row, (count,), tensor_type(int64, type.device)), fresh(source[:count], (count,), type)
-    how = all_dims(layout.shape), False, True
+    flat_index, values = fresh(row, (count,), type), fresh(source[:count], (count,), layout.type)
+    how = dims, False, True
     entry = index_put_op.recent_in_place.get((layout, flat_index._layout, values._layout, *how))
     if entry is None:
         entry = index_put_op.entry((target, flat_index, values, *how), True)[0]
@@ -196,23 +208,19 @@ def _(grad, mask, source_shape):
 
 
 @planned("MaskedScatterBackwardBackward0", inputs=["grad_output", "mask"], nondifferentiable=["mask"], linear=True)
-def masked_scatter_backward(grad_output: Layout, mask: Layout, shape: tuple[int, ...]) -> Any:
+def masked_scatter_backward(p: Plan, grad_output: TensorRef, mask: TensorRef, shape: tuple[int, ...]) -> TensorRef:
     """What of the gradient the mask selects, in front of zeros, in ``shape``."""
-    _, select = masked_select_op.prepare(grad_output, mask)
-    layout = layout_of(grad_output.type, shape)
+    out = p.new_tensor(layout_of(grad_output.type, shape), zeroed=True)
+    p.call(_write_picked, p.contiguous(out), *_selection(p, grad_output, mask))
+    return out
 
-    def launch(grad_output: Tensor, mask: Tensor) -> Any:
-        _, picked = select(grad_output, mask)
-        row = layout.type.backend.zeros(shape, layout.type)
-        if picked.size > row.size:
-            raise RuntimeError(
-                f"the mask selects {picked.size} elements, more than a source of shape {list(shape)} has"
-            )
-        chosen = layout_of(layout.type, (picked.size,))
-        write(tensor_of(chosen, row), tensor_of(chosen, picked))
-        return row
 
-    return layout, launch
+def _write_picked(out: Any, row: Any, *source: Any) -> None:
+    """Write the elements of a tensor at flat indices to the front of memory; see :func:`_picked`."""
+    if row.size > out.size:
+        raise RuntimeError(f"the mask selects {row.size} elements, more than a source of {out.size} has")
+    chosen, picked = _picked(row, *source)
+    write(tensor_of(chosen, out), tensor_of(chosen, picked))
 
 
 @masked_scatter_backward.gradient("grad_output")
@@ -309,21 +317,40 @@ attach("where", _where_method)
 # -- indices ------------------------------------------------------------------------------------------------------
 
 
+@planned("NonzeroBackward0", nondifferentiable=["input"])
+def nonzero_op(p: Plan, input: TensorRef, as_tuple: bool) -> Plan:
+    """The indices of the elements that are not zero: (count, dimensions), or turned ``as_tuple``."""
+    rows = p.backend.nonzero_rows(p, p.contiguous(input), input.shape or (1,))
+    return p.found(_as_indices, input.type.with_dtype(int64), len(input.shape), as_tuple, rows)
+
+
+def _as_indices(type: TensorType, rank: int, as_tuple: bool, rows: Any) -> tuple[Layout, Any]:
+    count = rows.size // max(rank, 1)
+    if as_tuple:
+        return layout_of(type, (max(rank, 1), count)), rows
+    return layout_of(type, (count, rank), (1, count)), rows
+
+
+@planned("NonzeroBackward0", aten="nonzero", nondifferentiable=["input"])
+def flat_nonzero_op(p: Plan, input: TensorRef) -> Plan:
+    """The flat index of the elements that are not zero, as one row."""
+    return p.found(row_found, input.type.with_dtype(int64), p.backend.flatnonzero(p, p.contiguous(input)))
+
+
+@nonzero_op.batched
+def _(input, as_tuple):
+    raise RuntimeError(DYNAMIC.format("nonzero"))
+
+
 @public(direct=True)
-@dynamic("nonzero")
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero, in row-major order.
 
     A tensor of shape (count, dimensions); with ``as_tuple`` a row for each dimension instead, so that
     ``x[x.nonzero(as_tuple=True)]`` are those elements.
     """
-    layout = input._layout
-    shape = layout.shape or (1,) * as_tuple
-    type = tensor_type(int64, layout.type.device)
-    rows, count = type.backend.nonzero_rows(row_of(input.detach() if input._requires_grad else input), shape)
-    if as_tuple:
-        return fresh(rows, (len(shape), count), type).unbind(0)
-    return strided(rows, (count, len(shape)), (1, count), 0, type)
+    found = nonzero_op(input, as_tuple)
+    return found.unbind(0) if as_tuple else found
 
 
 @public

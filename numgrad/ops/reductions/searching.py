@@ -7,12 +7,13 @@ from typing import Any
 
 from ...core.layout import Layout, all_dims, layout_of, normal_dim
 from ...core.tensor import Tensor, check_one_device
-from ...core.types import TensorType, bool_, float32, float64, int32, int64, to_dtype
+from ...core.types import bool_, float32, float64, int32, int64, to_dtype
 from ...devices import Given, Plan, TensorRef
 from ...devices.recording import values_read
 from ..batching.examples import dynamic, each
 from ..creation.factories import full
 from ..creation.from_data import tensor
+from ..indexing.launchers import row_found
 from ..indexing.masking import masked_select_op
 from ..indexing.selecting import index_select_op
 from ..memory.copying import to_type
@@ -31,7 +32,7 @@ from .sorting import sort
 # -- different elements -----------------------------------------------------------------------------------------
 
 
-@planned("Unique2Backward0", nondifferentiable=["input"], outputs=["out", "inverse", "counts"])
+@planned("Unique2Backward0", aten="_unique2", nondifferentiable=["input"], outputs=["out", "inverse", "counts"])
 def unique_op(
     p: Plan, input: TensorRef, dim: int | None, consecutive: bool, return_inverse: bool, return_counts: bool
 ) -> Plan:
@@ -114,11 +115,7 @@ def bincount_op(p: Plan, input: TensorRef, weights: TensorRef | None, minlength:
     if weights is not None and input.size:  # of nothing PyTorch counts in integers
         counted = p.contiguous(weights, float32 if weights.type.dtype is float32 else float64)
     counts = p.backend.bincount(p, p.contiguous(input), counted, minlength)
-    return p.found(_as_row, input.type.with_dtype(int64 if counted is None else to_dtype(counted.dtype)), counts)
-
-
-def _as_row(type: TensorType, row: Any) -> tuple[Layout, Any]:
-    return layout_of(type, (row.size,)), row
+    return p.found(row_found, input.type.with_dtype(int64 if counted is None else to_dtype(counted.dtype)), counts)
 
 
 @public
@@ -184,7 +181,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 
 @planned(
-    "SearchsortedBackward0", inputs=["sorted_sequence", "input"], nondifferentiable=["sorted_sequence", "input"]
+    "SearchsortedBackward0", aten="searchsorted", inputs=["sorted_sequence", "input"],
+    nondifferentiable=["sorted_sequence", "input"],
 )
 def search_op(p: Plan, sorted_sequence: TensorRef, input: TensorRef, right: bool, out_int32: bool) -> TensorRef:
     own, wanted = sorted_sequence.shape, input.shape

@@ -10,11 +10,13 @@ import numpy as np
 from ... import devices
 from ...core.device import CPU
 from ...core.layout import Layout, layout_of, normal_dim
-from ...core.tensor import Tensor, fresh, tensor_of
-from ...core.types import int32, int64, tensor_type
+from ...core.tensor import Tensor, tensor_of
+from ...core.types import int32, int64
+from ...devices import Plan, TensorRef
 from ..batching.batches import physical, same_for_all, size_of
 from ..batching.physical import aligned
-from ..memory.copying import STRETCHES_FROM, contiguous_op, convert, copier, row_of, writer
+from ..indexing.launchers import row_found
+from ..memory.copying import STRETCHES_FROM, contiguous_op, convert, copier, writer
 from ..memory.images import in_format_of
 from ..reductions.sums import sum_dims
 from ..table.lookup import lookup
@@ -275,10 +277,14 @@ def _checked_repeats(repeats: Any) -> Tensor:
 
 def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
     """Each index as often as the counts say."""
-    counts = same_for_all(_checked_repeats(repeats), "repeat_interleave").detach()
-    row = counts._layout.type.backend.repeated_indices(row_of(counts))
-    if row is None:
-        raise RuntimeError(f"repeats can not be negative (shape {list(repeats.shape)})")
-    if output_size not in (None, row.size):
-        raise RuntimeError(f"allocated size does not match required size ({output_size} and {row.size})")
-    return convert(fresh(row, (row.size,), tensor_type(int64, repeats._layout.type.device)), repeats.dtype)
+    found = repeated_op(same_for_all(_checked_repeats(repeats), "repeat_interleave"))
+    if output_size not in (None, found._layout.size):
+        raise RuntimeError(f"allocated size does not match required size ({output_size} and {found._layout.size})")
+    return convert(found, repeats.dtype)
+
+
+@planned(
+    "RepeatInterleaveBackward0", aten="repeat_interleave", inputs=["repeats"], nondifferentiable=["repeats"]
+)
+def repeated_op(p: Plan, repeats: TensorRef) -> Plan:
+    return p.found(row_found, repeats.type.with_dtype(int64), p.backend.repeated_indices(p, p.contiguous(repeats)))

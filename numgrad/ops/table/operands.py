@@ -82,11 +82,11 @@ def _kind_passed(layout: Layout, out: Layout) -> Any:
     if any(layout.strides) or type.device.type != "cpu" or not layout.size:
         return type.numpy
     own = layout.contiguous and layout.shape == out.shape and type.device is out.type.device
-    return type.numpy if own else _NUMBERS_OF[type.dtype.kind]
+    return type.numpy if own else NUMBERS_OF[type.dtype.kind]
 
 
 #: The classes of the numbers that are read from tensors.
-_NUMBERS_OF = {"b": bool, "i": int, "f": float, "c": complex}
+NUMBERS_OF = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 def static_number(op: Op, name: str, value: Any) -> bool | int | float | complex:

@@ -32,3 +32,9 @@ for _shape, _mask in (((2, 3), (2, 3)), ((2, 3), (3,)), ((0, 3), (0, 3)), ((), (
     sample("masked_scatter_op", _scattered, _shape, _mask, _shape, domain=(ANY, CONDITION, ANY))
     if _shape:
         sample("masked_scatter_backward", _picked, _shape, _mask, args=((_shape[0], 4),), domain=(ANY, CONDITION))
+
+for _shape in ((2, 3), (0, 3), ()):
+    sample("flat_nonzero_op", lambda x: np.flatnonzero(x), _shape, dtype="int64")
+    sample("nonzero_op", lambda x, as_tuple: np.stack(np.nonzero(np.atleast_1d(x))), _shape, args=(True,),
+           dtype="int64")
+    sample("nonzero_op", lambda x, as_tuple: np.argwhere(x), _shape, args=(False,), dtype="int64", memory="reference")

@@ -1,7 +1,7 @@
 """Samples of rotations, repetitions, padding and grids."""
 
 import numpy as np
-from ops.sampling import sample, without
+from ops.sampling import index, sample, without
 
 without("rot90_op", "0-d")
 
@@ -40,3 +40,8 @@ def _block_diag(blocks, _):
 
 for _shapes in (((2, 3), (2,), ()), ((0, 3), (1, 2)), ((), ())):
     sample("block_diag_op", _block_diag, *_shapes, args=(_shapes,))
+
+without("repeated_op", "transposed")
+
+for _shape in ((4,), (0,), ()):
+    sample("repeated_op", lambda x: np.repeat(np.arange(x.size), x), _shape, domain=index(3), dtypes=("int64",))
