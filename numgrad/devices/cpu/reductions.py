@@ -13,10 +13,9 @@ from numgrad_kernels.cpu import extremes, reductions
 
 from ..common import FOLDS, least_sure_norm, nothing
 from ..plan import Buffer, Plan
-from .launching import bound
 from .threads import PARALLEL_FROM
 
-__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool_launcher", "norm_axis", "variance_axis"]
+__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool", "norm_axis", "variance_axis"]
 
 
 _INDICES = np.dtype(np.int64)
@@ -193,20 +192,20 @@ def extreme_axis(
     return out, indices
 
 
-def max_pool_launcher(
-    type: Any, sizes: Sequence[int], work: int, count: int, adaptive: bool = False
-) -> Callable[[Any], tuple[Any, Any]]:
-    """What finds the largest elements of ``count`` windows, and their indices in the images: ``launch(row)``.
+def max_pool(
+    p: Plan, x: Buffer, sizes: Sequence[int], work: int, count: int, adaptive: bool = False
+) -> tuple[Buffer, Buffer]:
+    """The largest elements of ``count`` windows, and their indices in the images.
 
     ``sizes`` are three numbers each, one for each dimension: of the images, the windows, their strides, paddings and
     dilations, and how many windows there are.  ``work`` is how many elements all windows have.  Windows that are
     ``adaptive`` share the images among them; instead of a stride there is how many there are.
     """
-    dtype = type.numpy
-    lowest = nothing("max", dtype)
-    outs = [(count, dtype), (count, np.dtype(np.int64))]
+    kernel: Any = extremes.max_pool
+    parts = {"window": extremes.adaptive_window if adaptive else extremes.window}
     if not adaptive and math.prod(sizes[:3]) < 2**31:
         spacing = {1: extremes.spacing_of_one, 2: extremes.spacing_of_two}.get(sizes[8], extremes.spacing)
-        return bound(extremes.max_pool_lines, dtype, None, dtype, (*sizes, lowest), outs, work, spacing=spacing)
-    window = extremes.adaptive_window if adaptive else extremes.window
-    return bound(extremes.max_pool, dtype, None, dtype, (*sizes, lowest), outs, work, window=window)
+        kernel, parts = extremes.max_pool_lines, {"spacing": spacing}
+    out, indices = p.new(count, x.dtype), p.new(count, _INDICES)
+    p.run(kernel, x.dtype, x, *sizes, nothing("max", x.dtype), out, indices, work=work, **parts)
+    return out, indices

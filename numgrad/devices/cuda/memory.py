@@ -57,11 +57,6 @@ def empty_row(count: int, dtype: np.dtype, device: int | None = None) -> DeviceR
     return row
 
 
-def empty_pair(size: int, like: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
-    """Uninitialised rows for elements like those of another row, and for an index of each."""
-    return empty_row(size, like.dtype, like.device), empty_row(size, np.dtype(np.int64), like.device)
-
-
 def zero_row(count: int, dtype: np.dtype, device: int | None = None) -> DeviceRow:
     """A row of zeros."""
     row = empty_row(count, dtype, device)

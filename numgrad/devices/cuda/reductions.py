@@ -14,12 +14,11 @@ from numgrad_kernels.cuda import adapter, extremes, reductions
 
 from ..common import FOLDS, least_sure_norm, nothing
 from ..plan import Buffer, Plan
-from ..rows import DeviceRow
-from .launching import INT64, THREADS, blocks_for, launch
+from .launching import INT64, THREADS, blocks_for
 from .lines import power_of_two
-from .memory import as_numbers, empty_pair, no_row
+from .memory import as_numbers, no_row
 
-__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool_launcher", "norm_axis", "variance_axis"]
+__all__ = ["extreme_axis", "fold_axis", "logsumexp_axis", "max_pool", "norm_axis", "variance_axis"]
 
 
 #: Elements that a thread folds at least before a column is shared among blocks, or a row among more threads.
@@ -211,21 +210,13 @@ def extreme_axis(
     return out, indices
 
 
-def max_pool_launcher(
-    type: Any, sizes: Sequence[int], work: int, count: int, adaptive: bool = False
-) -> Callable[[DeviceRow], tuple[DeviceRow, DeviceRow]]:
-    """What finds the largest elements of ``count`` windows, and their indices in the images: ``launch(row)``.
-
-    ``sizes`` are those of the CPU's.
-    """
-    dtype = type.numpy
-
-    def run(flat: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
-        out, indices = empty_pair(count, flat)
-        launch(
-            extremes.max_pool, dtype, flat, *sizes, nothing("max", dtype), count, out, indices,
-            blocks=blocks_for(count), window=adaptive_window if adaptive else window,
-        )
-        return out, indices
-
-    return run
+def max_pool(
+    p: Plan, x: Buffer, sizes: Sequence[int], work: int, count: int, adaptive: bool = False
+) -> tuple[Buffer, Buffer]:
+    """The largest elements of ``count`` windows, and their indices in the images; ``sizes`` are those of the CPU's."""
+    out, indices = p.new(count, x.dtype), p.new(count, INT64)
+    p.run(
+        extremes.max_pool, x.dtype, x, *sizes, nothing("max", x.dtype), count, out, indices,
+        grid=(blocks_for(count), THREADS), window=adaptive_window if adaptive else window,
+    )
+    return out, indices

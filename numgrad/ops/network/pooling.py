@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of, numel
 from ...core.tensor import Tensor
 from ...core.types import bool_, int64, tensor_type
-from ...devices import Plan
+from ...devices import Plan, TensorRef
 from ..indexing.gathering import gather_op, scatter_new
-from ..memory.copying import row_reader
 from ..memory.images import following
-from ..reductions.axes import Prepared
 from ..shapes.dimensions import squeeze_dim, unsqueeze_op
 from ..shapes.views import reshape
 from ..table.lookup import lookup
@@ -31,21 +30,28 @@ __all__ = [
 
 @planned("MaxPool2DWithIndicesBackward0", aten="max_pool2d_with_indices", extras=["indices"], dims=())
 @following("input")
-def max_pool_op(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool) -> Prepared:
+def max_pool_op(
+    p: Plan, input: TensorRef, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool
+) -> tuple[TensorRef, TensorRef]:
     """The largest elements of windows over the last dimensions, and where they are in these, counted as one."""
     rank = len(kernel_size)
     outer, size = input.shape[:-rank], input.shape[-rank:]
-    windows = window_counts(input, kernel_size, stride, padding, dilation, ceil)
+    windows = window_counts(input.layout, kernel_size, stride, padding, dilation, ceil)
     if input.type.dtype is bool_ or input.type.dtype.is_complex:
         raise not_implemented(f"max_pool{rank}d", input)
-    out = layout_of(input.type, (*outer, *windows))
-    indices = layout_of(tensor_type(int64, input.type.device), out.shape)
     numbers: list[int] = []
     for each, otherwise in ((size, 1), (kernel_size, 1), (stride, 1), (padding, 0), (dilation, 1), (windows, 1)):
         numbers += (*(otherwise,) * (3 - rank), *each)
-    read = row_reader(input)
-    compute = input.type.backend.max_pool_launcher(input.type, numbers, out.size * numel(kernel_size), out.size)
-    return (out, indices), lambda tensor: compute(read(tensor))
+    shape = (*outer, *windows)
+    return _pooled(p, input, shape, numbers, numel(shape) * numel(kernel_size), False)
+
+
+def _pooled(
+    p: Plan, input: TensorRef, shape: Ints, numbers: Sequence[int], work: int, adaptive: bool
+) -> tuple[TensorRef, TensorRef]:
+    """The largest elements of windows and their indices, both of ``shape``."""
+    out, indices = p.backend.max_pool(p, p.contiguous(input), numbers, work, numel(shape), adaptive)
+    return p.tensor(out, input.type, shape), p.tensor(indices, tensor_type(int64, input.type.device), shape)
 
 
 @max_pool_op.gradient("input")
@@ -61,9 +67,9 @@ def _(grad, indices, input_shape, kernel_size):
     linear=True, shapes=["shape"],
 )
 @following("indices")
-def max_pool_backward(grad_output: Layout, indices: Layout, shape: Ints, rank: int) -> Prepared:
+def max_pool_backward(p: Plan, grad_output: TensorRef, indices: TensorRef, shape: Ints, rank: int) -> TensorRef:
     """Zeros of ``shape``, with gradients added where the largest elements are in the last ``rank`` dimensions."""
-    return placed(grad_output, indices, shape, rank, "add")
+    return placed(p, grad_output, indices, shape, rank, "add")
 
 
 @max_pool_backward.gradient("grad_output")
@@ -72,16 +78,12 @@ def _(grad, indices, grad_output_shape, rank):
     return taken(grad, indices, rank)
 
 
-def placed(source: Layout, indices: Layout, shape: Ints, rank: int, mode: str) -> Prepared:
+def placed(p: Plan, source: TensorRef, indices: TensorRef, shape: Ints, rank: int, mode: str) -> TensorRef:
     """Zeros of ``shape``, in which elements are "set", or "add"ed, where indices into the last ``rank`` dimensions say.
     """
-    p = Plan(source.type.backend, source.type.device.index)
-    own, index = [
-        p.tensor(p.contiguous(each), each.type, joined(each.shape, rank)) for each in map(p.operand, (source, indices))
-    ]
+    own, index = [p.tensor(p.contiguous(each), each.type, joined(each.shape, rank)) for each in (source, indices)]
     made = scatter_new(p, own, index, joined(shape, rank), len(shape) - rank, mode)
-    plan = p.returns(p.tensor(p.contiguous(made), source.type, shape))
-    return plan.layout, plan.launcher()
+    return p.tensor(p.contiguous(made), source.type, shape)
 
 
 def taken(input: Tensor, indices: Tensor, rank: int) -> Tensor:
@@ -101,17 +103,14 @@ def joined(shape: Ints, rank: int) -> Ints:
 
 @planned("AdaptiveMaxPool2DBackward0", aten="adaptive_max_pool2d", extras=["indices"], dims=())
 @following("input", volumes=False)
-def adaptive_max_pool_op(input: Layout, sizes: Ints) -> Prepared:
+def adaptive_max_pool_op(p: Plan, input: TensorRef, sizes: Ints) -> tuple[TensorRef, TensorRef]:
     """The largest elements of so many windows over the last dimensions, and where they are in these, counted as one."""
     rank = len(sizes)
     outer, size = input.shape[:-rank], input.shape[-rank:]
-    out = layout_of(input.type, (*outer, *sizes))
-    indices = layout_of(tensor_type(int64, input.type.device), out.shape)
+    shape = (*outer, *sizes)
     ones, zeros, before = (1, 1, 1), (0, 0, 0), (1,) * (3 - rank)
     numbers = [*before, *size, *ones, *before, *sizes, *zeros, *ones, *before, *sizes]
-    read = row_reader(input)
-    compute = input.type.backend.max_pool_launcher(input.type, numbers, max(input.size, out.size), out.size, True)
-    return (out, indices), lambda tensor: compute(read(tensor))
+    return _pooled(p, input, shape, numbers, max(input.size, numel(shape)), True)
 
 
 adaptive_max_pool3d_op = adaptive_max_pool_op.recorded_by("AdaptiveMaxPool3DBackward0")

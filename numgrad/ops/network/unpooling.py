@@ -8,18 +8,18 @@ from typing import Any
 from ... import devices
 from ...autograd.grad_mode import no_grad
 from ...core.layout import Ints, Layout, layout_of, numel
-from ...core.tensor import Tensor, tensor_of
+from ...core.tensor import Tensor
 from ...core.types import int64
+from ...devices import Plan, TensorRef
 from ..creation.factories import arange
 from ..creation.random_numbers import rand
 from ..indexing.gathering import gather_op
 from ..indexing.index import stays
-from ..memory.copying import convert, row_reader
+from ..memory.copying import convert
 from ..memory.images import following, formatted_like
 from ..pointwise.arithmetic import add, mul, sub
 from ..pointwise.comparison import choose
 from ..pointwise.rounding import trunc
-from ..reductions.axes import Prepared
 from ..reductions.extremes import max_dim
 from ..shapes.dimensions import squeeze_dim, unsqueeze_op
 from ..shapes.joining import cat
@@ -45,9 +45,9 @@ __all__ = [
     linear=True, shapes=["shape"],
 )
 @following("input", volumes=False)
-def max_unpool_op(input: Layout, indices: Layout, shape: Ints, rank: int) -> Prepared:
+def max_unpool_op(p: Plan, input: TensorRef, indices: TensorRef, shape: Ints, rank: int) -> TensorRef:
     """Zeros of ``shape``, with the elements where the indices say; of several for one place the last one counts."""
-    return placed(input, indices, shape, rank, "set")
+    return placed(p, input, indices, shape, rank, "set")
 
 
 @max_unpool_op.gradient("input")
@@ -177,26 +177,21 @@ max_unpool1d, max_unpool2d, max_unpool3d = [_max_unpool(rank) for rank in (1, 2,
     "FractionalMaxPool2DBackward0", aten="fractional_max_pool2d", inputs=["input", "windows"],
     nondifferentiable=["windows"], extras=["indices"], dims=(),
 )
-def fractional_max_pool_op(input: Layout, windows: Layout, rank: int) -> Prepared:
+def fractional_max_pool_op(
+    p: Plan, input: TensorRef, windows: TensorRef, rank: int
+) -> tuple[TensorRef, TensorRef]:
     """The largest elements of windows over the last dimensions, and where they are in these, counted as one.
 
     ``windows`` are (..., *counts, elements): where the elements of each window are.
     """
     last = len(windows.shape) - 1
-    flat, all_of_them = layout_of(input.type, joined(input.shape, rank)), joined(windows.shape, rank + 1)
-    index, lines = layout_of(windows.type, all_of_them), layout_of(input.type, windows.shape)
-    layouts, pick = max_dim.prepare(lines, last, False)
-    _, gather = gather_op.prepare(flat, index, len(flat.shape) - 1)
-    where, one = layout_of(windows.type, windows.shape), layout_of(windows.type, (*windows.shape[:-1], 1))
-    _, find = gather_op.prepare(where, one, last)
-    read, read_windows = row_reader(input), row_reader(windows)
-
-    def launch(input: Tensor, windows: Tensor) -> Any:
-        row = read_windows(windows)
-        values, number = pick(tensor_of(lines, gather(tensor_of(flat, read(input)), tensor_of(index, row))))
-        return values, find(tensor_of(where, row), tensor_of(one, number))
-
-    return layouts, launch
+    places, shape = p.contiguous(windows), windows.shape[:-1]
+    flat = p.tensor(p.contiguous(input), input.type, joined(input.shape, rank))
+    index = p.tensor(places, windows.type, joined(windows.shape, rank + 1))
+    lines = p.contiguous(gather_op.build(p, flat, index, len(flat.shape) - 1))
+    values, numbers = max_dim.build(p, p.tensor(lines, input.type, windows.shape), last, True)
+    found = gather_op.build(p, p.tensor(places, windows.type, windows.shape), numbers, last)
+    return tuple([p.tensor(p.contiguous(each), each.type, shape) for each in (values, found)])
 
 
 fractional_max_pool3d_op = fractional_max_pool_op.recorded_by("FractionalMaxPool3DBackward0")
