@@ -23,3 +23,4 @@ from .scans import *  # noqa: F403
 from .softmax import *  # noqa: F403
 from .sorting import *  # noqa: F403
 from .threads import *  # noqa: F403
+from .windows import *  # noqa: F403

@@ -25,3 +25,4 @@ from .resampling import *  # noqa: F403
 from .scans import *  # noqa: F403
 from .softmax import *  # noqa: F403
 from .sorting import *  # noqa: F403
+from .windows import *  # noqa: F403

@@ -9,31 +9,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of, numel
-from ...core.tensor import Tensor, tensor_of
-from ..memory.copying import copier
-from ..reductions.axes import Prepared
-from ..shapes.parts import of_part
+from ...devices import Plan, TensorRef
 from ..shapes.views import sizes_of
-from ..shapes.windows import adder
+from ..shapes.windows import add_overlapping
 from ..table.lookup import lookup
 from ..table.operands import not_implemented
 from ..table.planned import planned
-from .im2col import spread
+from .image_windows import spread
 
 
 @planned("Im2ColBackward0", linear=True, dims=())
-def im2col_op(input: Layout, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Prepared:
+def im2col_op(p: Plan, input: TensorRef, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> TensorRef:
     """The windows of (..., c, h, w) as the columns of (..., c * elements of a window, windows)."""
-    image, embed = spread(input, _padded(input.shape[-2:], padding), padding)
-    windows = _windows(image, kernel_size, dilation, stride)
-    columns = (*input.shape[:-3], input.shape[-3] * numel(kernel_size), numel(windows.shape[-2:]))
-    copy = copier(windows, layout_of(input.type, windows.shape))
-
-    def launch(input: Tensor) -> Any:
-        images = embed(input)
-        return copy(tensor_of(windows, images._storage, images._offset))
-
-    return layout_of(input.type, columns), launch
+    image = spread(p, input, _padded(input.shape[-2:], padding), padding)
+    windows = _windows(image.layout, kernel_size, dilation, stride)
+    columns = p.new_tensor(layout_of(input.type, windows.shape))
+    p.assign(image.viewed(windows), columns)
+    shape = *input.shape[:-3], input.shape[-3] * numel(kernel_size), numel(windows.shape[-2:])
+    return columns.viewed(layout_of(input.type, shape))
 
 
 @im2col_op.gradient("input")
@@ -43,28 +36,17 @@ def _(grad, input_shape, kernel_size, dilation, padding, stride):
 
 @planned("Col2ImBackward0", linear=True, dims=())
 def col2im_op(
-    input: Layout, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
-) -> Prepared:
+    p: Plan, input: TensorRef, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> TensorRef:
     """Zeros of (..., c, *output_size), to which the columns are added where their windows lie."""
     outer = *input.shape[:-2], input.shape[-2] // numel(kernel_size)
-    image = layout_of(input.type, (*outer, *_padded(output_size, padding)))
-    windows = _windows(image, kernel_size, dilation, stride)
-    lines, steps = _counts(output_size, kernel_size, dilation, padding, stride), input.strides
-    row_step, step = steps[-2], steps[-1]
-    strides = (
-        *steps[:-2], row_step * numel(kernel_size), row_step * kernel_size[1], row_step, step * lines[1], step
-    )
-    add_columns = adder(windows, layout_of(input.type, windows.shape, strides))
-    out = layout_of(input.type, (*outer, *output_size))
-    inner = layout_of(input.type, out.shape, image.strides)
-    crop = of_part(inner, padding[0] * image.strides[-2] + padding[1], copier(inner, out)) if any(padding) else None
-
-    def launch(columns: Tensor) -> Any:
-        memory = image.type.backend.zeros(image.shape, image.type)
-        add_columns(memory, 0, columns)
-        return memory if crop is None else crop(tensor_of(image, memory))
-
-    return out, launch
+    image = p.new_tensor(layout_of(input.type, (*outer, *_padded(output_size, padding))), zeroed=True)
+    windows = _windows(image.layout, kernel_size, dilation, stride)
+    lines, steps = windows.shape[-1], input.layout.strides
+    row_step, step = steps[-2:]
+    strides = *steps[:-2], row_step * numel(kernel_size), row_step * kernel_size[1], row_step, step * lines, step
+    add_overlapping(p, input.viewed(layout_of(input.type, windows.shape, strides)), image.viewed(windows))
+    return spread(p, image, output_size, [-extra for extra in padding])
 
 
 @col2im_op.gradient("input")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.layout import Ints, Layout
+from ...core.layout import Ints, Layout, layout_of
+from ...devices import Plan, TensorRef
 from ..shapes.views import for_each_dimension
 
 #: What users give for the dimensions of a window: one number for all, or one for each.
@@ -81,3 +82,34 @@ def check_windows(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints,
             raise RuntimeError(f"{name} should be greater than zero, but got {told}")
     if 0 in input.shape[-rank - 1 :]:
         raise RuntimeError(f"Expected {ranks} with optional 0 dim batch size for input, but got:{list(input.shape)}")
+
+
+def spread(
+    p: Plan, input: TensorRef, sizes: Sequence[int], low: Sequence[int], step: Sequence[int] = ()
+) -> TensorRef:
+    """Images put into zeros of these ``sizes``: the first element at ``low``, the next one ``step`` later.
+
+    Images are the last dimensions, as many as there are sizes.  Elements that would lie outside are left out.
+    """
+    step, outer = step or (1,) * len(sizes), len(input.shape) - len(sizes)
+    if tuple(sizes) == input.shape[outer:] and not any(low):
+        return input
+    first, begin, counts = zip(*map(_inside, input.shape[outer:], sizes, low, step), strict=True)
+    shape, strides = (*input.shape[:outer], *counts), input.layout.strides
+    source = input.viewed(layout_of(input.type, shape, strides), _offset(first, strides[outer:]))
+    out = p.new_tensor(layout_of(input.type, (*input.shape[:outer], *sizes)), zeroed=counts != tuple(sizes))
+    wide = [each * stride for each, stride in zip(step, out.layout.strides[outer:], strict=True)]
+    within = layout_of(input.type, shape, (*out.layout.strides[:outer], *wide))
+    p.assign(source, out.viewed(within, _offset(begin, out.layout.strides[outer:])))
+    return out
+
+
+def _inside(extent: int, size: int, low: int, step: int) -> tuple[int, int, int]:
+    """Of ``extent`` elements from ``low`` on: how many lie before 0, where the next lies, how many before ``size``."""
+    skipped = max(0, -(low // step))
+    begin = low + step * skipped
+    return skipped, begin, max(0, min(extent - skipped, -((begin - size) // step)))
+
+
+def _offset(indices: Sequence[int], strides: Sequence[int]) -> int:
+    return sum([index * stride for index, stride in zip(indices, strides, strict=True)])

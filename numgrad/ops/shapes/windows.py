@@ -13,20 +13,20 @@ Of a view ``as_strided`` may show elements that this does not have.  It is then 
 from __future__ import annotations
 
 import functools
-import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...autograd.grad_mode import GRAD, LEVELS, state
 from ...core.layout import Layout, layout_of, numel, overlaps_itself, span
-from ...core.tensor import Tensor, tensor_of
+from ...core.tensor import Tensor
+from ...devices import Plan, TensorRef, filler
 from ...devices.recording import place_read
 from ..batching.batches import is_batched, is_mapped, physical, size_of
-from ..memory.copying import filling, row_reader
-from ..pointwise.arithmetic import add, div
+from ..memory.copying import contiguous_op
+from ..pointwise.arithmetic import div
 from ..table.arguments import Dim
 from ..table.dispatch import caller
 from ..table.lookup import lookup, operation
@@ -37,35 +37,37 @@ from ..table.planned import planned
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
 
 
-def adder(target: Layout, values: Layout) -> Callable[[Any, int, Tensor], None]:
-    """What adds values to the part of memory that a layout shows from ``start`` on: ``add(memory, start, values)``.
+def add_overlapping(p: Plan, values: TensorRef, target: TensorRef) -> None:
+    """Add the step that adds values to a tensor of their shape, elements of which may share memory, one by one."""
+    own = zip(target.shape, values.layout.strides, target.layout.strides, strict=True)
+    dims = [(extent, step, goal) for extent, step, goal in own if extent != 1]
+    if not target.size:
+        return
+    together: set[int] = set()
+    for dim in sorted(range(len(dims)), key=lambda d: -dims[d][0]):
+        sizes, _, steps = zip(*[dims[d] for d in (*together, dim)], strict=True)
+        if not overlaps_itself(sizes, steps):
+            together.add(dim)
+    outer: list[int] = []
+    reach = sum([(extent - 1) * goal for extent, _, goal in dims])
+    for dim in sorted(together, key=lambda d: -dims[d][2]):
+        reach -= (dims[dim][0] - 1) * dims[dim][2]
+        if dims[dim][2] <= reach:
+            break
+        outer.append(dim)
+    groups = outer, set(range(len(dims))) - together, together - set(outer)
+    merged = [_merged([dims[d] for d in sorted(group)]) for group in groups]
+    p.backend.add_overlapping(p, *p.strided(values), *p.strided(target), *merged)
 
-    What overlaps is added one after the other: a loop over as few dimensions, of as few indices, as will do.
-    """
-    shape, strides = target.shape, target.strides
-    together: list[int] = []
-    for dim in sorted(range(len(shape)), key=lambda d: -shape[d]):
-        tried = [*together, dim]
-        if not overlaps_itself(tuple([shape[d] for d in tried]), tuple([strides[d] for d in tried])):
-            together = tried
-    together.sort()
-    apart = [d for d in range(len(shape)) if d not in together]
-    part, addend = [
-        layout_of(own.type, tuple([shape[d] for d in together]), tuple([own.strides[d] for d in together]))
-        for own in (target, values)
-    ]
-    starts = [
-        [sum([i * own.strides[d] for i, d in zip(index, apart, strict=True)]) for own in (target, values)]
-        for index in itertools.product(*[range(shape[d]) for d in apart])
-    ]
-    add_part = add.op.launcher([part, addend], part, into=True)
 
-    def launch(memory: Any, start: int, values: Tensor) -> None:
-        for to, come in starts:
-            sums = tensor_of(part, memory, start + to)
-            add_part(sums, tensor_of(addend, values._storage, values._offset + come), sums)
-
-    return launch
+def _merged(dims: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Extents and two steps of dimensions, neighbours made one where both steps go on evenly."""
+    made: list[tuple[int, int, int]] = []
+    for extent, step, goal in dims:
+        if made and made[-1][1:] == (extent * step, extent * goal):
+            extent *= made.pop()[0]
+        made.append((extent, step, goal))
+    return made
 
 
 # -- any strides --------------------------------------------------------------------------------------------------
@@ -104,7 +106,7 @@ def _(grad, size, stride, start, geometry):
 
 
 @planned("AsStridedBackwardBackward0", aten="as_strided_backward", linear=True)
-def restrided(input: Layout, source: Geometry, target: Geometry, counted: Geometry) -> Any:
+def restrided(p: Plan, input: TensorRef, source: Geometry, target: Geometry, counted: Geometry) -> TensorRef:
     """The input added into zeroed memory by one geometry and read by another.
 
     What shares a location is divided by the number of elements that ``counted``, the source or the target, has there.
@@ -113,23 +115,23 @@ def restrided(input: Layout, source: Geometry, target: Geometry, counted: Geomet
                                for geometry in (source, target, counted)]
     type, lowest = input.type, min(source[2], target[2])
     row = layout_of(type, (max(_end(source), _end(target)) - lowest,))
-    written, shared, seen = [layout_of(type, *geometry[:2]) for geometry in (source, counted, target)]
-    single = layout_of(type, shared.shape, (0,) * len(shared.shape))
-    add_input, count, read = adder(written, input), adder(shared, single), row_reader(seen)
-    clear, divide = filling(shared, int), div.op.launcher([row, row], row)
-    overlap = overlaps_itself(shared.shape, shared.strides)
 
-    def launch(input: Tensor) -> Any:
-        memory = type.backend.zeros(row.shape, type)
-        add_input(memory, source[2] - lowest, input)
-        if overlap:
-            counts = type.backend.filled(row.shape, 1, type)
-            clear.launch(0, tensor_of(shared, counts, counted[2] - lowest))
-            count(counts, counted[2] - lowest, tensor_of(single, type.backend.filled((), 1, type)))
-            memory = divide(tensor_of(row, memory), tensor_of(row, counts))
-        return read(tensor_of(seen, memory, target[2] - lowest))
+    def shown(memory: TensorRef, geometry: Geometry) -> TensorRef:
+        return memory.viewed(layout_of(type, *geometry[:2]), geometry[2] - lowest)
 
-    return seen if seen.contiguous else layout_of(type, seen.shape), launch
+    sums = p.new_tensor(row, zeroed=True)
+    add_overlapping(p, input, shown(sums, source))
+    if overlaps_itself(*counted[:2]):
+        counts, one = p.new_tensor(row), p.new(1, type.numpy)
+        for buffer in (p.contiguous(counts), one):
+            p.fill(buffer, 1)
+        shared = shown(counts, counted)
+        p.pointwise(filler(int, type.numpy), [0], shared)
+        single = layout_of(type, shared.shape, (0,) * len(shared.shape))
+        add_overlapping(p, TensorRef(one.memory, single), shared)
+        div.op.build(p, sums, counts, into=sums)
+    seen = shown(sums, target)
+    return seen if seen.layout.contiguous else contiguous_op.build(p, seen)
 
 
 @restrided.gradient("input")
@@ -289,18 +291,14 @@ def _(grad, input_shape, dimension, size, step):
 
 
 @planned("UnfoldBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dimension"], shapes=["shape"])
-def unfold_backward(grad_output: Layout, shape: tuple[int, ...], dimension: int, size: int, step: int) -> Any:
+def unfold_backward(
+    p: Plan, grad_output: TensorRef, shape: tuple[int, ...], dimension: int, size: int, step: int
+) -> TensorRef:
     """Zeros of ``shape`` with the gradients of the windows added where they lie."""
-    out = layout_of(grad_output.type, shape)
-    windows, _ = unfold_op.prepare(out, dimension, size, step)
-    add_windows = adder(windows, grad_output)
-
-    def launch(grad_output: Tensor) -> Any:
-        memory = out.type.backend.zeros(shape, out.type)
-        add_windows(memory, 0, grad_output)
-        return memory
-
-    return out, launch
+    out = p.new_tensor(layout_of(grad_output.type, shape), zeroed=True)
+    windows, _ = unfold_op.prepare(out.layout, dimension, size, step)
+    add_overlapping(p, grad_output, out.viewed(windows))
+    return out
 
 
 @unfold_backward.gradient("grad_output")

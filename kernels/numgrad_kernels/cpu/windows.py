@@ -1,0 +1,44 @@
+"""Sums of windows that overlap in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from ..facts import InOut
+
+#: Placeholder: the dtype of the elements.
+T = np.float32
+
+
+def add_overlapping(values, start, out: InOut, first, sizes, steps, targets):
+    """Add values to elements of which several may be one, one value after the other.
+
+    Of each dimension ``sizes`` has the extent, ``steps`` the step in the values and ``targets`` that in ``out``.
+    Parts that have another index in the first dimension share no elements.  There are three dimensions at least.
+    """
+    last = sizes.size - 1
+    rows, columns, step, goal = sizes[last - 1], sizes[last], steps[last], targets[last]
+    planes = 1
+    for k in range(1, last - 1):
+        planes *= sizes[k]
+    for part in prange(sizes[0]):
+        for plane in range(planes):
+            source, target, rest = start + part * steps[0], first + part * targets[0], plane
+            for d in range(last - 2, 0, -1):
+                source += rest % sizes[d] * steps[d]
+                target += rest % sizes[d] * targets[d]
+                rest //= sizes[d]
+            for _ in range(rows):
+                if step == goal == 1:
+                    _add(values[source : source + columns], out[target : target + columns])
+                else:
+                    for i in range(columns):
+                        out[target + i * goal] = T(out[target + i * goal] + values[source + i * step])
+                source += steps[last - 1]
+                target += targets[last - 1]
+
+
+def _add(values, out):
+    for i in range(out.size):
+        out[i] = T(out[i] + values[i])

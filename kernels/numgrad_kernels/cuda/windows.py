@@ -1,0 +1,36 @@
+"""Sums of windows that overlap in memory, on GPUs: a thread for each element, which finds its values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..facts import InOut
+from .adapter import cuda
+
+#: Placeholder: the dtype of the elements.
+T = np.float32
+
+
+def add_overlapping(values, start, out: InOut, first, size, sizes, steps, targets, apart, rank, count):
+    """Add values to ``size`` elements from ``first`` on, to each in the same order as on the CPU.
+
+    Of ``rank`` dimensions the first ``apart`` have ``count`` indices.  With one of these given, the others lead to
+    different elements, and each step in ``out`` is beyond the reach of those after it.
+    """
+    for i in range(cuda.grid(1), size, cuda.gridsize(1)):
+        total = out[first + i]
+        for number in range(count):
+            source, place, rest = start, i, number
+            for d in range(apart - 1, -1, -1):
+                at = rest % sizes[d]
+                rest //= sizes[d]
+                source += at * steps[d]
+                place -= at * targets[d]
+            for d in range(apart, rank):
+                if place > 0:
+                    at = min(place // targets[d], sizes[d] - 1)
+                    source += at * steps[d]
+                    place -= at * targets[d]
+            if place == 0:
+                total = T(total + values[source])
+        out[first + i] = total
