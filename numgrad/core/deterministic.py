@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 _enabled = _warn_only = False
+
+#: Functions called when operations are to give the same result every time, or no longer: they forget decisions.
+deterministic_changed: list[Callable[[], None]] = []
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -35,7 +40,11 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
             raise TypeError(
                 f"use_deterministic_algorithms(): argument '{name}' must be bool, not {type(value).__name__}"
             )
+    changed = mode is not _enabled
     _enabled, _warn_only = mode, warn_only
+    if changed:
+        for forget in deterministic_changed:
+            forget()
 
 
 def are_deterministic_algorithms_enabled() -> bool:

@@ -25,6 +25,7 @@ import numpy as np
 from numgrad_kernels.facts import facts_of
 from numgrad_kernels.pointwise import Program
 
+from ..core.deterministic import deterministic_changed
 from ..core.layout import Layout, layout_of
 from .common import copy_program, filler
 from .memory import check_countable
@@ -459,6 +460,9 @@ def on_memory(
     made = function(p, *[Buffer(Bare(number), *row) for number, row in enumerate(rows)], *arguments)
     p.results = (made,) if made.__class__ is Buffer else made or ()
     return p.launcher()
+
+
+deterministic_changed.append(on_memory.cache_clear)
 
 
 def are_rows(layouts: Sequence[Layout]) -> bool:

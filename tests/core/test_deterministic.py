@@ -3,6 +3,7 @@
 import pytest
 
 import numgrad as torch
+from numgrad.ops.indexing.index import index_put_op
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +30,17 @@ def test_sums_are_in_the_order_of_the_indices_in_either_mode():
     for mode in (False, True):
         torch.use_deterministic_algorithms(mode)
         assert torch.zeros(1).index_add(0, index, values).item() == 1.0
+
+
+def test_what_was_decided_in_the_other_mode_is_forgotten():
+    entries = index_put_op.entries
+    for _ in range(2):
+        torch.zeros(3).index_put((torch.tensor([0, 0]),), torch.ones(2), True)
+    torch.use_deterministic_algorithms(False)
+    assert entries.recent
+    torch.use_deterministic_algorithms(True)
+    assert not entries.recent
+    assert not entries.older
 
 
 @pytest.mark.parametrize("mode", [1, "yes", None])

@@ -6,7 +6,8 @@ Note [Several values for one element]
 Where several values go to one element they are added, multiplied or compared with atomic instructions, in whichever
 order comes about, or any of them is the one that stays.  With ``use_deterministic_algorithms(True)``, and for elements
 that there are no such instructions for (less than 32 bits; products of complex numbers), the indices are sorted
-instead, and one thread takes all values for an element in the order of the indices, as on the CPU.
+instead, and one thread takes all values for an element in the order of the indices, as on the CPU.  So plans are
+forgotten when that mode changes.
 """
 
 from __future__ import annotations
@@ -22,9 +23,8 @@ from ..common import WORDS, Steps, word_of
 from ..plan import Buffer, Plan, Report
 from ..rows import DeviceRow
 from .launching import INT64, THREADS, blocks_for, launch
-from .memory import empty_row
 from .reports import report_row
-from .sorting import sort_row
+from .sorting import sort_axis
 
 __all__ = [
     "check_bounds", "gather_axis", "outside", "put_rows", "scatter_axis", "take_rows",
@@ -144,105 +144,105 @@ def put_rows(
     """Write values, read in ``value_steps``, into a storage at indices, or add them.
 
     Indices that are not in [low, size) are reported.  See Note [Several values for one element] for indices that are
-    not ``distinct``: which kernels run is decided at each launch.
+    not ``distinct``.
     """
     if not low:
         check_bounds(p, indices, low, steps.size)
-    if steps.outer * indices.size * steps.inner:
-        p.call(_put_rows, values, value_steps, storage, start, indices, steps, accumulate, distinct)
-
-
-def _put_rows(
-    values: DeviceRow, value_steps: tuple[int, int, int], storage: DeviceRow, start: int, indices: DeviceRow,
-    steps: Steps, accumulate: bool, distinct: bool,
-) -> None:  # fmt: skip
-    check_size(indices, steps.size)
+    if not steps.outer * indices.size * steps.inner:
+        return
+    if not steps.size:
+        p.call(check_size, indices, steps.size)
     given = values, value_steps, start, indices, steps
     in_order = not distinct and are_deterministic_algorithms_enabled()
-    if not accumulate:
-        if in_order and value_steps != (0, 0, 0):
-            _put_in_order(*given, storage, indexing.later)
-        else:
-            _overwrite(*given, storage)
-    elif distinct:
-        _put(*given, storage, storage.dtype, put=indexing.add)
+    if not accumulate and not (in_order and value_steps != (0, 0, 0)):
+        p.call(_overwrite, *given, storage)
+    elif accumulate and distinct:
+        _put(p, *given, storage, storage.dtype, put=indexing.add)
     else:
-        target, parts = (None, {}) if in_order else _shared(storage, indexing.together)
+        together = indexing.together if accumulate else indexing.later
+        target, parts = (None, {}) if in_order else _shared(storage, together)
         if target is None:
-            _put_in_order(*given, storage, indexing.together)
+            _put_in_order(p, *given, storage, together)
         else:
-            _put(*given, target, storage.dtype, **parts)
+            _put(p, *given, target, storage.dtype, **parts)
 
 
-def _shared(out: DeviceRow, together: Any) -> tuple[DeviceRow | None, dict[str, Any]]:
-    """The row as several threads can put its elements together with values, or None if they cannot; and how."""
+def _shared(out: Any, together: Any) -> tuple[Any, dict[str, Any]]:
+    """Memory as several threads can put its elements together with values, or None if they cannot; and how."""
     part = _PARTS.get(out.dtype)
     if together is indexing.together and part is not None:
-        return out.view(part), {"put": indexing.add_parts_together}
+        return out._replace(dtype=part), {"put": indexing.add_parts_together}
     if out.dtype not in _ATOMIC:
         return None, {}
     if together is indexing.together:
         return out, {"put": indexing.add_together}
-    return out.view(WORDS[out.itemsize]), {"put": indexing.fold_together, "together": together}
+    return out._replace(dtype=WORDS[out.dtype.itemsize]), {"put": indexing.fold_together, "together": together}
 
 
 def _overwrite(
     values: DeviceRow, value_steps: tuple[int, int, int], start: int, indices: DeviceRow, steps: Steps, out: DeviceRow
 ) -> None:
-    """Write values to elements, as long words if they are of the storage's dtype."""
-    if values.dtype != out.dtype:
-        _put(values, value_steps, start, indices, steps, out, out.dtype, put=indexing.put)
-        return
-    inner_steps = (steps.inner_step, value_steps[2]) if steps.inner > 1 else (1, 1)
-    words = _Words(
-        (values, out), (start, steps.outer_step, steps.step, steps.inner, *value_steps[:2]), inner_steps
-    )
-    dtype = words.dtype
-    in_words = words.count(value_steps[0]), words.count(value_steps[1]), inner_steps[1]
-    _put(
-        values.view(dtype), in_words, words.count(start), indices, words.steps(steps, inner_steps[0]), out.view(dtype),
-        dtype, put=indexing.put,
-    )
+    """Write values to elements, as words as long as addresses and steps allow if they are of the storage's dtype."""
+    dtype = out.dtype
+    if values.dtype == dtype:
+        inner_steps = (steps.inner_step, value_steps[2]) if steps.inner > 1 else (1, 1)
+        words = _Words(
+            (values, out), (start, steps.outer_step, steps.step, steps.inner, *value_steps[:2]), inner_steps
+        )
+        dtype, start, steps = words.dtype, words.count(start), words.steps(steps, inner_steps[0])
+        value_steps = words.count(value_steps[0]), words.count(value_steps[1]), inner_steps[1]
+        values, out = values.view(dtype), out.view(dtype)
+    operands, blocks, parts = _putting(values, value_steps, start, indices, steps, out)
+    launch(indexing.put_rows, dtype, *operands, report_row(out.device), blocks=blocks, **parts, put=indexing.put)
 
 
-def _put(
-    values: DeviceRow, value_steps: tuple[int, int, int], start: int, indices: DeviceRow, steps: Steps, out: DeviceRow,
-    compute: np.dtype, **parts: Any,
-) -> None:  # fmt: skip
+def _putting(
+    values: Any, value_steps: tuple[int, int, int], start: Any, indices: Any, steps: Steps, out: Any
+) -> tuple[tuple[Any, ...], int, dict[str, Any]]:
+    """The operands of a kernel that writes values to elements, its blocks, and how it divides."""
     outer_step, step, size, inner_step, outer, inner = steps
     rows = outer * indices.size
     shift, how = _work(rows, inner)
-    launch(
-        indexing.put_rows, compute, values, *value_steps, start, outer_step, indices, step, size, inner_step, rows,
-        indices.size, inner, shift, out, report_row(out.device), **how, **parts,
+    operands = (
+        values, *value_steps, start, outer_step, indices, step, size, inner_step, rows, indices.size, inner, shift, out
     )
+    return operands, how.pop("blocks"), how
+
+
+def _put(
+    p: Plan, values: Buffer, value_steps: tuple[int, int, int], start: Any, indices: Buffer, steps: Steps, out: Any,
+    compute: np.dtype, **parts: Any,
+) -> None:  # fmt: skip
+    """Add the step that writes values to elements."""
+    operands, blocks, how = _putting(values, value_steps, start, indices, steps, out)
+    p.run(indexing.put_rows, compute, *operands, Report(), grid=(blocks, THREADS), **how, **parts)
 
 
 def _put_in_order(
-    values: DeviceRow, value_steps: tuple[int, int, int], start: int, indices: DeviceRow, steps: Steps, out: DeviceRow,
+    p: Plan, values: Buffer, value_steps: tuple[int, int, int], start: Any, indices: Buffer, steps: Steps, out: Any,
     together: Any,
 ) -> None:  # fmt: skip
-    """Write values to elements at indices that may be the same in the order of the indices."""
+    """Add steps that write values to elements at indices that may be the same in the order of the indices."""
     count = indices.size
-    row = empty_row(count, INT64, out.device)
-    launch(
-        indexing.wrap_indices, INT64, indices, count, steps.size, row, report_row(out.device), blocks=blocks_for(count)
+    own = p.new(count, INT64)
+    p.run(
+        indexing.wrap_indices, INT64, indices, count, steps.size, own, Report(), grid=(blocks_for(count), THREADS)
     )
-    _in_order(values, value_steps, start, row, steps, out, together)
+    _in_order(p, values, value_steps, start, own, steps, out, together)
 
 
 def _in_order(
-    values: DeviceRow, value_steps: tuple[int, int, int], start: int, indices: DeviceRow, steps: Steps, out: DeviceRow,
+    p: Plan, values: Buffer, value_steps: tuple[int, int, int], start: Any, indices: Buffer, steps: Steps, out: Any,
     together: Any,
 ) -> None:  # fmt: skip
     outer_step, step, size, inner_step, outer, inner = steps
     count = indices.size
     rows = outer * count
-    found, order = sort_row(indices)
+    found, order = sort_axis(p, indices, 1, count, 1, False)
     shift, how = _work(rows, inner)
-    launch(
+    p.run(
         indexing.put_in_order, out.dtype, values, *value_steps, start, outer_step, found, order, step, size, inner_step,
-        rows, count, inner, shift, out, **how, together=together,
+        rows, count, inner, shift, out, grid=(how.pop("blocks"), THREADS), **how, together=together,
     )
 
 
@@ -271,28 +271,21 @@ def scatter_axis(
     """Write values to (outer, length, inner) at indices of (outer, width, inner) on that axis.
 
     There is one value for each index, or a single one for all; ``mode`` is "set", "add", "multiply", "amax" or "amin".
-    Indices that are not in [0, length) are reported.  See Note [Several values for one element]: which kernels run is
-    decided at each launch.
+    Indices that are not in [0, length) are reported.  See Note [Several values for one element].
     """
-    p.call(_scatter, values, indices, out, length, width, inner, mode)
-
-
-def _scatter(
-    values: DeviceRow, indices: DeviceRow, out: DeviceRow, length: int, width: int, inner: int, mode: str
-) -> None:
-    check_size(indices, length)
     count, sizes, together, overwrites = indices.size, (length, width, inner), _TOGETHER[mode], mode == "set"
-    how = {"blocks": blocks_for(count), **narrow(count)}
-    step, report = 0 if values.size == 1 else 1, report_row(out.device)
-    target: DeviceRow | None = out
-    parts: dict[str, Any] = {"put": indexing.put}
+    if not count:
+        return
+    if not length:
+        p.call(check_size, indices, length)
+    step = 0 if values.size == 1 else 1
+    how = {"grid": (blocks_for(count), THREADS), **narrow(count)}
+    target, parts = (out, {"put": indexing.put}) if overwrites else _shared(out, together)
     if are_deterministic_algorithms_enabled() and (step or not overwrites):
         target = None
-    elif not overwrites:
-        target, parts = _shared(out, together)
     if target is not None:
-        launch(indexing.scatter_axis, out.dtype, values, step, indices, count, *sizes, target, report, **how, **parts)
-    elif count:
-        offsets = empty_row(count, INT64, out.device)
-        launch(indexing.scatter_offsets, INT64, indices, count, *sizes, out.size, offsets, report, **how)
-        _in_order(values, (0, step, 0), 0, offsets, Steps(0, 1, out.size, 1, 1, 1), out, together)
+        p.run(indexing.scatter_axis, out.dtype, values, step, indices, count, *sizes, target, Report(), **how, **parts)
+        return
+    offsets = p.new(count, INT64)
+    p.run(indexing.scatter_offsets, INT64, indices, count, *sizes, out.size, offsets, Report(), **how)
+    _in_order(p, values, (0, step, 0), 0, offsets, Steps(0, 1, out.size, 1, 1, 1), out, together)

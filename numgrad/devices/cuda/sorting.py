@@ -238,13 +238,18 @@ def bincount(p: Plan, x: Buffer, weights: Buffer | None, minlength: int) -> Buff
     A launch waits for the GPU to find the largest number, and raises RuntimeError if one is negative.
     """
     ends = [fold_axis(p, x, 1, x.size, 1, name, x.dtype) for name in ("min", "max")] if x.size else (None, None)
+    ordered: Any = (None, None)
+    if weights is not None and are_deterministic_algorithms_enabled():
+        ordered = sort_axis(p, x, 1, x.size, 1, False)
     counts = [p.unsized(INT64 if weights is None else weights.dtype)]
-    return p.host(_bincount, counts, x, weights, *ends, minlength)[0]
+    return p.host(_bincount, counts, x, weights, *ends, *ordered, minlength)[0]
 
 
 def _bincount(
-    flat: DeviceRow, weights: DeviceRow | None, least: DeviceRow | None, largest: DeviceRow | None, minlength: int
-) -> tuple[DeviceRow]:
+    flat: DeviceRow, weights: DeviceRow | None, least: DeviceRow | None, largest: DeviceRow | None,
+    numbers: DeviceRow | None, origins: DeviceRow | None, minlength: int,
+) -> tuple[DeviceRow]:  # fmt: skip
+    """The counts, or the sums of the weights, in the order of ``origins`` if the ``numbers`` are sorted, too."""
     size, bins = flat.size, minlength
     if least is not None and largest is not None:
         check_not_negative(least.item(0), size)
@@ -253,8 +258,7 @@ def _bincount(
     if weights is None:
         kernel = sorting.count_few if bins <= sorting.FEW else sorting.count_many
         launch(kernel, flat.dtype, flat, size, bins, 0.0, 0.0, out, blocks=blocks_for(size))
-    elif are_deterministic_algorithms_enabled():
-        numbers, origins = sort_row(flat)
+    elif numbers is not None:
         launch(sorting.add_weights_in_order, weights.dtype, numbers, origins, weights, size, out, blocks=bins)
     else:
         launch(sorting.add_weights, weights.dtype, flat, weights, size, out, blocks=blocks_for(size))

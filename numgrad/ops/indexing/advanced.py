@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ... import devices
 from ...autograd.grad_mode import ORDINARY, state
+from ...core.deterministic import deterministic_changed
 from ...core.device import CPU
 from ...core.layout import Ints, Layout, all_dims, broadcast_shapes, layout_of
 from ...core.tensor import Tensor, check_in_place, check_one_device, tensor_of
@@ -126,6 +127,9 @@ def _planned(op: Any, input: Layout, values: Layout | None, *indices: Layout | N
     if values.type is not input.type:
         return None
     return _Plan(dims, fold, op.prepared((input, flat_index, values, dims, False, False), True))
+
+
+deterministic_changed.append(_planned.cache_clear)
 
 
 def _planned_mask(input: Layout, mask: Layout) -> _Plan | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...autograd.views import views
+from ...core.deterministic import deterministic_changed
 from ...core.tensor import Tensor
 from ...core.types import default_dtype_changed
 from ...devices import Plan
@@ -169,3 +170,4 @@ def forget_calls() -> None:
 
 
 default_dtype_changed.append(forget_calls)
+deterministic_changed.append(forget_calls)
