@@ -282,6 +282,11 @@ class Plan:
             return _storage(memory.number, own.type.numpy), _offset(memory.number, start)
         return Buffer(memory, memory.size, own.type.numpy), start
 
+    def onward(self, tensor: TensorRef) -> Buffer:
+        """The memory of a tensor from its first element on, for a kernel that takes strides alone."""
+        memory, own, start = tensor
+        return Buffer(memory, None if memory.__class__ is Input else memory.size - start, own.type.numpy, start)
+
     def tensor(self, buffer: Buffer, type: Any, shape: tuple[int, ...]) -> TensorRef:
         """A buffer's elements as a contiguous tensor."""
         memory = buffer.memory

@@ -7,12 +7,17 @@ import numpy as np
 import pytest
 
 import numgrad
+from numgrad.devices import Plan, cpu
 from numgrad.devices.cpu import products
 from numgrad.devices.cpu import threads as thread_rules
 
 
-def matrix_product(left, right, turned=(False, False), *bias):
-    return products.product_launcher(left._layout, right._layout, turned)(left, right, *bias)
+def matrix_product(left, right, turned=(False, False), bias=None):
+    p = Plan(cpu)
+    x, y = p.operand(left._layout), p.operand(right._layout)
+    row = None if bias is None else p.contiguous(p.operand(numgrad.from_numpy(bias)._layout))
+    p.results = (cpu.product(p, x, y, turned, row),)
+    return p.launcher()(left, right, *() if bias is None else (numgrad.from_numpy(bias),))
 
 
 def whole_numbers(shape, kind, seed):

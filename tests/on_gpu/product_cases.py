@@ -3,7 +3,7 @@
 import numpy as np
 
 import numgrad
-from numgrad.devices import cpu
+from numgrad.devices import Plan, cpu
 
 
 def tensor(shape, dtype=np.float32, seed=0):
@@ -16,18 +16,26 @@ def tensor(shape, dtype=np.float32, seed=0):
 
 def check(cuda, left, right, turned=(False, False), bias=None):
     """The product of tensors on the CPU, computed on either device; views are taken of moved bases."""
-    launch = cpu.product_launcher(left._layout, right._layout, turned)
-    expected = launch(left, right) if bias is None else launch(left, right, bias._flat)
+    expected = product(cpu, left, right, turned, bias)
     there = [on_gpu(operand) for operand in (left, right)]
-    launch = cuda.product_launcher(there[0]._layout, there[1]._layout, turned)
-    result = launch(*there, None if bias is None else bias.to("cuda")._flat)
+    result = product(cuda, *there, turned, None if bias is None else bias.to("cuda"))
     assert result.dtype == expected.dtype
     np.testing.assert_array_equal(result.host(), expected)
 
 
+def product(backend, left, right, turned=(False, False), bias=None):
+    """The product of two tensors, as a row."""
+    p = Plan(backend, left._layout.type.device.index)
+    x, y, row = [p.operand(None if one is None else one._layout) for one in (left, right, bias)]
+    p.results = (backend.product(p, x, y, turned, None if row is None else p.contiguous(row)),)
+    return p.launcher()(left, right, bias)
+
+
 def vector_product(backend, left, right):
     """The product of a vector, or a matrix, and a vector, as a row."""
-    return backend.vector_product_launcher(left._layout, right._layout)(left, right)
+    p = Plan(backend, left._layout.type.device.index)
+    p.results = (backend.vector_product(p, p.operand(left._layout), p.operand(right._layout)),)
+    return p.launcher()(left, right)
 
 
 def on_gpu(view):

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from on_gpu.product_cases import check, on_gpu, tensor, vector_product
+from on_gpu.product_cases import check, on_gpu, product, tensor, vector_product
 
 import numgrad as torch
 from numgrad.devices import cpu, launches
@@ -215,7 +215,7 @@ def test_handles(cuda, stand_in, monkeypatch):
     def multiply(*addresses):
         for address in addresses:
             monkeypatch.setattr(cuda.products, "stream", lambda device, a=address: handle(a, device))
-            cuda.product_launcher(left._layout, right._layout)(left, right)
+            product(cuda, left, right)
 
     multiply(0, 0, 7, 7, 0)
     assert stand_in.streams == [(1, 0), (1, 7), (1, 0)]

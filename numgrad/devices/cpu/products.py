@@ -13,16 +13,14 @@ from numgrad_kernels.cpu.products import dots, products, vector_products
 from ...core.layout import Layout, layout_of, span
 from .. import launches
 from ..common import factor, factor_copier, product_sizes
-from ..memory import LARGE, no_row
-from ..plan import pointwise_plan
+from ..memory import no_row
+from ..plan import Buffer, Plan, TensorRef, pointwise_plan
 from ..recording import by_host
-from .blas import MANY, MANY_FOR_VECTORS, blas_addresses, blas_name, one_thread, one_thread_for
-from .launching import empty, kernel_for
+from .blas import MANY, MANY_FOR_VECTORS, blas_addresses, blas_name, one_thread_for
+from .launching import empty
 from .threads import PARALLEL_FROM
 
-__all__ = ["blas_name", "product_launcher", "vector_product_launcher"]
-
-_INT64 = np.dtype(np.int64)
+__all__ = ["blas_name", "product", "vector_product"]
 
 #: A product of so many multiplications takes as long as a pointwise kernel over one element.
 _MULTIPLICATIONS = 8
@@ -34,68 +32,46 @@ _ROWS, _COLUMNS = 4, 16
 _SMALL = 1 << 16
 
 
-class _Plan(NamedTuple):
-    """How to multiply matrices of given shapes and strides."""
+class _Cut(NamedTuple):
+    """How to multiply matrices of given shapes and strides, in pieces."""
 
-    numbers: np.ndarray  # what the kernel asks for
+    numbers: np.ndarray  # the kernel's plan
     shape: tuple[int, ...]  # of the result
     size: int  # elements of it
     work: int  # multiplications
-    one_thread: bool  # whether BLAS must be told not to use several
-    copies: tuple[bool, bool]  # which factors BLAS cannot read as they lie
+    one_thread: bool  # whether BLAS would otherwise use several
+    copies: tuple[bool, bool]  # of the factors that BLAS cannot read as they lie
 
 
-def product_launcher(
-    left: Layout, right: Layout, turned: tuple[bool, bool] = (False, False)
-) -> Callable[..., np.ndarray]:
-    """What multiplies two matrices, or two stacks of matrices, of these layouts: ``launch(left, right, bias=None)``.
-
-    The product is one row; ``bias`` is a row that is added to each row of it.
+def product(
+    p: Plan, left: TensorRef, right: TensorRef, turned: tuple[bool, bool] = (False, False), bias: Buffer | None = None
+) -> Buffer:
+    """The product of two matrices, or two stacks of matrices, with ``bias`` added to each of its rows.
 
     Args:
         left: of shape (m, k) or (b, m, k); if ``turned[0]`` of shape (k, m) or (b, k, m).
         right: of shape (k, n) or (b, k, n); if ``turned[1]`` of shape (n, k) or (b, n, k).
+        bias: n elements.
 
     A factor whose rows or columns lie in one piece is given to BLAS as it lies, another is copied.
     """
     dtype = left.type.numpy
     address = blas_addresses().get(dtype)
-    plan = _plan(left.shape, left.strides, right.shape, right.strides, turned)
-    if address is None or not plan.work:
-        return lambda x, y, bias=None: _by_numpy(
-            left.type, plan.shape, _as_array(x, turned[0]), _as_array(y, turned[1]), bias
-        )
-    rows = dtype, int, dtype, int, dtype, dtype
-    kernel_of = kernel_for(products, dtype, (int, _INT64, *rows), plan.work // _MULTIPLICATIONS)
-    numbers, size, elements, none = plan.numbers, plan.size, plan.work // _MULTIPLICATIONS, no_row(dtype)
-    new, kernel = np.empty, None
+    cut = _cut(left.shape, left.layout.strides, right.shape, right.layout.strides, turned)
+    if address is None or not cut.work:
+        return _by_numpy(p, left, right, turned, bias, layout_of(left.type, cut.shape))
+    x, y = [one_piece(p, one) if copy else one for one, copy in zip((left, right), cut.copies, strict=True)]
+    out = p.new(cut.size, dtype)
+    p.run(
+        products, dtype, address, cut.numbers, *p.strided(x), *p.strided(y), no_row(dtype) if bias is None else bias,
+        out, work=cut.work // _MULTIPLICATIONS, one_thread=cut.one_thread,
+    )  # fmt: skip
+    return out
 
-    def launch(x: Any, y: Any, bias: np.ndarray = none) -> np.ndarray:
-        nonlocal kernel
-        if kernel is None:
-            kernel = kernel_of()
-        out = new(size, dtype)
-        kernel.entry(address, numbers, x._storage, x._offset, y._storage, y._offset, bias, out)
-        return out
 
-    def launch_large(x: Any, y: Any, bias: np.ndarray = none) -> np.ndarray:
-        out = empty(plan.shape, left.type)
-        row, start, other, other_start = x._storage, x._offset, y._storage, y._offset
-        if plan.copies[0]:
-            row, start = factor_copy(left)(x), 0
-        if plan.copies[1]:
-            other, other_start = factor_copy(right)(y), 0
-        run = kernel_of().entry
-        arguments = address, numbers, row, start, other, other_start, bias, out
-        if plan.one_thread:
-            with one_thread():
-                run(*arguments)
-        else:
-            run(*arguments)
-        return out
-
-    large = elements >= PARALLEL_FROM or plan.one_thread or size * dtype.itemsize >= LARGE
-    return launch_large if large or any(plan.copies) else launch
+def one_piece(p: Plan, tensor: TensorRef) -> TensorRef:
+    """A contiguous copy of a tensor, or the tensor if it is contiguous."""
+    return p.tensor(p.contiguous(tensor), tensor.type, tensor.shape)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -106,14 +82,14 @@ def factor_copy(layout: Layout) -> Callable[[Any], np.ndarray]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _plan(left: Any, left_strides: Any, right: Any, right_strides: Any, turned: tuple[bool, bool]) -> _Plan:
+def _cut(left: Any, left_strides: Any, right: Any, right_strides: Any, turned: tuple[bool, bool]) -> _Cut:
     count, m, n, k = product_sizes(left, right, turned)
     first, second = factor(left, left_strides, turned[0]), factor(right, right_strides, turned[1])
     work = count * m * n * k
     rows, columns = _piece(count, m, n, k, second.turned)
     numbers = np.array([count, m, n, k, *first[:3], *second[:3], rows, columns], np.int64)
     shape = (m, n) if len(left) == 2 else (count, m, n)
-    return _Plan(numbers, shape, count * m * n, work, m * n * k > MANY, (first.copied, second.copied))
+    return _Cut(numbers, shape, count * m * n, work, m * n * k > MANY, (first.copied, second.copied))
 
 
 def _piece(count: int, m: int, n: int, k: int, turned: bool) -> tuple[int, int]:
@@ -139,64 +115,68 @@ def _piece(count: int, m: int, n: int, k: int, turned: bool) -> tuple[int, int]:
     return rows, columns
 
 
-def _as_array(tensor: Any, turned: bool) -> np.ndarray:
-    return tensor._place().swapaxes(-1, -2) if turned else tensor._place()
-
-
-@by_host
-def _by_numpy(type: Any, shape: tuple[int, ...], one: np.ndarray, other: np.ndarray, bias: Any) -> np.ndarray:
-    out = empty(shape, type)
-    with one_thread_for(one.shape[-2], one.shape[-1], other.shape[-1]):
-        if len(shape) == 2:
-            (_dot_told if launches.listeners else np.dot)(one, other, out.reshape(shape))
-        else:
-            (_matmul_told if launches.listeners else np.matmul)(_for_blas(one), _for_blas(other), out.reshape(shape))
-    if bias is not None:
-        result = out.reshape(shape)
-        np.add(result, bias, out=result)
-    return out
-
-
-def vector_product_launcher(left: Layout, right: Layout) -> Callable[..., np.ndarray]:
-    """What multiplies a matrix, or a vector, and a vector of these layouts: ``launch(left, right)``, a row.
+def vector_product(p: Plan, left: TensorRef, right: TensorRef) -> Buffer:
+    """The product of a matrix, or a vector, and a vector.
 
     Small ones are given to BLAS as they lie.  NumPy has BLAS multiply others, or copies them first, if they lie with
     gaps or repeat an element.
     """
-    dtype, shape, (count,), (step,) = left.type.numpy, left.shape[:-1], right.shape, right.strides
+    dtype, strides, (count,), (step,) = left.type.numpy, left.layout.strides, right.shape, right.layout.strides
+    shape = left.shape[:-1]
     rows = shape[0] if shape else 1
-    function, numbers, copied = (dots, [count, left.strides[-1], step], not left.strides[-1])
+    function, numbers, copied = (dots, [count, strides[-1], step], not strides[-1])
     if rows > 1:
-        lies = factor(left.shape, left.strides, False)
+        lies = factor(left.shape, strides, False)
         function, numbers, copied = vector_products, [rows, count, lies.step, lies.turned, step], lies.copied
     address = blas_addresses("gemv" if rows > 1 else "dot").get(dtype)
     if address is None or copied or not step or not 0 < rows * count <= MANY_FOR_VECTORS:
-        return lambda x, y: _vectors_by_numpy(left.type, shape, x._place(), y._place())
-    kernel_of = kernel_for(function, dtype, (int, _INT64, dtype, dtype, dtype), 0)
-    plan, first, second = np.array(numbers, np.int64), span(left.shape, left.strides), span(right.shape, right.strides)
-    new, kernel = np.empty, None
+        return _by_numpy(p, left, right, (False, False), None, layout_of(left.type, shape))
+    out = p.new(rows, dtype)
+    given = [Buffer(one.memory, span(one.shape, one.layout.strides), dtype, one.start) for one in (left, right)]
+    p.run(function, dtype, address, np.array(numbers, np.int64), *given, out)
+    return out
 
-    def launch(x: Any, y: Any) -> np.ndarray:
-        nonlocal kernel
-        if kernel is None:
-            kernel = kernel_of()
-        out, row, other = new(rows, dtype), x._storage, y._storage
-        if row.size != first:
-            row = row[x._offset : x._offset + first]
-        if other.size != second:
-            other = other[y._offset : y._offset + second]
-        kernel.entry(address, plan, row, other, out)
-        return out
 
-    return launch
+def _by_numpy(
+    p: Plan, left: TensorRef, right: TensorRef, turned: tuple[bool, bool], bias: Buffer | None, out: Layout
+) -> Buffer:
+    """A product of this layout that NumPy computes."""
+    given: list[Any] = []
+    for one, turn in zip((left, right), turned, strict=True):
+        given += [*p.strided(one), one.layout, turn]
+    return p.contiguous(*p.host(_of_memory, [out], out, *given, bias))
+
+
+def _of_memory(
+    out: Layout, x: Any, x_start: int, left: Layout, turn_left: bool, y: Any, y_start: int, right: Layout,
+    turn_right: bool, bias: Any,
+) -> tuple[np.ndarray]:  # fmt: skip
+    one, other = _as_array(x, x_start, left, turn_left), _as_array(y, y_start, right, turn_right)
+    return (_multiplied(out, one, other, bias),)
+
+
+def _as_array(memory: np.ndarray, start: int, layout: Layout, turned: bool) -> np.ndarray:
+    item = memory.itemsize
+    array = np.ndarray(layout.shape, memory.dtype, memory, start * item, [step * item for step in layout.strides])
+    return array.swapaxes(-1, -2) if turned else array
 
 
 @by_host
-def _vectors_by_numpy(type: Any, shape: tuple[int, ...], one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    out = empty(shape, type)
-    with one_thread_for(one.size // max(one.shape[-1], 1), one.shape[-1], 1):
-        (_dot_told if launches.listeners else np.dot)(one, other, out.reshape(shape))
-    return out
+def _multiplied(layout: Layout, one: np.ndarray, other: np.ndarray, bias: Any) -> np.ndarray:
+    row = empty(layout.shape, layout.type)
+    out = row.reshape(layout.shape)
+    if other.ndim == 1:
+        with one_thread_for(one.size // max(one.shape[-1], 1), one.shape[-1], 1):
+            (_dot_told if launches.listeners else np.dot)(one, other, out)
+        return row
+    with one_thread_for(one.shape[-2], one.shape[-1], other.shape[-1]):
+        if one.ndim == 2:
+            (_dot_told if launches.listeners else np.dot)(one, other, out)
+        else:
+            (_matmul_told if launches.listeners else np.matmul)(_for_blas(one), _for_blas(other), out)
+    if bias is not None:
+        np.add(out, bias, out=out)
+    return row
 
 
 @launches.by_numpy("numpy.dot")

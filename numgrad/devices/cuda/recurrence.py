@@ -13,10 +13,11 @@ import numpy as np
 from numgrad_kernels.cuda import recurrence
 
 from ...core.layout import Layout, layout_of
+from ..plan import Plan
 from ..rows import DeviceRow
 from .launching import blocks_for, launch
 from .memory import empty_row, optional
-from .products import product_launcher
+from .products import product
 
 __all__ = ["recurrence_backward_launcher", "recurrence_launcher"]
 
@@ -38,6 +39,13 @@ class _Matrix:
     _layout: Layout
     _storage: DeviceRow
     _offset: int = 0
+
+
+def _multiplier(left: Layout, right: Layout, turned: tuple[bool, bool] = (False, False)) -> Callable[..., DeviceRow]:
+    """What multiplies two matrices of these layouts."""
+    p = Plan(left.type.backend, left.type.device.index)
+    p.results = (product(p, p.operand(left), p.operand(right), turned),)
+    return p
 
 
 def _order(sizes: Any, backwards: bool) -> Iterator[tuple[int, int, int, int]]:
@@ -62,7 +70,7 @@ def recurrence_launcher(
     @functools.cache
     def multiply(count: int) -> tuple[Any, Any]:
         hidden = layout_of(type, (count, size))
-        return hidden, product_launcher(hidden, weights, (False, True))
+        return hidden, _multiplier(hidden, weights, (False, True))
 
     def run(sizes: Any, weight: Any, bias: Any, gate_rows: Any, beside: Any, end: Any, out: Any) -> None:
         for count, row, *_ in _order(sizes, backwards):
@@ -86,7 +94,7 @@ def recurrence_backward_launcher(
     @functools.cache
     def multiply(count: int) -> tuple[Any, Any]:
         slopes = layout_of(type, (count, gates))
-        return slopes, product_launcher(slopes, weights)
+        return slopes, _multiplier(slopes, weights)
 
     def run(
         sizes: Any, weight: Any, state: Any, gate_rows: Any, beside: Any, out: Any, grad: Any, grads: Any

@@ -6,15 +6,13 @@ product adds anything else.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 from ...core.layout import Layout, layout_of, output_strides
-from ...core.tensor import Tensor, tensor_of
-from ...core.types import bool_
-from ...devices import NUMBERS
-from ..memory.copying import convert, filled_of, row_reader
+from ...core.tensor import Tensor
+from ...core.types import bool_, dtype
+from ...devices import NUMBERS, Given, Plan, TensorRef
+from ..memory.copying import convert, filled_of
 from ..pointwise.arithmetic import add, conj, mul
 from ..pointwise.integers import logical_and, logical_or
 from ..reductions.sums import sum_dims
@@ -22,8 +20,8 @@ from ..shapes.broadcasting import expand, expand_op
 from ..shapes.dimensions import permute_op, transpose_op, unsqueeze_op
 from ..shapes.views import passed_on
 from ..table.dispatch import perform
-from ..table.op import check_tensors, parameters, public
-from ..table.operands import fused_launcher
+from ..table.op import check_tensors, public
+from ..table.operands import fused
 from ..table.planned import planned
 from ..table.promotion import result_dtype
 from .products import (
@@ -34,6 +32,7 @@ from .products import (
     check_types,
     left_gradient,
     mm_op,
+    multiplied,
     mv_op,
     outer_product,
     refuse_bools,
@@ -64,50 +63,20 @@ def _scaled(product, alpha):
     return alpha * product
 
 
-def _combining(operands: dict[str, Layout], out: Layout, into: bool = True) -> tuple[Any, Callable[..., Any]]:
-    """What makes of a factor the number that is computed with, and what gives the launcher of one of these functions.
-
-    Of integers the factors are cut off.
-    """
-    dtype = out.type.dtype
-    number: Any = complex if dtype.is_complex else float if dtype.is_floating_point else int
-
-    @functools.cache
-    def combine(function: Any) -> Callable[..., Any]:
-        given = [operands.get(name, number) for name in parameters(function)]
-        return fused_launcher("addmm", function, given, out, into)
-
-    return number, combine
+#: How a product is added if a factor is not 1: with two factors, or, if the input's is 0, alone with a factor or none.
+WEIGHTED, SCALED, ALONE = "weighted", "scaled", "alone"
 
 
-def _added(
-    input: Layout, product: Layout, multiply: Callable[..., Any], biased: Callable[..., Any] | None = None
-) -> tuple[Layout, Callable[..., Any]]:
-    """What computes ``beta * input + alpha * multiply(...)``, in the product's memory, and the result's layout.
-
-    With ``beta`` 0 the input is not read.  ``biased`` computes the sum, if neither factor changes anything.
-    """
-    number, combine = _combining({"input": input, "product": product}, product)
-
-    def launch(input: Tensor, left: Tensor, right: Tensor, beta: Any, alpha: Any) -> Any:
-        alone = beta == 1 and alpha == 1
-        if alone and biased is not None:
-            return biased(left, right, input)
-        if not alone:
-            beta, alpha = number(beta), number(alpha)
-        out = tensor_of(product, multiply(left, right))
-        if alone:
-            combine(_sum)(input, out, out)
-        elif beta:
-            combine(_weighted)(input, out, beta, alpha, out)
-        elif alpha != 1:
-            combine(_scaled)(out, alpha, out)
-        return out._storage
-
-    return product, launch
+def _added(p: Plan, input: TensorRef, product: TensorRef, beta: Given, alpha: Given, how: str) -> TensorRef:
+    """``beta * input + alpha * product`` in the product's memory; the input is not read if ``beta`` is 0."""
+    if not how:
+        return fused(p, "addmm", _sum, (input, product), product.layout, into=product)
+    if how == WEIGHTED:
+        return fused(p, "addmm", _weighted, (input, product, beta, alpha), product.layout, into=product)
+    return fused(p, "addmm", _scaled, (product, alpha), product.layout, into=product) if how == SCALED else product
 
 
-def _check_expands(input: Layout, shape: tuple[int, ...]) -> None:
+def _check_expands(input: Layout | TensorRef, shape: tuple[int, ...]) -> None:
     """Raise unless ``input`` can be expanded to ``shape``, with the words of expand."""
     if input.shape != shape:
         expand.__wrapped__(input, shape)
@@ -117,7 +86,9 @@ def _check_expands(input: Layout, shape: tuple[int, ...]) -> None:
 
 
 @planned("AddmmBackward0", inputs=["input", "mat1", "mat2"], numbers=["beta", "alpha"])
-def addmm_op(input: Layout, mat1: Layout, mat2: Layout, beta: Any, alpha: Any) -> Any:
+def addmm_op(
+    p: Plan, input: TensorRef, mat1: TensorRef, mat2: TensorRef, beta: Given, alpha: Given, how: str = ""
+) -> TensorRef:
     check_matrices(mat1, mat2, "mat1")
     shape = mat1.shape[0], mat2.shape[1]
     if input.shape != shape[1:]:
@@ -129,23 +100,18 @@ def addmm_op(input: Layout, mat1: Layout, mat2: Layout, beta: Any, alpha: Any) -
                 f"{mat2.type.dtype.legacy} {shapes_text(input, mat1, mat2)}"
             )
     refuse_bools("addmm_impl_cpu_", input, mat1, mat2)
-    layout, multiply = mm_op.prepare(mat1, mat2)
-    biased = None
-    if input.contiguous and input.shape == shape[1:]:
-        read = row_reader(input)
-        biased = lambda left, right, row: multiply(left, right, read(row))  # noqa: E731
-    return _added(input, layout, multiply, biased)
+    if not how and input.layout.contiguous and input.shape == shape[1:]:
+        return multiplied(p, mat1, mat2, bias=p.contiguous(input))
+    return _added(p, input, multiplied(p, mat1, mat2), beta, alpha, how)
 
 
 @addmm_op.decomposed
-def _(input, mat1, mat2, beta, alpha):
+def _(input, mat1, mat2, beta, alpha, how=""):
     return _combined(input, mm_op(mat1, mat2), beta, alpha)
 
 
 def _combined(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     """``beta * input + alpha * product``, by other operations."""
-    if product._layout.type.dtype.kind in "iu":
-        beta, alpha = int(beta), int(alpha)  # as the kernels have them
     product = times(product, alpha)
     return add(times(input, beta), product) if beta != 0 else product
 
@@ -177,24 +143,37 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 
 def call_weighted(op: Any, input: Any, left: Any, right: Any, beta: Any, alpha: Any, first: Any = None) -> Tensor:
     """One of these operations, for which ``first`` is called, if given, where it was not with such operands."""
+    how = "" if beta == 1 and alpha == 1 else WEIGHTED if beta != 0 else SCALED if alpha != 1 else ALONE
     try:
-        entry = op.recent.get((input._layout, left._layout, right._layout, beta.__class__, alpha.__class__))
+        if how and first is not None:
+            return first(input, left, right, _plain(beta), _plain(alpha), how)
+        if how:
+            beta, alpha = _factors(left._layout.type.dtype, beta, alpha)
+        entry = op.recent.get((input._layout, left._layout, right._layout, beta.__class__, alpha.__class__, how))
     except AttributeError:
         names = op.parameters[:3]
         check_tensors(op.name.removesuffix("_op"), **dict(zip(names, (input, left, right), strict=True)))
         raise
     if entry is not None:
         return perform(entry, (input, left, right, beta, alpha))
-    return (first or op)(input, left, right, *[n if n.__class__ in NUMBERS else _plain(n) for n in (beta, alpha)])
+    return (first or op)(input, left, right, _plain(beta), _plain(alpha), how)
 
 
 def _plain(number: Any) -> Any:
     """A number of NumPy's, or of a tensor of one element, as Python's."""
-    return number.item() if hasattr(number, "item") else number
+    return number.item() if number.__class__ not in NUMBERS and hasattr(number, "item") else number
+
+
+def _factors(type: dtype, *factors: Any) -> list[Any]:
+    """Factors as numbers to compute with in a dtype: of integers they are cut off."""
+    number: Any = float if type.is_floating_point or type.is_complex else int
+    return [one if type.is_complex and isinstance(one, complex) else number(one) for one in factors]
 
 
 @planned("AddmvBackward0", inputs=["input", "mat", "vec"], numbers=["beta", "alpha"])
-def addmv_op(input: Layout, mat: Layout, vec: Layout, beta: Any, alpha: Any) -> Any:
+def addmv_op(
+    p: Plan, input: TensorRef, mat: TensorRef, vec: TensorRef, beta: Given, alpha: Given, how: str = ""
+) -> TensorRef:
     ranks = len(input.shape), len(mat.shape), len(vec.shape)
     if ranks[1:] != (2, 1) or ranks[0] > 1:
         raise RuntimeError(
@@ -209,11 +188,11 @@ def addmv_op(input: Layout, mat: Layout, vec: Layout, beta: Any, alpha: Any) -> 
         input, mat, vec,
     )
     refuse_bools("addmv_impl_cpu", input, mat, vec)
-    return _added(input, *mv_op.prepare(mat, vec))
+    return _added(p, input, mv_op.build(p, mat, vec), beta, alpha, how)
 
 
 @addmv_op.decomposed
-def _(input, mat, vec, beta, alpha):
+def _(input, mat, vec, beta, alpha, how=""):
     return _combined(input, mv_op(mat, vec), beta, alpha)
 
 
@@ -239,24 +218,20 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 
 
 @planned("AddrBackward0", inputs=["input", "vec1", "vec2"], numbers=["beta", "alpha"])
-def addr_op(input: Layout, vec1: Layout, vec2: Layout, beta: Any, alpha: Any) -> Any:
-    column, _ = unsqueeze_op.prepare(vec1, 1)
+def addr_op(
+    p: Plan, input: TensorRef, vec1: TensorRef, vec2: TensorRef, beta: Given, alpha: Given, how: str = ""
+) -> TensorRef:
+    column = vec1.viewed(unsqueeze_op.prepare(vec1.layout, 1)[0])
     shape = vec1.shape + vec2.shape
-    strides = output_strides(shape, tuple([(one.shape, one.strides) for one in (input, column, vec2)]))
+    strides = output_strides(shape, tuple([(one.shape, one.layout.strides) for one in (input, column, vec2)]))
     layout = layout_of(input.type, shape, strides)
-    number, combine = _combining({"input": input, "vec1": column, "vec2": vec2}, layout, False)
-
-    def launch(input: Tensor, first: Tensor, second: Tensor, beta: Any, alpha: Any) -> Any:
-        beta, alpha = number(beta), number(alpha)
-        if beta == 0:
-            return combine(_outer)(first, second, alpha)
-        return combine(_with_outer)(input, first, second, beta, alpha)
-
-    return layout, launch
+    if how in (SCALED, ALONE):
+        return fused(p, "addmm", _outer, (column, vec2, alpha), layout)
+    return fused(p, "addmm", _with_outer, (input, column, vec2, beta, alpha), layout)
 
 
 @addr_op.decomposed
-def _(input, vec1, vec2, beta, alpha):
+def _(input, vec1, vec2, beta, alpha, how=""):
     return _combined(input, mul(unsqueeze_op(vec1, 1), vec2), beta, alpha)
 
 
@@ -282,7 +257,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
     return call_weighted(addr_op, input, vec1, vec2, beta, alpha, _addr)
 
 
-def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
+def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, how: str) -> Tensor:
     """``addr`` of operands that it may not take, or not as they are."""
     layouts = input._layout, vec1._layout, vec2._layout
     for number, vector in enumerate(layouts[1:], 1):
@@ -302,43 +277,41 @@ def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> T
     if dtype is bool_:
         outer = logical_and(logical_and(unsqueeze_op(vec1, 1), vec2), filled_of((), bool(alpha), input._layout.type))
         return logical_or(outer, logical_and(input, filled_of((), bool(beta), input._layout.type)))
-    return addr_op(convert(input, dtype), convert(vec1, dtype), convert(vec2, dtype), beta, alpha)
+    given = [convert(one, dtype) for one in (input, vec1, vec2)]
+    return addr_op(*given, *_factors(dtype, beta, alpha), how)
 
 
 # -- stacks of matrices -------------------------------------------------------------------------------------------
 
 
 @planned("BaddbmmBackward0", inputs=["input", "batch1", "batch2"], numbers=["beta", "alpha"])
-def baddbmm_op(input: Layout, batch1: Layout, batch2: Layout, beta: Any, alpha: Any) -> Any:
+def baddbmm_op(
+    p: Plan, input: TensorRef, batch1: TensorRef, batch2: TensorRef, beta: Given, alpha: Given, how: str = ""
+) -> TensorRef:
     _check_batches("baddbmm", input, batch1, batch2, slice(0, 3))
-    return _added(input, *bmm_op.prepare(batch1, batch2))
+    return _added(p, input, multiplied(p, batch1, batch2), beta, alpha, how)
 
 
 @baddbmm_op.decomposed
-def _(input, batch1, batch2, beta, alpha):
+def _(input, batch1, batch2, beta, alpha, how=""):
     return _combined(input, bmm_op(batch1, batch2), beta, alpha)
 
 
 @planned("AddbmmBackward0", inputs=["input", "batch1", "batch2"], numbers=["beta", "alpha"])
-def addbmm_op(input: Layout, batch1: Layout, batch2: Layout, beta: Any, alpha: Any) -> Any:
+def addbmm_op(
+    p: Plan, input: TensorRef, batch1: TensorRef, batch2: TensorRef, beta: Given, alpha: Given, how: str = ""
+) -> TensorRef:
     # The sum over the stack is one longer product: of the first matrices side by side, the second below each other.
     _check_batches("addbmm", input, batch1, batch2, slice(1, 3))
     count, rows, inner = batch1.shape
-    beside, _ = permute_op.prepare(batch1, (1, 0, 2))
-    first = layout_of(batch1.type, (rows, count * inner))
-    second = layout_of(batch1.type, (count * inner, batch2.shape[2]))
-    read, read_other = row_reader(beside), row_reader(batch2)
-    layout, multiply = mm_op.prepare(first, second)
-
-    def multiply_rows(left: Tensor, right: Tensor) -> Any:
-        row = read(tensor_of(beside, left._storage, left._offset))
-        return multiply(tensor_of(first, row), tensor_of(second, read_other(right)))
-
-    return _added(input, layout, multiply_rows)
+    beside = batch1.viewed(permute_op.prepare(batch1.layout, (1, 0, 2))[0])
+    first = p.tensor(p.contiguous(beside), batch1.type, (rows, count * inner))
+    second = p.tensor(p.contiguous(batch2), batch2.type, (count * inner, batch2.shape[2]))
+    return _added(p, input, multiplied(p, first, second), beta, alpha, how)
 
 
 @addbmm_op.decomposed
-def _(input, batch1, batch2, beta, alpha):
+def _(input, batch1, batch2, beta, alpha, how=""):
     return _combined(input, sum_dims(bmm_op(batch1, batch2), (0,), False), beta, alpha)
 
 
@@ -370,7 +343,7 @@ def _stacked(grad: Tensor, batch: Tensor) -> Tensor:
     return grad if len(grad._layout.shape) == 3 else expand_op(grad, (batch._layout.shape[0], *grad._layout.shape))
 
 
-def _check_batches(name: str, input: Layout, batch1: Layout, batch2: Layout, result: slice) -> None:
+def _check_batches(name: str, input: TensorRef, batch1: TensorRef, batch2: TensorRef, result: slice) -> None:
     check_stacks(batch1, batch2)
     _check_expands(input, (*batch1.shape[:2], batch2.shape[2])[result])
     names = [SCALARS[layout.type.dtype.name] for layout in (input, batch1, batch2)]

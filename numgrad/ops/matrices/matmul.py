@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy as np
 from ...autograd.grad_mode import GRAD, ORDINARY, state
 from ...core.layout import Layout, broadcast_shapes, numel
 from ...core.tensor import Tensor
-from ..memory.copying import contiguous, row_reader
+from ...core.types import bool_
+from ...devices import Plan
+from ..memory.copying import contiguous
 from ..pointwise.arithmetic import add
 from ..shapes.broadcasting import expand_op
 from ..shapes.dimensions import squeeze_dim, squeeze_result, t, t_op, transpose_op, unsqueeze, unsqueeze_op
@@ -19,7 +22,7 @@ from ..table.dispatch import caller
 from ..table.entries import Entries, Entry
 from ..table.op import attach, check_tensors, composite, public_functions
 from .addmm import addmm, addmm_op, call_weighted
-from .products import bmm, dot_op, mm, mm_op, mv, mv_op, shapes_text
+from .products import bmm, dot_op, mm, mm_op, multiplied, mv, mv_op, shapes_text
 
 #: The calls of ``matmul``, by the layouts of the factors, where it is one product alone.
 _calls = Entries()
@@ -149,22 +152,25 @@ attach("__rmatmul__", _rmatmul)
 # -- the linear layer ---------------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=4096)
-def _unrecorded(input: Layout, weight: Layout, bias: Layout | None) -> Any:
-    """What the layer comes to for a matrix where nothing is recorded: then no view of the weight need be made."""
-    if len(input.shape) != 2 or len(weight.shape) != 2 or weight.type is not input.type:
-        return None
-    if bias is not None and not (bias.contiguous and bias.type is input.type):
-        return None
-    turned, _ = t_op.prepare(weight)
-    if bias is None:
-        layout, _ = mm_op.prepare(input, turned)
-        return caller(Entry(mm_op, input.type.backend.product_launcher(input, weight, (False, True)), layout, False))
-    layout, _ = addmm_op.prepare(bias, input, turned, int, int)
-    if bias.shape != layout.shape[1:]:
-        return None
-    multiply, read = input.type.backend.product_launcher(input, weight, (False, True)), row_reader(bias)
-    return caller(Entry(addmm_op, lambda rows, factors, row: multiply(rows, factors, read(row)), layout, False))
+#: The calls of the linear layer where nothing is recorded, by the layouts.
+_layers = Entries()
+_known_layers = _layers.recent
+
+
+def _unrecorded(input: Layout, weight: Layout, bias: Layout | None, again: bool) -> Callable[..., Tensor]:
+    """The layer where nothing is recorded: for a matrix it needs no view of the weight."""
+    if (
+        len(input.shape) != 2 or len(weight.shape) != 2 or weight.type is not input.type or input.type.dtype is bool_
+        or input.shape[1] != weight.shape[1]
+        or not (bias is None or (bias.contiguous and bias.type is input.type and bias.shape == weight.shape[:1]))
+    ):
+        return _composed
+    p = Plan(input.type.backend, input.type.device.index)
+    rows, factors = p.operand(input), p.operand(weight)
+    row = None if bias is None else p.contiguous(p.operand(bias))
+    out = multiplied(p, rows, factors, (False, True), row)
+    op = mm_op if bias is None else addmm_op
+    return caller(Entry(op, p.returns(out), out.layout, False, again=again), again)
 
 
 @composite(export=False)
@@ -185,12 +191,20 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if mode <= ORDINARY and not (
         mode & GRAD and (input._requires_grad or weight._requires_grad or (bias is not None and bias._requires_grad))
     ):
-        call = _unrecorded(input._layout, weight._layout, None if bias is None else bias._layout)
-        if call is not None:
-            return call(input, weight) if bias is None else call(input, weight, bias)
+        key = input._layout, weight._layout, None if bias is None else bias._layout
+        call = (
+            _known_layers.get(key) or _layers.find(key) or _layers.make(key, functools.partial(_unrecorded, *key))
+        )
+        return call(input, weight) if bias is None else call(input, weight, bias)
+    return _composed(input, weight, bias)
+
+
+def _composed(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """The layer by other operations."""
+    shape, of_weight = input._layout.shape, weight._layout.shape
     if bias is None:
         return matmul(input, t(weight))
-    if rank == 2:
+    if len(shape) == 2:
         return call_weighted(addmm_op, bias, input, t(weight), 1, 1)
     own = bias._layout
     if len(own.shape) == 1 and len(of_weight) == 2 and input._layout.contiguous and own.contiguous:

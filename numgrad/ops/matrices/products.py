@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from ...autograd.grad_mode import TRACED, state
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import bool_
+from ...devices import Buffer, Plan, TensorRef
 from ..batching.batches import is_shared, physical, size_of
 from ..batching.physical import expanded
 from ..pointwise.arithmetic import conj, conj_physical, mul
 from ..reductions.sums import sum_dims
 from ..shapes.dimensions import squeeze_dim, t_op, transpose_op, unsqueeze_op
 from ..shapes.views import passed_on, reshape
-from ..table.dispatch import caller, result_of
+from ..table.dispatch import caller
 from ..table.entries import Entries
 from ..table.op import check_tensors, public
 from ..table.planned import planned
@@ -28,12 +30,12 @@ SCALARS = {
 }
 
 
-def shapes_text(*layouts: Layout) -> str:
+def shapes_text(*layouts: Layout | TensorRef) -> str:
     """The shapes, for an error message."""
     return f"(shapes {', '.join([str(list(layout.shape)) for layout in layouts])})"
 
 
-def refuse_bools(kernel: str, *layouts: Layout) -> None:
+def refuse_bools(kernel: str, *layouts: Layout | TensorRef) -> None:
     """Raise if the tensors are bool, for which there are no products.
 
     Raises:
@@ -45,7 +47,7 @@ def refuse_bools(kernel: str, *layouts: Layout) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool' {shapes_text(*layouts)}")
 
 
-def check_types(message: str, *layouts: Layout) -> None:
+def check_types(message: str, *layouts: Layout | TensorRef) -> None:
     """Raise unless all are of one type; the error ends with the shapes.
 
     Raises:
@@ -55,7 +57,7 @@ def check_types(message: str, *layouts: Layout) -> None:
         raise RuntimeError(f"{message} {shapes_text(*layouts)}")
 
 
-def check_matrices(left: Layout, right: Layout, first: str = "self") -> None:
+def check_matrices(left: TensorRef, right: TensorRef, first: str = "self") -> None:
     """Raise unless the product of the two matrices exists.
 
     Raises:
@@ -71,7 +73,7 @@ def check_matrices(left: Layout, right: Layout, first: str = "self") -> None:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {j}x{m})")
 
 
-def check_stacks(left: Layout, right: Layout) -> None:
+def check_stacks(left: TensorRef, right: TensorRef) -> None:
     """Raise unless the products of the two stacks of matrices exist.
 
     Raises:
@@ -103,12 +105,20 @@ def times(tensor: Tensor, number: Any) -> Tensor:
 
 
 @planned("MmBackward0", inputs=["input", "mat2"], linear=True)
-def mm_op(input: Layout, mat2: Layout) -> Any:
+def mm_op(p: Plan, input: TensorRef, mat2: TensorRef) -> TensorRef:
     check_matrices(input, mat2)
     names = [SCALARS[factor.type.dtype.name] for factor in (input, mat2)]
     check_types(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}", input, mat2)
     refuse_bools("addmm_impl_cpu_", input, mat2)
-    return layout_of(input.type, (input.shape[0], mat2.shape[1])), input.type.backend.product_launcher(input, mat2)
+    return multiplied(p, input, mat2)
+
+
+def multiplied(
+    p: Plan, left: TensorRef, right: TensorRef, turned: tuple[bool, bool] = (False, False), bias: Buffer | None = None
+) -> TensorRef:
+    """The product of two matrices, or two stacks of them, of which some are ``turned``; the bias joins each row."""
+    shape = (*left.shape[:-2], left.shape[-1 if turned[0] else -2], right.shape[-2 if turned[1] else -1])
+    return p.tensor(p.backend.product(p, left, right, turned, bias), left.type, shape)
 
 
 @mm_op.batched
@@ -146,19 +156,35 @@ def _turned_product(
         turned, product = (_turned_stack, bmm_op) if len(left._layout.shape) == 3 else (t_op, mm_op)
         out = product(turned(left) if turn_left else left, turned(right) if turn_right else right)
         return turned(out) if turn_result else out
-    layout, launch = _turned_launcher(left._layout, right._layout, turn_left, turn_right, turn_result)
+    return _planned_by(turned_plan, left, right, turn_left, turn_right, turn_result)
+
+
+#: The layouts of products in rules and what computes them, by the plan's function and its arguments.
+_turned = Entries()
+_known_turned = _turned.recent
+
+
+def _planned_by(plan: Callable[..., Plan], left: Tensor, right: Tensor, *how: bool) -> Tensor:
+    """The product of two tensors that is not recorded, by the plan for their layouts."""
+    key = plan, left._layout, right._layout, *how
+
+    def make(again: bool) -> tuple[Layout, Any]:
+        made = plan(*key[1:])
+        return made.layout, made.launcher(again)
+
+    layout, launch = _known_turned.get(key) or _turned.find(key) or _turned.make(key, make)
     return tensor_of(layout, launch(left, right))
 
 
-@functools.lru_cache(maxsize=4096)
-def _turned_launcher(
-    left: Layout, right: Layout, turn_left: bool, turn_right: bool, turn_result: bool
-) -> tuple[Layout, Any]:
-    shape = (*left.shape[:-2], left.shape[-1 if turn_left else -2], right.shape[-2 if turn_right else -1])
-    layout = layout_of(left.type, shape)
+def turned_plan(
+    left: Layout, right: Layout, turn_left: bool = False, turn_right: bool = False, turn_result: bool = False
+) -> Plan:
+    """The plan of the product of such factors."""
+    p = Plan(left.type.backend, left.type.device.index)
+    out = multiplied(p, p.operand(left), p.operand(right), (turn_left, turn_right))
     if turn_result:
-        layout = layout_of(left.type, shape[::-1], layout.strides[::-1])
-    return layout, left.type.backend.product_launcher(left, right, (turn_left, turn_right))
+        out = out.viewed(layout_of(left.type, out.shape[::-1], out.layout.strides[::-1]))
+    return p.returns(out)
 
 
 def _turned_stack(stack: Tensor) -> Tensor:
@@ -197,7 +223,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 @planned("MvBackward0", inputs=["input", "vec"], linear=True)
-def mv_op(input: Layout, vec: Layout) -> Any:
+def mv_op(p: Plan, input: TensorRef, vec: TensorRef) -> TensorRef:
     if (len(input.shape), len(vec.shape)) != (2, 1):
         raise RuntimeError(
             f"vector + matrix @ vector expected, got 1, {len(input.shape)}, {len(vec.shape)} {shapes_text(input, vec)}"
@@ -210,7 +236,7 @@ def mv_op(input: Layout, vec: Layout) -> Any:
         f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[0]}", input, vec
     )
     refuse_bools("addmv_impl_cpu", input, vec)
-    return layout_of(input.type, input.shape[:1]), input.type.backend.vector_product_launcher(input, vec)
+    return p.tensor(p.backend.vector_product(p, input, vec), input.type, input.shape[:1])
 
 
 @mv_op.batched
@@ -237,14 +263,12 @@ def turned_mv(matrix: Tensor, vec: Tensor) -> Tensor:
     """The product of the transposed matrix and a vector."""
     if state.mode & TRACED:
         return mv_op(t_op(matrix), vec)
-    turned, layout, launch = _turned_mv_launcher(matrix._layout, vec._layout)
-    return tensor_of(layout, launch(tensor_of(turned, matrix._storage, matrix._offset), vec))
+    return _planned_by(_turned_mv_plan, matrix, vec)
 
 
-@functools.lru_cache(maxsize=4096)
-def _turned_mv_launcher(matrix: Layout, vec: Layout) -> tuple[Layout, Layout, Any]:
-    turned, _ = t_op.prepare(matrix)
-    return turned, *mv_op.prepare(turned, vec)
+def _turned_mv_plan(matrix: Layout, vec: Layout) -> Plan:
+    p = Plan(matrix.type.backend, matrix.type.device.index)
+    return p.returns(mv_op.build(p, p.operand(matrix).viewed(t_op.prepare(matrix)[0]), p.operand(vec)))
 
 
 def outer_product(left: Tensor, right: Tensor) -> Tensor:
@@ -264,9 +288,9 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 
 @planned("DotBackward0", inputs=["input", "tensor"], linear=True)
-def dot_op(input: Layout, tensor: Layout) -> Any:
+def dot_op(p: Plan, input: TensorRef, tensor: TensorRef) -> TensorRef:
     _check_vectors("dot", input, tensor)
-    return layout_of(input.type, ()), input.type.backend.vector_product_launcher(input, tensor)
+    return p.tensor(p.backend.vector_product(p, input, tensor), input.type, ())
 
 
 @dot_op.batched
@@ -289,15 +313,10 @@ def _(grad, input):
 
 
 @planned("VdotBackward0", inputs=["input", "other"], linear=True)
-def vdot_op(input: Layout, other: Layout) -> Any:
+def vdot_op(p: Plan, input: TensorRef, other: TensorRef) -> TensorRef:
     _check_vectors("vdot", input, other)
-    if not input.type.dtype.is_complex:
-        return layout_of(input.type, ()), input.type.backend.vector_product_launcher(input, other)
-    product = input.type.backend.vector_product_launcher(layout_of(input.type, input.shape), other)
-    conjugate = conj_physical.op
-    return layout_of(input.type, ()), lambda left, right: product(
-        result_of(*conjugate.entry((left,), conjugate.statics)), right
-    )
+    left = conj_physical.op.build(p, input) if input.type.dtype.is_complex else input
+    return p.tensor(p.backend.vector_product(p, left, other), input.type, ())
 
 
 @vdot_op.batched
@@ -315,7 +334,7 @@ def _(grad, input):
     return mul(grad, input)
 
 
-def _check_vectors(name: str, left: Layout, right: Layout) -> None:
+def _check_vectors(name: str, left: TensorRef, right: TensorRef) -> None:
     if (len(left.shape), len(right.shape)) != (1, 1):
         raise RuntimeError(
             f"1D tensors expected, but got {len(left.shape)}D and {len(right.shape)}D tensors "
@@ -357,11 +376,11 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 
 @planned("BmmBackward0", inputs=["input", "mat2"], linear=True, batch=1)
-def bmm_op(input: Layout, mat2: Layout) -> Any:
+def bmm_op(p: Plan, input: TensorRef, mat2: TensorRef) -> TensorRef:
     check_stacks(input, mat2)
     check_types(f"expected scalar type {input.type.dtype.legacy} but found {mat2.type.dtype.legacy}", input, mat2)
     refuse_bools("bmm", input, mat2)
-    return layout_of(input.type, (*input.shape[:2], mat2.shape[2])), input.type.backend.product_launcher(input, mat2)
+    return multiplied(p, input, mat2)
 
 
 @bmm_op.gradient("input")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ...core.layout import Ints, Layout, layout_of, numel
 from ...core.tensor import Tensor, tensor_of
+from ..matrices.products import turned_plan
 from ..memory.copying import assembly, copier, writer
 from ..pointwise.arithmetic import add
 
@@ -140,7 +141,7 @@ def correlator(
                     writer(product, tile.part) if bias is None
                     else add.op.launcher([product, beside], tile.part, True)
                 )
-                multiply = image.type.backend.product_launcher(matrices, tile.columns)
+                multiply = turned_plan(matrices, tile.columns).launcher()
                 made[tile.columns] = _Unfolded(_copier(tile.windows), product, beside, multiply, write)
         return [(tile, made[tile.columns]) for tile in tiles]
 
@@ -176,7 +177,7 @@ def window_products(
         if tile.columns not in made:
             rows = layout_of(grad.type, (*products.shape[:2], tile.columns.shape[2]))
             copies = _copier(tile.windows), _copier(tile.part)
-            made[tile.columns] = *copies, rows, grad.type.backend.product_launcher(rows, tile.columns, (False, True))
+            made[tile.columns] = *copies, rows, turned_plan(rows, tile.columns, False, True).launcher()
 
     def launch(images: Tensor, grads: Tensor) -> Any:
         total = tensor_of(products, new())

@@ -15,7 +15,9 @@ from ...autograd.backward import grad as gradients_of
 from ...autograd.grad_mode import no_grad, recording_apart
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
+from ...devices import Plan
 from ..matrices.matmul import linear
+from ..matrices.products import multiplied, turned_plan
 from ..memory.copying import contiguous_op, copier, row_reader
 from ..pointwise.arithmetic import add
 from ..reductions.axes import Prepared, axis_launcher
@@ -130,7 +132,11 @@ def recurrent_layer(
     total = None  # of the biases, if they may be added at once: in the steps, which go through the gates anyway
     if bias is not None and bias_hh is not None and kind != "gru":
         total = add.op.launcher([bias, bias_hh], layout_of(input.type, (own.gates,)))
-    multiply = own.type.backend.product_launcher(rows, weight, (False, True))
+    p = Plan(own.type.backend, own.type.device.index)
+    biased = (own.gates,) if bias is not None and total is None else ()
+    factors = p.operand(rows), p.operand(weight)
+    row = p.contiguous(p.operand(layout_of(input.type, biased))) if biased else None
+    multiply = p.returns(multiplied(p, *factors, (False, True), row)).launcher()
     start, each_step = copier(begin, end), _each_step(own, sizes)
     new, new_beside = [own.type.backend.memory_launcher(one, False) for one in (out, beside)]
 
@@ -141,7 +147,7 @@ def recurrent_layer(
         ]
         if total is not None:
             own_bias, other_bias = None, total(bias, bias_hh)
-        added = () if own_bias is None else (own_bias,)
+        added = () if own_bias is None else (tensor_of(layout_of(own.type, (own.gates,)), own_bias),)
         gate_rows = multiply(tensor_of(rows, inputs), weight, *added)
         found = new(), start(begin), gate_rows, new_beside()
         run(each_step(sizes), own_weight, other_bias, gate_rows, found[3], found[1], found[0])
@@ -222,8 +228,8 @@ def recurrent_layer_backward(
     read_grad = _zeros(out) if grad_out is None else row_reader(grad_out)
     run = backend.recurrence_backward_launcher(*own)
     multiply = {
-        0: backend.product_launcher(slope_rows, weight), 2: backend.product_launcher(slope_rows, rows, (True, False)),
-        3: backend.product_launcher(slope_rows, hidden_rows, (True, False)),
+        0: turned_plan(slope_rows, weight).launcher(), 2: turned_plan(slope_rows, rows, True).launcher(),
+        3: turned_plan(slope_rows, hidden_rows, True).launcher(),
     }
     total = axis_launcher("fold_axis", slope_rows, (0,), "sum", input.type.numpy)
     nothing = backend.memory_launcher(layout_of(input.type, (0,)), False)

@@ -224,9 +224,9 @@ def fused_launcher(
 
 def fused(
     p: Plan, name: str, function: Callable[..., Any], given: Sequence[Any], out: Layout, compute: Any = None,
-    passed: Sequence[float] = (),
+    passed: Sequence[float] = (), into: TensorRef | None = None,
 ) -> TensorRef:
-    """A new tensor of the layout ``out``, of which a function of scalars computes each element.
+    """A new tensor of the layout ``out``, or ``into``, of which a function of scalars computes each element.
 
     ``given`` are, for its parameters, tensors of the plan, numbers that come with the call, and numbers (floats) that
     are written into the kernel.  The last parameters are for the numbers ``passed``, which differ where the kernel is
@@ -235,7 +235,7 @@ def fused(
     types = tuple([
         one.type.numpy if one.__class__ is TensorRef else one.kind if one.__class__ is Given else one for one in given
     ]) + (float,) * len(passed)
-    result = p.new_tensor(out)
+    result = into or p.new_tensor(out)
     program = _program(name + function.__name__, function, compute or out.type.numpy, types, out.type.numpy)
     p.pointwise(program, [*[one for one in given if not isinstance(one, float)], *passed], result)
     return result
