@@ -33,17 +33,27 @@ def _divide(divisor, out):
         out[c] = T(out[c] / divisor)
 
 
+def begin(starts, row):
+    """The number of the first weight of a row."""
+    return starts[row]
+
+
+def begin_evenly(starts, row):
+    """The same where all rows have as many weights, the one number in ``starts``."""
+    return row * starts[0]
+
+
 def element(x, base, index):
     """The element at an index of the row that begins at ``base``; 0 outside."""
     return x[base + index] if index >= 0 else T(0)
 
 
-def row_times(x, base, begin, end, indices, weights):
+def row_times(x, base, first, end, indices, weights):
     """The product of the row of a matrix with elements that lie side by side."""
     total = T(0)
-    if begin < end:
-        total = T(weights[begin] * element(x, base, indices[begin]))
-    for k in range(begin + 1, end):
+    if first < end:
+        total = T(weights[first] * element(x, base, indices[first]))
+    for k in range(first + 1, end):
         total = T(total + weights[k] * element(x, base, indices[k]))
     return total
 
@@ -56,22 +66,22 @@ def csr_axis(x, length, inner, channels, count, starts, indices, weights, diviso
     chunks = (count + chunk - 1) // chunk
     for piece in prange(out.size // (count * inner) * chunks):
         o = piece // chunks
-        first = piece % chunks * chunk
+        low = piece % chunks * chunk
         base = o * length * inner
         row = o // channels * count
-        for j in range(first, min(count, first + chunk)):
-            begin, end, divisor = starts[row + j], starts[row + j + 1], divisors[j * step]
+        for j in range(low, min(count, low + chunk)):
+            first, end, divisor = begin(starts, row + j), begin(starts, row + j + 1), divisors[j * step]
             target = (o * count + j) * inner
             if inner == 1:
-                total = row_times(x, base, begin, end, indices, weights)
+                total = row_times(x, base, first, end, indices, weights)
                 out[target] = total if divisor == 1 else T(total / divisor)
             else:
                 sums = out[target : target + inner]
-                if begin == end:
+                if first == end:
                     sums[:] = T(0)
-                for k in range(begin, end):
+                for k in range(first, end):
                     source = base + indices[k] * inner
-                    if k == begin:
+                    if k == first:
                         _scale(weights[k], x[source : source + inner], sums)
                     else:
                         _add(weights[k], x[source : source + inner], sums)
@@ -85,18 +95,18 @@ def csr_scatter(grad, length, channels, count, starts, indices, weights, out: In
         row = o // channels * count
         for j in range(count):
             value = grad[o * count + j]
-            for k in range(starts[row + j], starts[row + j + 1]):
+            for k in range(begin(starts, row + j), begin(starts, row + j + 1)):
                 if indices[k] >= 0:
                     out[o * length + indices[k]] += weights[k] * value
 
 
-def csr_weights(grad, x, length, channels, count, starts, indices, out: Out):
+def csr_weights(grad, x, length, channels, count, starts, indices, rows, out: Out):
     """``out[k]`` is the sum of ``grad[o, j] * x[o, indices[k]]`` over the outer entries that row j is for."""
-    for row in prange(starts.size - 1):
-        first, j = row // count * channels, row % count
-        for k in range(starts[row], starts[row + 1]):
+    for row in prange(rows):
+        o, j = row // count * channels, row % count
+        for k in range(begin(starts, row), begin(starts, row + 1)):
             total = T(0)
             if indices[k] >= 0:
-                for o in range(first, first + channels):
-                    total += grad[o * count + j] * x[o * length + indices[k]]
+                for c in range(o, o + channels):
+                    total += grad[c * count + j] * x[c * length + indices[k]]
             out[k] = total

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..cpu.resampling import element
+from ..cpu.resampling import begin, element
 from ..facts import InOut, Out
 from .adapter import cuda
 from .language import atomic_add
@@ -22,7 +22,7 @@ def csr_axis(x, length, inner, channels, count, starts, indices, weights, diviso
         o, j, c = line // count, line % count, i % inner
         base = o * length * inner + c
         row = o // channels * count + j
-        k, end = starts[row], starts[row + 1]
+        k, end = begin(starts, row), begin(starts, row + 1)
         total = T(0)
         if k < end:  # the first term is no sum, so that -0 stays what it is
             total = T(weights[k] * element(x, base, indices[k] * inner))
@@ -39,7 +39,7 @@ def csr_scatter(grad, length, channels, count, starts, indices, weights, size, o
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         o, j = i // count, i % count
         row = o // channels * count + j
-        for k in range(starts[row], starts[row + 1]):
+        for k in range(begin(starts, row), begin(starts, row + 1)):
             if indices[k] >= 0:
                 atomic_add(out, o * length + indices[k], weights[k] * grad[i])
 
@@ -48,7 +48,7 @@ def csr_weights(grad, x, length, channels, count, starts, indices, rows, out: Ou
     """``out[k]`` is the sum of ``grad[o, j] * x[o, indices[k]]`` over the outer entries that row j is for."""
     for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
         first, j = row // count * channels, row % count
-        for k in range(starts[row], starts[row + 1]):
+        for k in range(begin(starts, row), begin(starts, row + 1)):
             total = T(0)
             if indices[k] >= 0:
                 for o in range(first, first + channels):

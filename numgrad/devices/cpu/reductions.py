@@ -202,7 +202,7 @@ def max_pool(
     ``adaptive`` share the images among them; instead of a stride there is how many there are.
     """
     kernel: Any = extremes.max_pool
-    parts = {"window": extremes.adaptive_window if adaptive else extremes.window}
+    parts: dict[str, Any] = {"window": extremes.adaptive_window if adaptive else extremes.window}
     if not adaptive and math.prod(sizes[:3]) < 2**31:
         spacing = {1: extremes.spacing_of_one, 2: extremes.spacing_of_two}.get(sizes[8], extremes.spacing)
         kernel, parts = extremes.max_pool_lines, {"spacing": spacing}

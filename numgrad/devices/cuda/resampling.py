@@ -1,63 +1,51 @@
-"""Products with sparse matrices along one axis, on a GPU: the CPU's launchers, on rows in its memory."""
+"""Products with sparse matrices along one axis, on a GPU; see the CPU's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+from numgrad_kernels.cpu.resampling import begin_evenly
 from numgrad_kernels.cuda import resampling
 
-from ..rows import DeviceRow
-from .launching import blocks_for, launch
-from .memory import empty_row, zeros
+from ..plan import Buffer, Plan
+from .launching import THREADS, blocks_for
 
-__all__ = ["csr_launcher", "csr_scatter_launcher", "csr_weights_launcher"]
-
-
-def csr_launcher(
-    type: Any, outer: int, length: int, inner: int, channels: int, count: int, work: int, step: int
-) -> Callable[..., DeviceRow]:
-    """What multiplies matrices of ``count`` rows with (outer, length, inner); see the CPU's."""
-    dtype, size = type.numpy, outer * count * inner
-
-    def run(row: DeviceRow, *matrix: DeviceRow) -> DeviceRow:
-        out = empty_row(size, dtype, row.device)
-        launch(
-            resampling.csr_axis, dtype, row, length, inner, channels, count, *matrix, step, size, out,
-            blocks=blocks_for(size),
-        )
-        return out
-
-    return run
+__all__ = ["csr_axis", "csr_scatter", "csr_weights"]
 
 
-def csr_scatter_launcher(
-    type: Any, outer: int, length: int, channels: int, count: int, work: int
-) -> Callable[..., DeviceRow]:
-    """The transposed product; see the CPU's."""
-    size = outer * count
-
-    def run(grad: DeviceRow, *matrix: DeviceRow) -> DeviceRow:
-        out = zeros((outer * length,), type)
-        launch(
-            resampling.csr_scatter, type.numpy, grad, length, channels, count, *matrix, size, out,
-            blocks=blocks_for(size if work else 0),
-        )
-        return out
-
-    return run
+def csr_axis(
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, channels: int, count: int, matrix: tuple[Any, ...],
+    work: int, step: int, evenly: bool = False,
+) -> Buffer:  # fmt: skip
+    """Matrices of ``count`` rows times (outer, length, inner)."""
+    size = outer * count * inner
+    out = p.new(size, x.dtype)
+    p.run(
+        resampling.csr_axis, x.dtype, x, length, inner, channels, count, *matrix, step, size, out,
+        grid=(blocks_for(size), THREADS), **({"begin": begin_evenly} if evenly else {}),
+    )
+    return out
 
 
-def csr_weights_launcher(type: Any, length: int, channels: int, count: int, work: int) -> Callable[..., DeviceRow]:
-    """The gradient for the weights; see the CPU's."""
+def csr_scatter(
+    p: Plan, grad: Buffer, outer: int, length: int, channels: int, count: int, matrix: tuple[Any, ...], work: int
+) -> Buffer:
+    """The transposed product where the inner axis has one entry."""
+    out, size = p.new(outer * length, grad.dtype, zeroed=True), outer * count
+    p.run(
+        resampling.csr_scatter, grad.dtype, grad, length, channels, count, *matrix, size, out,
+        grid=(blocks_for(size), THREADS), begin=begin_evenly,
+    )
+    return out
 
-    def run(grad: DeviceRow, row: DeviceRow, starts: DeviceRow, indices: DeviceRow) -> DeviceRow:
-        out = empty_row(indices.size, type.numpy, row.device)
-        rows = starts.size - 1
-        launch(
-            resampling.csr_weights, type.numpy, grad, row, length, channels, count, starts, indices, rows, out,
-            blocks=blocks_for(rows if indices.size else 0),
-        )
-        return out
 
-    return run
+def csr_weights(
+    p: Plan, grad: Buffer, x: Buffer, length: int, channels: int, count: int, matrix: tuple[Any, Buffer], rows: int
+) -> Buffer:
+    """The gradient for the weights of so many ``rows``."""
+    out = p.new(matrix[1].size, x.dtype)
+    p.run(
+        resampling.csr_weights, x.dtype, grad, x, length, channels, count, *matrix, rows, out,
+        grid=(blocks_for(rows), THREADS), begin=begin_evenly,
+    )
+    return out

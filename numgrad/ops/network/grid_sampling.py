@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from ... import devices
 from ...autograd.grad_mode import no_grad
 from ...core.layout import Ints, Layout, layout_of, numel
 from ...core.tensor import Tensor, check_one_device
-from ...core.types import int64
-from ..creation.factories import arange, linspace, ones
+from ...core.types import TensorType, int64
+from ...devices import Plan, TensorRef
+from ..creation.factories import linspace, ones
 from ..matrices.matmul import matmul
-from ..memory.copying import contiguous, convert, row_reader
+from ..memory.copying import contiguous, convert
 from ..pointwise.arithmetic import abs, add, div, mul, neg, sub
 from ..pointwise.comparison import ge, gt, le, lt, where
 from ..pointwise.rounding import floor, round_op, trunc
@@ -37,20 +42,16 @@ __all__ = ["affine_grid", "grid_sample"]
 @planned(
     "WeightedGatherBackward0", inputs=["input", "index", "weights"], nondifferentiable=["index"], batch=1, linear=True
 )
-def weighted_gather(input: Layout, index: Layout, weights: Layout) -> Prepared:
+def weighted_gather(p: Plan, input: TensorRef, index: TensorRef, weights: TensorRef) -> TensorRef:
     """``out[n, c, p] = sum(weights[n, p, t] * input[n, c, index[n, p, t]])`` over ``t``; -1 for an element 0."""
     (batch, channels, length), (count, taps) = input.shape, index.shape[1:]
-    out = layout_of(input.type, (batch, channels, count))
-    multiply = input.type.backend.csr_launcher(
-        input.type, batch * channels, length, 1, max(channels, 1), count, out.size * taps, 0
+    shape = batch, channels, count
+    matrix = _taps_of(taps, index.type), p.contiguous(index), p.contiguous(weights), _one(input.type)
+    out = p.backend.csr_axis(
+        p, p.contiguous(input), batch * channels, length, 1, max(channels, 1), count, matrix, numel(shape) * taps, 0,
+        True,
     )
-    read, read_index, read_weights = row_reader(input), row_reader(index), row_reader(weights)
-
-    def launch(input: Tensor, index: Tensor, weights: Tensor) -> Any:
-        starts, one = _starts(index), weights.new_ones((1,))
-        return multiply(read(input), starts, read_index(index), read_weights(weights), one._storage)
-
-    return out, launch
+    return p.tensor(out, input.type, shape)
 
 
 @weighted_gather.gradient("input")
@@ -67,16 +68,16 @@ def _(grad, input, index):
     "WeightedScatterBackward0", inputs=["grad_output", "index", "weights"], nondifferentiable=["index"], batch=1,
     linear=True,
 )
-def weighted_scatter(grad_output: Layout, index: Layout, weights: Layout, length: int) -> Prepared:
+def weighted_scatter(
+    p: Plan, grad_output: TensorRef, index: TensorRef, weights: TensorRef, length: int
+) -> TensorRef:
     """Zeros of (n, c, length), where ``weights[n, p, t] * grad_output[n, c, p]`` is added at ``index[n, p, t]``."""
     (batch, channels, count), taps = grad_output.shape, index.shape[2]
-    scatter = grad_output.type.backend.csr_scatter_launcher(
-        grad_output.type, batch * channels, length, max(channels, 1), count, grad_output.size * taps
+    matrix = _taps_of(taps, index.type), p.contiguous(index), p.contiguous(weights)
+    out = p.backend.csr_scatter(
+        p, p.contiguous(grad_output), batch * channels, length, max(channels, 1), count, matrix, grad_output.size * taps
     )
-    read, read_index, read_weights = row_reader(grad_output), row_reader(index), row_reader(weights)
-    return layout_of(grad_output.type, (batch, channels, length)), lambda grad, index, weights: scatter(
-        read(grad), _starts(index), read_index(index), read_weights(weights)
-    )
+    return p.tensor(out, grad_output.type, (batch, channels, length))
 
 
 @weighted_scatter.gradient("grad_output")
@@ -93,16 +94,14 @@ def _(grad, grad_output, index):
     "WeightedProductsBackward0", inputs=["grad_output", "input", "index"], nondifferentiable=["index"], batch=1,
     linear=True,
 )
-def weighted_products(grad_output: Layout, input: Layout, index: Layout) -> Prepared:
+def weighted_products(p: Plan, grad_output: TensorRef, input: TensorRef, index: TensorRef) -> TensorRef:
     """``out[n, p, t] = sum(grad_output[n, c, p] * input[n, c, index[n, p, t]])`` over the channels ``c``."""
-    channels, length = input.shape[1:]
-    multiply = input.type.backend.csr_weights_launcher(
-        input.type, length, channels, max(index.shape[1], 1), index.size * channels
+    (channels, length), (batch, count, taps) = input.shape[1:], index.shape
+    out = p.backend.csr_weights(
+        p, p.contiguous(grad_output), p.contiguous(input), length, channels, max(count, 1),
+        (_taps_of(taps, index.type), p.contiguous(index)), batch * count,
     )
-    read, read_input, read_index = row_reader(grad_output), row_reader(input), row_reader(index)
-    return layout_of(input.type, index.shape), lambda grad, input, index: multiply(
-        read(grad), read_input(input), _starts(index), read_index(index)
-    )
+    return p.tensor(out, input.type, index.shape)
 
 
 @weighted_products.gradient("grad_output")
@@ -115,11 +114,15 @@ def _(grad, grad_output, index, input_shape):
     return weighted_scatter(grad_output, index, grad, input_shape[2])
 
 
-def _starts(index: Tensor) -> Any:
-    """Where the terms of each place begin."""
-    batch, count, taps = index._layout.shape
-    with no_grad():
-        return arange(0, (batch * count + 1) * taps, taps, device=index.device)._storage if taps else index._storage
+@functools.cache
+def _taps_of(count: int, type: TensorType) -> Any:
+    """How many terms each place has, on a device."""
+    return devices.moved(np.full(1, count, np.int64), type.device)
+
+
+@functools.cache
+def _one(type: TensorType) -> Any:
+    return devices.moved(np.ones(1, type.numpy), type.device)
 
 
 # -- along one dimension ------------------------------------------------------------------------------------------

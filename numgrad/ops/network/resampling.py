@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ... import devices
-from ...core.layout import Layout, layout_of, numel
+from ...core.layout import numel
 from ...core.types import TensorType
-from ..memory.copying import copier, row_reader
-from ..memory.images import formatted_like, in_format_of
-from ..reductions.axes import Prepared
+from ...devices import Plan, TensorRef
+from ..memory.copying import contiguous_op
+from ..memory.images import formatted_like, in_format
 from ..table.planned import Planned, planned
 
 
@@ -107,33 +107,24 @@ def window_map(length: int, starts: np.ndarray, stops: np.ndarray, divisors: np.
 
 
 @planned("AvgPool2DBackward0", aten="avg_pool2d", linear=True, dims=())
-def resample_op(input: Layout, name: str, maps: tuple[LineMap, ...]) -> Prepared:
+def resample_op(p: Plan, input: TensorRef, name: str, maps: tuple[LineMap, ...]) -> TensorRef:
     """The input with its last dimensions mapped, each by one of the ``maps``.
 
     ``name`` says how the operation is recorded: see ``resampled``.
     """
-    shape, first = list(input.shape), len(input.shape) - len(maps)
+    shape, first, out = list(input.shape), len(input.shape) - len(maps), input
     given = [(dim, own) for dim, own in enumerate(maps, first) if not own.changes_nothing]
-    steps = []
     for dim, own in sorted(given, key=lambda each: each[1].count / max(each[1].length, 1)):
-        sizes = numel(tuple(shape[:dim])), shape[dim], numel(tuple(shape[dim + 1 :]))
-        work = sizes[0] * sizes[2] * own.indices.size
+        outer, length, inner = numel(tuple(shape[:dim])), shape[dim], numel(tuple(shape[dim + 1 :]))
+        made = p.backend.csr_axis(
+            p, p.contiguous(out), outer, length, inner, max(outer, 1), own.count, own.matrix(input.type),
+            outer * inner * own.indices.size, own.step,
+        )
         shape[dim] = own.count
-        launch = input.type.backend.csr_launcher(input.type, *sizes, max(sizes[0], 1), own.count, work, own.step)
-        steps.append((launch, own.matrix(input.type)))
-    out = layout_of(input.type, tuple(shape))
-    followed = [] if name in _ROW_MAJOR else [input]
-    if not steps:
-        return in_format_of(followed, out, copier(input, out))
-    read = row_reader(input)
-
-    def run(input: Any) -> Any:
-        row = read(input)
-        for launch, matrix in steps:
-            row = launch(row, *matrix)
-        return row
-
-    return in_format_of(followed, out, run)
+        out = p.tensor(made, input.type, tuple(shape))
+    if out is input:
+        out = contiguous_op.build(p, input)
+    return in_format(p, [] if name in _ROW_MAJOR else [input.layout], out)
 
 
 #: What has row-major results in PyTorch, too, in whatever format images are.

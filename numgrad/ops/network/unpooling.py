@@ -191,7 +191,8 @@ def fractional_max_pool_op(
     lines = p.contiguous(gather_op.build(p, flat, index, len(flat.shape) - 1))
     values, numbers = max_dim.build(p, p.tensor(lines, input.type, windows.shape), last, True)
     found = gather_op.build(p, p.tensor(places, windows.type, windows.shape), numbers, last)
-    return tuple([p.tensor(p.contiguous(each), each.type, shape) for each in (values, found)])
+    values, found = [p.tensor(p.contiguous(each), each.type, shape) for each in (values, found)]
+    return values, found
 
 
 fractional_max_pool3d_op = fractional_max_pool_op.recorded_by("FractionalMaxPool3DBackward0")
