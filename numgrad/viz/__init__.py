@@ -1,4 +1,4 @@
-"""Seeing inside: pictures of the graph, backward step by step, and what is done printed as it is done."""
+"""Views inside numgrad: pictures of graphs, backward step by step, and a trace of operations as they run."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .debugging import debug
     from .graph.drawing import Drawing, draw
     from .stepping import Steps, backward_steps
-else:  # so that numgrad.explain does not import what draws
+else:  # numgrad.explain must not import the drawing code
     __getattr__, __dir__ = _found_later(globals(), "viz", {
         "Drawing": "graph.drawing", "Steps": "stepping", "backward_steps": "stepping", "debug": "debugging",
         "draw": "graph.drawing",

@@ -1,7 +1,7 @@
-"""Printing what is done, as it is done: ``NUMGRAD_DEBUG=1`` to ``4``, or ``with numgrad.viz.debug(level)``.
+"""Tracing of operations as they run: ``NUMGRAD_DEBUG=1`` to ``4``, or ``with numgrad.viz.debug(level)``.
 
-The variable is read once, when numgrad is imported, and holds for all threads; the block for the thread that entered
-it.  Where the variable is not set nothing here is imported, and nothing is asked or told.
+numgrad reads the variable once, at import, and it applies to all threads.  The block applies to the thread that entered
+it.  If the variable is unset, this module is not imported and nothing is traced.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..core.tensor import type_name
 from ..core.types import dtype
 from ..devices import kernel_listeners, launches
 
-#: Results of so many elements are printed.
+#: Results of up to this many elements are printed.
 _FEW = 4
 
 
@@ -36,41 +36,41 @@ class _Entry:
     text: str
     depth: int
     is_block: bool
-    printed: bool = False  # whether its line was printed already, since something is done within it
-    overhead: int = 0  # what this thread had spent on making kernels and on printing when it began
+    printed: bool = False  # True once its line was printed, which happens early if something inside it prints
+    overhead: int = 0  # the thread's total overhead (see _ThreadState) when the entry began
     begun: int = 0
 
 
 class _ThreadState(threading.local):
-    """What one thread is doing."""
+    """The open entries and the overhead of one thread."""
 
     def __init__(self) -> None:
         self.entries: list[_Entry] = []
         self.overhead = 0  # nanoseconds spent on making kernels and on printing
 
 
-class debug(Watcher):  # noqa: N801 - it is used as a function
-    """``with debug(level):`` print what this thread does in the block, a line for each thing, as it is done.
+class debug(Watcher):  # noqa: N801 - used like a function
+    """``with debug(level):`` print what this thread does in the block, one line per event, as it happens.
 
-    The variable ``NUMGRAD_DEBUG`` prints the same of a whole program and all its threads.  What is done within an
-    operation is indented below it, and its results then follow.
+    The variable ``NUMGRAD_DEBUG`` prints the same for a whole program and all its threads.  Events inside an operation
+    are indented below it, followed by its results.
 
     Args:
-        level: what to print.
+        level: the amount of detail.  Each level includes the ones before it.
 
-            1. Each operation and each node of backward, with the shapes of what goes in and what comes out.
-            2. Their dtypes, too, the elements of small results, the bytes of those that are no views, and the time in
-               microseconds, without what it takes to make kernels and to print.
-            3. Each run of a kernel, with the elements and bytes that it reads and writes, its time and its bandwidth
-               in GB/s; and how long it took to make a kernel, that is to compile it or load it from disk.  A GPU's
-               kernels are then waited for, each before the next.
+            1. Each operation and each node of backward, with the shapes of its inputs and outputs.
+            2. Their dtypes, the elements of small results, the bytes of results that are not views, and the time in
+               microseconds, excluding the time to make kernels and to print.
+            3. Each kernel run, with the elements and bytes that it reads and writes, its time and its bandwidth in
+               GB/s; also the time to make each kernel, that is, to compile it or load it from disk.  GPU kernels then
+               run one at a time, because each is waited for.
             4. The text of each kernel, before its first run.
-        file: where to print; ``sys.stderr`` unless given.
+        file: the stream to print to; ``sys.stderr`` by default.
 
     Raises:
         TypeError: ``file`` has no method ``write``.
-        ValueError: there is no such level.
-        RuntimeError: the object is entered while it is entered already; two blocks take two.
+        ValueError: ``level`` is not one of these.
+        RuntimeError: the object is already entered; each block needs an object of its own.
 
     Example:
         >>> import sys
@@ -120,7 +120,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         if self.level >= 3:
             launches.listen(self._launched)
 
-    # -- as a watcher ---------------------------------------------------------------------------------------
+    # -- watcher interface ----------------------------------------------------------------------------------
 
     def before(self, call: Any) -> _Entry:
         return self._begin(call.title, (*call.args, *getattr(call, "statics", {}).values()))
@@ -132,7 +132,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         self._end(token, perf_counter_ns(), None)
 
     def begin(self, kind: str, subject: Any, given: Any) -> _Entry | None:
-        if kind == NODE:  # its rule is what is printed
+        if kind == NODE:  # the node's rule is printed instead
             return None
         if kind == RULE:
             return self._begin(subject.name(), given if isinstance(given, list) else (given,))
@@ -162,7 +162,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
                 self._print_within(f"kernel {name} made in {(ended - begun) / 1e6:.1f} ms")
             self._thread_state.overhead += perf_counter_ns() - begun
 
-    # -- what it prints -------------------------------------------------------------------------------------
+    # -- printing -------------------------------------------------------------------------------------------
 
     def _begin(self, name: str, arguments: Any, *, is_block: bool = False) -> _Entry:
         begun = perf_counter_ns()
@@ -177,7 +177,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         return entry
 
     def _end(self, entry: _Entry, ended: int, results: Any) -> None:
-        """Print the results, None for an error."""
+        """Close an entry and print its results; ``results`` is None after an error."""
         thread_state = self._thread_state
         if entry not in thread_state.entries:  # it ended, and then another watcher raised an error
             return
@@ -217,7 +217,7 @@ class debug(Watcher):  # noqa: N801 - it is used as a function
         return repr(value) if isinstance(value, bool | int | float | complex | str | dtype) else ""
 
     def _print_open(self, thread_state: _ThreadState) -> None:
-        """The lines of what has begun: something within is to be printed."""
+        """Print the lines of the open entries, because a line inside them is about to be printed."""
         for entry in thread_state.entries:
             if not entry.printed:
                 entry.printed = True
@@ -241,7 +241,7 @@ def _is_view(tensor: Any) -> bool:
 
 
 def _elements(tensor: Any) -> str:
-    """The elements of a small tensor."""
+    """Return the elements of a small tensor as text."""
     if not 0 < tensor._layout.size <= _FEW:
         return ""
     texts = [text.strip() for text in printing.element_texts(np.asarray(tensor._host_array()).reshape(-1))[0]]
@@ -249,9 +249,7 @@ def _elements(tensor: Any) -> str:
 
 
 def start() -> None:
-    """Print what the variable ``NUMGRAD_DEBUG`` asks for, from now on and in all threads; warn if it asks for what
-    there is not.
-    """
+    """Start the tracing that ``NUMGRAD_DEBUG`` selects, for all threads; warn if its value is invalid."""
     asked = os.environ.get("NUMGRAD_DEBUG", "").strip()
     if asked in ("", "0"):
         return

@@ -1,7 +1,7 @@
-"""Pieces of HTML: elements, whose content is escaped, and the frame that everything is shown in.
+"""HTML building blocks: elements with escaped content, and the frame around all output.
 
-It has the colours of the page, so that it suits light and dark pages alike, and can be read where the style is taken
-away, as some web sites do.
+The frame takes its colours from the page, so it suits light and dark pages.  It stays readable where the style is
+removed, as some web sites do.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from typing import Any
 
 
 class Html(str):
-    """Text that is HTML already."""
+    """Text that is already HTML and is not escaped."""
 
     __slots__ = ()
 
 
 def element(name: str, /, *content: Any, **attributes: str) -> Html:
-    """An element with this content, escaped unless it is HTML; ``class_`` stands for the attribute ``class``."""
+    """Return an element with this content, escaped unless it is HTML; ``class_`` stands for the attribute ``class``."""
     given = "".join([f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items()])
     return Html(f"<{name}{given}>{joined(content)}</{name}>")
 
 
 def joined(parts: Iterable[Any], separator: str = "") -> Html:
-    """The parts one after the other, escaped unless they are HTML."""
+    """Return the concatenated parts, escaped unless they are HTML."""
     return Html(separator.join([part if part.__class__ is Html else escape(str(part)) for part in parts]))
 
 
 def faint(*content: Any) -> Html:
-    """What matters less."""
+    """Return the content in a faint colour, for secondary information."""
     return element("span", *content, class_="faint")
 
 
 def table(rows: Iterable[Iterable[Any]], head: Iterable[Any] = (), **attributes: str) -> Html:
-    """A table; the first cell of each row is its heading.  A cell that is no ``<td>`` or ``<th>`` becomes one."""
+    """Return a table whose rows begin with their headings.  Cells that are not ``<td>`` or ``<th>`` become such."""
     titles = [_cell("th", title) for title in head]
     lines = [
         element("tr", *[_cell("td" if index else "th", cell) for index, cell in enumerate(row)]) for row in rows
@@ -49,21 +49,21 @@ def _cell(name: str, content: Any) -> Html:
 
 
 def unfolding(head: Any, *content: Any, is_open: bool = False) -> Html:
-    """What can be unfolded below its heading."""
+    """Return content that unfolds below its heading."""
     attributes = {"open": ""} if is_open else {}
     return element("details", element("summary", head), *content, **attributes)
 
 
 def framed(*content: Any, height: str = "32em") -> str:
-    """The whole of what is shown, with its style; where that is taken away, it is still no larger than its cell.
+    """Return the complete output with its style.  Where the style is removed, the output still fits its cell.
 
-    What is higher than ``height`` scrolls; "none" is for what can be folded instead.
+    Content taller than ``height`` scrolls; use "none" for content that can be folded instead.
     """
     size = f"max-width: 100%; max-height: {height}; overflow: auto"
     return element("div", element("style", Html(_STYLE)), *content, class_="numgrad", style=size)
 
 
-# The selectors have to outdo JupyterLab's own for tables.
+# The selectors must override JupyterLab's own for tables.
 _STYLE = """
 .numgrad.numgrad { line-height: 1.4; font-size: 13px; }
 .numgrad.numgrad p { margin: 0 0 .3em; }

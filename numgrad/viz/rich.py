@@ -1,4 +1,4 @@
-"""What notebooks show: tensors, sizes, modules, optimizers, profiles and explanations as HTML."""
+"""HTML for notebooks: tensors, sizes, modules, optimizers, profiles and explanations."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..core.display import counted, number_of_bytes
 from ..core.printing import origin_text
 from .html import Html, element, faint, framed, joined, table, unfolding
 
-#: Where more numbers than these would be shown, since it was asked to print all, it is done in text.
+#: Tensors that would show more numbers than this, because printing in full was requested, are shown as text.
 _MOST_NUMBERS = 10_000
 
 
 def tensor_html(tensor: Any) -> str | None:
-    """The tensor as HTML; None where only its text tells everything: within transforms, and with tangents."""
+    """Return the tensor as HTML; None within transforms and with tangents, where only the text is complete."""
     if state.mode & LEVELS or hasattr(tensor, "_mapped"):
         return None
     array = tensor._host_array()
@@ -50,7 +50,7 @@ def _numbers(array: np.ndarray, positions: Sequence[np.ndarray], shape: tuple[in
 
 
 def _number_line(texts: list[str], width: int, positions: Sequence[np.ndarray], shape: tuple[int, ...]) -> Html:
-    """Numbers of equal width, in as many lines as the window asks for."""
+    """Return numbers of equal width, which wrap to the width of the window."""
     style = f"min-width: {width}ch"
     cells = [element("span", text, style=style) for text in texts]
     if shape and len(texts) < shape[0]:
@@ -59,12 +59,12 @@ def _number_line(texts: list[str], width: int, positions: Sequence[np.ndarray], 
 
 
 def _gap(positions: np.ndarray) -> int:
-    """Where in a row of entries some are left out."""
+    """Return the index at which entries of a row are left out."""
     return len(positions) // 2
 
 
 def _number_rows(texts: list[str], positions: Sequence[np.ndarray], shape: tuple[int, ...]) -> Html:
-    """A table with a row for each index but the last; a line where one of the outer indices changes."""
+    """Return a table with the last dimension in each row, and a line where an outer index changes."""
     columns = positions[-1]
     step = len(columns)
     has_gap = step < shape[-1]
@@ -91,16 +91,16 @@ def _number_rows(texts: list[str], positions: Sequence[np.ndarray], shape: tuple
 
 
 def size_html(size: Any) -> str:
-    """The size as HTML."""
+    """Return the size as HTML."""
     return framed(repr(size), " ", faint(counted(size.numel(), "element")))
 
 
-#: Trees of so many modules are shown unfolded; of more than so many, only the first are shown.
+#: Trees of up to _UNFOLDED modules are shown unfolded; only the first _MOST_MODULES modules of a tree are shown.
 _UNFOLDED, _MOST_MODULES = 20, 2000
 
 
 def module_html(module: Any) -> str:
-    """The module as HTML."""
+    """Return the module as HTML."""
     size = sum(1 for _ in module.modules())
     tree = _module_tree(None, module, size <= _UNFOLDED, iter(range(_MOST_MODULES)), outermost=True)
     more = faint(f"the first {_MOST_MODULES:,} of {counted(size, 'module')}") if size > _MOST_MODULES else ""
@@ -108,7 +108,7 @@ def module_html(module: Any) -> str:
 
 
 def _remarks(module: Any, outermost: bool) -> str:
-    """How many parameters there are in it and below; of the outermost module more."""
+    """Return the number of parameters in and below the module; for the outermost module, also further figures."""
     parameters = list(module.parameters())
     number = _elements(parameters)
     remarks = [counted(number, "parameter")] if number else []
@@ -130,7 +130,7 @@ def _elements(tensors: list[Any]) -> int:
 def _module_tree(
     name: str | None, module: Any, unfolded: bool, allowed: Iterator[int], *, outermost: bool = False
 ) -> Html:
-    """A module and what is below it; each module uses up one of ``allowed``, and when it is empty no more follow."""
+    """Return a module with its submodules.  Each consumes an item of ``allowed``; none is shown once it is empty."""
     if next(allowed, None) is None:
         return Html()
     line = _module_line(name, module, outermost)
@@ -152,7 +152,7 @@ def _module_line(name: str | None, module: Any, outermost: bool) -> Html:
 
 
 def _tensor_rows(module: Any) -> list[list[Any]]:
-    """A row for each parameter and buffer of the module's own."""
+    """Return a row for each of the module's own parameters and buffers."""
     rows = []
     for category, own in (("", module._parameters), ("buffer", module._buffers)):
         for name, tensor in own.items():
@@ -163,7 +163,7 @@ def _tensor_rows(module: Any) -> list[list[Any]]:
 
 
 def optimizer_html(optimizer: Any) -> str:
-    """The optimizer as HTML."""
+    """Return the optimizer as HTML."""
     groups = optimizer.param_groups
     names = sorted({name for group in groups for name in group} - {"params", "param_names"})
     rows: list[list[Any]] = [[name, *[group.get(name, "") for group in groups]] for name in names]
@@ -178,14 +178,14 @@ def _size(tensors: list[Any]) -> str:
 
 _MOST_EVENTS = 100
 
-#: The greatest widths of names, shapes and sources, in characters.
+#: The maximum widths of names, shapes and sources, in characters.
 _WIDTHS = (55, 40, 75)
 
 _BAR = "rgba(90,150,230,.35)"
 
 
 def profile_html(profile: Any) -> str | None:
-    """A profile's averages, or a list of events in its own order, as HTML; None if there are no events."""
+    """Return a profile's averages, or a list of events in its own order, as HTML; None if there are no events."""
     events: Any = profile if isinstance(profile, list) else _averages(profile)
     if not events:
         return None
@@ -202,7 +202,7 @@ def profile_html(profile: Any) -> str | None:
 
 
 def _averages(profile: Any) -> Any:
-    """The events of a profile, a single one or one with a schedule, summed by name; None if there are none yet."""
+    """Return the events of a profile, with or without a schedule, summed by name; None if there are none yet."""
     if hasattr(profile, "profiler"):
         profile = profile.profiler
     if profile is None or not profile.function_events:
@@ -213,7 +213,7 @@ def _averages(profile: Any) -> Any:
 
 
 def _cell(column: Any, event: Any) -> str:
-    """The content of a cell; a share of the time is a bar, too."""
+    """Return the content of a cell; a percentage is drawn as a bar, too."""
     text = column.text(event)
     if not text.endswith("%"):
         return text
@@ -221,5 +221,5 @@ def _cell(column: Any, event: Any) -> str:
 
 
 def explanation_html(explanation: Any) -> str:
-    """The explanation as HTML."""
+    """Return the explanation as HTML."""
     return framed(element("p", explanation.summary), table(explanation.topics.items(), class_="left words"))

@@ -1,4 +1,4 @@
-"""Values in little space: copies and summaries of tensors as they were at one moment, and the text of elements."""
+"""Compact values: copies and summaries of tensors as they were at one moment, and the text of their elements."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ..core.layout import numel
 from ..core.tensor import Tensor, fresh
 from ..core.types import Size, dtype, size_of
 
-#: Elements up to which a tensor is printed in full.
+#: Tensors of up to this many elements are printed in full.
 PRINTED = 24
 
-#: Elements that are shown of a larger one.
+#: The number of elements shown of a larger tensor.
 SHOWN = 3
 
-#: Parts of a tuple that are printed.
+#: The number of items of a tuple that are printed.
 PARTS = 8
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What is kept of a tensor that is too large to be copied, or of one under ``vmap``, which has no elements to show.
+    """A summary of a tensor that is too large to copy, or of one under ``vmap``, which has no elements to show.
 
     Attributes:
         shape: its shape.
         dtype: its dtype.
         first: its first elements, in row-major order.
-        least, greatest: its least and its greatest element, NaN if one is NaN; None if it is complex or has none.
+        least, greatest: its least and greatest element, NaN if any element is NaN; None if it is complex or empty.
     """
 
     shape: Size
@@ -51,9 +51,9 @@ Value = Tensor | Summary
 
 
 def snapshot(value: Any, limit: float) -> Any:
-    """A value as it is now: a tensor of at most ``limit`` elements as a copy without a graph, a larger one summarized.
+    """Return a copy of a value: a tensor of at most ``limit`` elements without its graph, a larger one as a summary.
 
-    Tuples and lists become such of snapshots; of anything but tensors and numbers its text is kept.
+    Tuples and lists become tuples and lists of snapshots.  Anything else but numbers is kept as text.
     """
     if isinstance(value, Tensor):
         layout = value._layout
@@ -70,7 +70,7 @@ def snapshot(value: Any, limit: float) -> Any:
 
 
 def summary(tensor: Tensor, array: np.ndarray) -> Summary:
-    """The summary of a tensor with these elements."""
+    """Return the summary of a tensor with these elements."""
     first = tuple(array.flat[:SHOWN].tolist())
     known = array.size > 0 and array.dtype.kind != "c"
     least, greatest = (array.min().item(), array.max().item()) if known else (None, None)
@@ -78,7 +78,7 @@ def summary(tensor: Tensor, array: np.ndarray) -> Summary:
 
 
 def value_text(value: Any) -> str:
-    """A snapshot as text: small tensors with all their elements, which may take several lines."""
+    """Return a snapshot as text: small tensors with all their elements, which may take several lines."""
     if isinstance(value, Tensor):
         return repr(value) if value._layout.size <= PRINTED else str(summary(value, value._host_array()))
     if isinstance(value, tuple | list):
@@ -89,12 +89,12 @@ def value_text(value: Any) -> str:
     return str(value) if isinstance(value, Summary) else repr(value)
 
 
-#: Tensors of more elements than this show the first ones alone.
+#: Tensors of more than FEW elements show only the first FIRST.
 FEW, FIRST = 12, 3
 
 
 def values_text(tensor: Any) -> list[str]:
-    """The elements in lines: all of a small tensor, of a large one the first, the least and the greatest."""
+    """Return the elements as lines: all of a small tensor; the first, the least and the greatest of a large one."""
     try:
         array = tensor._host_array()
     except RuntimeError:  # one example of many, under vmap
@@ -116,7 +116,7 @@ def _row(values: Any) -> str:
 
 
 def number_text(value: Any) -> str:
-    """An element with few digits."""
+    """Return an element as text with few digits."""
     if isinstance(value, bool | int):
         return str(value)
     if isinstance(value, complex):

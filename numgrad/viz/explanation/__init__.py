@@ -1,4 +1,4 @@
-"""``numgrad.explain``: in words, what a tensor has to do with gradients."""
+"""``numgrad.explain``: explanations, in words, of a tensor's gradient and graph."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Explanation:
     """An explanation of a tensor, a node or a module.  It prints as text.
 
     Attributes:
-        summary: what is explained.
+        summary: a description of the subject.
         topics: the text of each topic.
     """
 
@@ -48,25 +48,25 @@ class Explanation:
 
 
 def explain(tensor: Tensor | Node | Module | None, output: Tensor | None = None) -> Explanation:
-    """Say in words why a tensor has a gradient or none, what became of its graph, and who uses it.
+    """Explain in words why a tensor has a gradient or none, the state of its graph, and which operations use it.
 
-    Of a node (a ``grad_fn``) it says what lies behind it and what it has saved, of a module which of its parameters
-    learn and have gradients; of None where that may have come from.
+    For a node (a ``grad_fn``) the explanation covers the graph behind it and its saved values; for a module, the
+    parameters that learn and those that have gradients; for None, the possible origins of the None.
 
-    Some of it is known only of what happened under :class:`numgrad.autograd.detect_anomaly`: which calls of backward
-    have added to ``grad``, and which lines recorded an operation or changed a tensor in place.  To find who uses the
-    tensor, all objects of the process are looked at, which takes some time; nothing is changed.
+    Some facts are recorded only under :class:`numgrad.autograd.detect_anomaly`: the calls of backward that added to
+    ``grad``, and the lines that recorded an operation or changed a tensor in place.  Finding the users of the tensor
+    scans all objects of the process, which takes some time.  Nothing is changed.
 
     Args:
-        tensor: of any shape and dtype; or a node, a module or None.
-        output: a tensor, such as a loss, of which to say whether and how it depends on ``tensor``.
+        tensor: a tensor of any shape and dtype, a node, a module or None.
+        output: a tensor, such as a loss, whose dependence on ``tensor`` is explained, too.
 
     Returns:
-        An object that prints as text; ``explanation["grad"]`` is what it says of one topic.  The topics are
-        ``requires_grad``, ``grad``, ``graph``, ``used by``, ``memory``, ``hooks`` and, where one is given, ``output``.
+        An object that prints as text; ``explanation["grad"]`` is the text of one topic.  The topics are
+        ``requires_grad``, ``grad``, ``graph``, ``used by``, ``memory``, ``hooks`` and, if it is given, ``output``.
 
     Raises:
-        TypeError: one of the arguments is nothing of these, or ``output`` no tensor.
+        TypeError: ``tensor`` is none of these, or ``output`` is not a tensor.
 
     Example:
         >>> import numgrad
@@ -111,21 +111,21 @@ def explain(tensor: Tensor | Node | Module | None, output: Tensor | None = None)
     return Explanation(f"{subject.described()}.", topics)
 
 
-#: The explanation of anything but a tensor: a summary, and the text of each topic.
+#: The explanation of a subject other than a tensor: a summary, and the text of each topic.
 Explained = tuple[str, dict[str, str]]
 
 
 def explain_other(thing: Any) -> Explained:
-    """The summary and the topics.
+    """Return the summary and the topics for a subject other than a tensor.
 
     Raises:
-        TypeError: there is nothing to say of it.
+        TypeError: the subject cannot be explained.
     """
     if thing is None:
         return _of_none()
     if isinstance(thing, Node):
         return _of_node(thing)
-    from ...nn.modules.module import Module  # which explaining a tensor need not load
+    from ...nn.modules.module import Module  # explaining a tensor must not load numgrad.nn
 
     if isinstance(thing, Module):
         return _of_module(thing)

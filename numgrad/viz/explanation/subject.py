@@ -1,4 +1,4 @@
-"""The tensor that is explained, and the objects of the process that have to do with it."""
+"""The tensor under explanation, and the objects of the process that are related to it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from ...core.tensor import Tensor
 
 
 class Subject:
-    """A tensor, and where it is in the graph.
+    """A tensor and its place in the graph.
 
     Attributes:
         tensor: the tensor.
         node: the node that made it, None for a leaf.
-        trouble: what its ``grad_fn`` raises, if it does: a view may be unable to follow the change of its base.
-        target: the node at which its gradient arrives, if there is one: ``node`` or a leaf's AccumulateGrad.
-        number: which output of the target it is.
+        trouble: the message of the error that its ``grad_fn`` raises, if any: a view may be unable to follow the change
+            of its base.
+        target: the node at which its gradient arrives, if there is one: ``node``, or a leaf's AccumulateGrad.
+        number: the index of the tensor among the outputs of the target.
     """
 
     def __init__(self, tensor: Tensor):
@@ -38,14 +39,14 @@ class Subject:
 
     @functools.cached_property
     def users(self) -> list[Node]:
-        """The nodes, of all that there are, that would send it a gradient."""
+        """The live nodes that would send it a gradient."""
         if self.target is None:
             return []
         edge = (self.target, self.number)
         return [node for node in live_objects(Node) if edge in getattr(node, "edges", ())]
 
     def described(self) -> str:
-        """What it is, as the beginning of a sentence."""
+        """Return a description that can begin a sentence."""
         if self.node is not None:
             origin = f"made by {self.node.name()}"
         elif self.tensor.requires_grad:
@@ -56,13 +57,13 @@ class Subject:
 
 
 def described(tensor: Tensor) -> str:
-    """Shape and dtype, and the GPU that it is on."""
+    """Return the shape and dtype, and the GPU if the tensor is on one."""
     device = f" on {tensor.device}" if tensor.is_cuda else ""
     return f"shape {list(tensor.shape)}, {tensor._layout.type.dtype.name}{device}"
 
 
 def described_best(tensors: Sequence[Tensor]) -> str:
-    """One of several tensors on the same memory, rather a base than a view, without the article."""
+    """Return a description, without the article, of one of several tensors on the same memory, preferably a base."""
     return Subject(min(tensors, key=Tensor._is_view)).described()[2:]
 
 
@@ -70,14 +71,14 @@ _Class = TypeVar("_Class")
 
 
 def live_objects(cls: type[_Class]) -> list[_Class]:
-    """All objects of a class in this process."""
+    """Return all objects of a class in this process."""
     return [thing for thing in gc.get_objects() if issubclass(type(thing), cls)]
 
 
 def others_on_memory(tensor: Tensor) -> list[Tensor]:
-    """The other tensors on a tensor's memory."""
+    """Return the other tensors that share a tensor's memory."""
     memory = tensor._storage
-    own = set()  # what nodes keep of their own results is nothing that a program knows of
+    own = set()  # results that nodes have saved, which are invisible to the program
     for node in live_objects(SavingNode):
         saved: Any = getattr(node, "saved", None)
         if saved.__class__ is tuple:
@@ -87,18 +88,18 @@ def others_on_memory(tensor: Tensor) -> list[Tensor]:
 
 
 def nodes_behind(node: Node | None) -> tuple[list[Node], list[Tensor]]:
-    """The nodes that backward would go through from this one, the latest first, and the leaves that it would reach."""
+    """Return the nodes that backward would visit from this one, latest first, and the leaves that it would reach."""
     found = order.nodes_behind([] if node is None else [node])
     leaves = [node.variable for node in found if isinstance(node, AccumulateGrad)]
     return [node for node in found if not isinstance(node, AccumulateGrad | DeadEnd)], leaves
 
 
-#: Things that are named before a list of them breaks off.
+#: The number of items listed before a list is cut off.
 NAMED = 4
 
 
 def listed(things: Sequence[Any]) -> str:
-    """Things in a row, as in a sentence; those that are there several times with their number."""
+    """Return items as an enumeration for a sentence; repeated items are listed once with their count."""
     names = list(dict.fromkeys([str(thing) for thing in things]))
     counts = [sum(str(thing) == name for thing in things) for name in names]
     texts = [name if count == 1 else f"{name} ({count} times)" for name, count in zip(names, counts, strict=True)]

@@ -1,4 +1,4 @@
-"""An explanation's topics: why a tensor requires a gradient, how its ``grad`` came about, its graph, and its memory."""
+"""The topics of an explanation: a tensor's ``requires_grad``, the origin of its ``grad``, its graph, and its memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .subject import NAMED, Subject, described, described_best, listed, nodes_be
 
 
 def requires_text(subject: Subject) -> str:
-    """The reason, as far as it is known."""
+    """Return the reason for the value of ``requires_grad``, as far as it is known."""
     tensor = subject.tensor
     if tensor.requires_grad:
         if subject.node is None and subject.trouble is None:
@@ -37,7 +37,7 @@ def _why_not(tensor: Tensor) -> str:
         return f"There are no derivatives of {dtype.name}: only floating-point and complex tensors have some."
     if tensor.is_inference():
         return "It was made under inference_mode(), where nothing is ever recorded; clone() it to compute with it."
-    if type(tensor).__name__ == "Parameter":  # numgrad.nn need not be loaded to find that out
+    if type(tensor).__name__ == "Parameter":  # finding that out must not load numgrad.nn
         return "It is a parameter that is frozen: requires_grad_() has it learn again."
     base = tensor if tensor._view is None else tensor._root
     origin = getattr(base, "_origin", None)
@@ -69,12 +69,12 @@ _ORIGINS = {
 }
 
 
-#: Calls of backward that are shown, the latest.
+#: The number of latest calls of backward that are shown.
 SHOWN = 3
 
 
 def gradient_text(subject: Subject) -> str:
-    """What is known of the gradient."""
+    """Return the known facts about the gradient."""
     tensor = subject.tensor
     if tensor._grad is None:
         return f"None. {_why_none(subject)}"
@@ -91,7 +91,7 @@ def gradient_text(subject: Subject) -> str:
 
 
 def anomalies(gradient: Tensor) -> str:
-    """What is striking about the elements: zeros alone, NaN or infinities."""
+    """Return a remark about unusual elements: all zeros, NaN or infinities."""
     try:
         elements = gradient._all_elements()
     except RuntimeError:  # one example of many, under vmap
@@ -103,7 +103,7 @@ def anomalies(gradient: Tensor) -> str:
 
 
 def _passes_text(known: Contributions) -> str:
-    """What backward passes brought."""
+    """Return the contributions of backward passes to the gradient."""
     passes = counted(known.count, "backward pass", "backward passes")
     start = f"{passes} brought it" if known.complete else f"There was one before, to which {passes} added"
     groups = [[next(same), *same] for _, same in itertools.groupby(known.latest)]
@@ -153,19 +153,19 @@ def _why_none(subject: Subject) -> str:
     )
 
 
-#: More paths than this are not counted.
+#: Paths are counted up to this number.
 MANY = 1000
 
 
 def graph_text(subject: Subject) -> str:
-    """What backward would find on its way from this tensor."""
+    """Return a description of the graph behind the tensor."""
     if subject.trouble is not None:
         return subject.trouble
     return "nothing lies behind it." if subject.node is None else text_of_node(subject.node)
 
 
 def text_of_node(node: Node) -> str:
-    """What backward would find from this node on."""
+    """Return a description of the graph behind a node."""
     nodes, leaves = nodes_behind(node)
     shapes = f" (of {_shapes(leaves)})" if leaves else ""
     verb = "lies" if len(nodes) == 1 and not leaves else "lie"
@@ -180,7 +180,7 @@ def _shapes(tensors: list[Tensor]) -> str:
 
 
 def _freed_or_changed(nodes: list[Node], below: bool) -> str:
-    """What became of what the nodes had saved."""
+    """Return a sentence that says if the nodes' saved values are intact, freed or changed in place."""
     changed = [
         (node, tensor, version)
         for node in nodes if isinstance(node, SavingNode) and not node.is_freed()
@@ -207,7 +207,7 @@ def _freed_or_changed(nodes: list[Node], below: bool) -> str:
 
 
 def dependence_text(subject: Subject, output: Tensor) -> str:
-    """Whether and how ``output`` depends on the tensor."""
+    """Return a description of the dependence of ``output`` on the tensor."""
     other = Subject(output)
     if output is subject.tensor:
         return "the tensor itself."
@@ -227,23 +227,23 @@ def dependence_text(subject: Subject, output: Tensor) -> str:
 
 
 def _path_count(start: Node | None, subject: Subject) -> int:
-    """How many paths lead from a node to where the gradient of the tensor arrives, no more than MANY."""
+    """Return the number of paths from a node to the point where the tensor's gradient arrives, at most MANY."""
     nodes, _ = nodes_behind(start)
     paths: dict[Node, int] = {}
-    for node in reversed(nodes):  # the oldest first: what a node leads to is known before it
+    for node in reversed(nodes):  # oldest first, so that the counts of a node's successors are known
         found = sum(
             paths.get(other, 0) + (other is subject.target and number == subject.number)
             for other, number in edges_of(node)
         )
-        paths[node] = min(found, MANY)  # the numbers themselves would be as long as the graph is deep
+        paths[node] = min(found, MANY)  # uncapped numbers would have as many digits as the graph is deep
     return paths.get(start, 0) if start is not None and start is not subject.target else 0
 
 
 def _shortest_path(start: Node, target: Node) -> list[Node]:
-    """The shortest path from a node to another, both included."""
+    """Return the shortest path from a node to another, including both."""
     before: dict[Node, Node | None] = {start: None}
     reached = [start]
-    for node in reached:  # the nearest first; it grows meanwhile
+    for node in reached:  # nearest first; the list grows during the loop
         for other, _ in edges_of(node):
             if other not in before:
                 before[other] = node
@@ -255,7 +255,7 @@ def _shortest_path(start: Node, target: Node) -> list[Node]:
 
 
 def memory_text(subject: Subject) -> str:
-    """Whose the memory is, and how often it was changed."""
+    """Return a description of the memory: its owner, and the number of changes to it."""
     tensor = subject.tensor
     view = tensor._view
     if view is not None:
@@ -285,12 +285,12 @@ def _changes(tensor: Tensor) -> str:
 
 
 def hook_names(tensor: Tensor) -> list[str]:
-    """What the hooks on a tensor's gradient are called, in their order."""
+    """Return the names of the hooks on a tensor's gradient, in their order."""
     return [hook_name(hook) for hook in (tensor._backward_hooks or {}).values()]
 
 
 def hooks_text(subject: Subject) -> str:
-    """The hooks that its gradient meets, in their order."""
+    """Return the hooks through which the tensor's gradient passes, in their order."""
     tensor, node = subject.tensor, subject.node
     parts = []
     if subject.trouble is None:

@@ -1,1 +1,1 @@
-"""The picture of a recorded graph: which boxes and arrows it has, and what is written in them."""
+"""The picture of a recorded graph: its boxes and arrows, and the text in them."""

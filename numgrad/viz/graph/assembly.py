@@ -1,4 +1,4 @@
-"""From a graph to its picture: what is drawn, which boxes, arrows and groups there are, and which are near enough."""
+"""Conversion of a graph to its picture: the choice of boxes, arrows and groups, and of the part that is shown."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .module_calls import Call, Fold, calls_of, folded_calls
 from .names import Names, readable
 from .picture import Arrow, Box, Group, Picture, Row
 
-#: The key of the box for all that is not shown.
+#: The key of the box that stands for everything not shown.
 REST = "rest"
 
 
 class Assembly:
-    """The making of one picture.
+    """The construction of one picture.
 
-    Every node belongs to a unit, which is what becomes a box: the node itself, or the call of a folded module.  Units
-    are known by their keys.
+    Every node belongs to a unit, which becomes one box: the node itself, or the call of a folded module.  A unit is
+    identified by its key.
     """
 
     def __init__(self, roots: Sequence[Root], module: Module | None, names: Names, fold: Fold):
@@ -37,7 +37,7 @@ class Assembly:
         operations = [node for node in self.nodes if not isinstance(node, AccumulateGrad)]
         self.calls: dict[int, Call] = {} if module is None else calls_of(operations, module)
         folded = folded_calls(fold, module, self.nodes, self.calls)
-        #: By the number of a node the key of its unit; by that key what belongs to it.
+        #: For the number of each node, the key of its unit; for each such key, the members of the unit.
         self.unit: dict[int, str] = {}
         self.members: dict[str, list[Node]] = {}
         self.folded: dict[str, Call] = {}
@@ -58,7 +58,7 @@ class Assembly:
         self.members.setdefault(unit, []).append(node)
 
     def _join_leaves(self) -> None:
-        """A parameter goes where it is used, if that is in one call alone."""
+        """Move each parameter into the call that uses it, if only one call does."""
         parameters = set() if self.module is None else {id(parameter) for parameter in self.module.parameters()}
         users: dict[int, list[Node]] = {}
         for node in self.nodes:
@@ -79,7 +79,7 @@ class Assembly:
     def picture(
         self, describer: Describer, max_depth: int | None, max_nodes: int | None, direction: str, arrowheads: str
     ) -> Picture:
-        """The picture, of the units that are near enough to the roots."""
+        """Return the picture of the units that are near enough to the roots."""
         shown = nearest([self.unit[root.node.sequence] for root in self.roots], self.behind, max_depth, max_nodes)
         box_keys = {sequence: unit if unit in shown else REST for sequence, unit in self.unit.items()}
         boxes, arrows = self._outputs(describer, box_keys)
@@ -112,7 +112,7 @@ class Assembly:
         return describer.operation(unit, node, group)
 
     def _group(self, call: Call | None, groups: dict[str, Group]) -> str | None:
-        """The key of the group of a call, which is made with all around it."""
+        """Return the key of a call's group, which is created together with the groups around it."""
         if call is None:
             return None
         for each in call.path():
@@ -122,7 +122,7 @@ class Assembly:
         return call.key
 
     def _title(self, call: Call) -> str:
-        """What a module is called within the one around it, and which of its calls this is if there are several."""
+        """Return a module's name within the module around it, with the number of the call if there are several."""
         around = call.parent
         name = call.name or self.names.of(call.module) or type(call.module).__name__
         if around is not None and around.name and name.startswith(f"{around.name}."):
@@ -132,7 +132,7 @@ class Assembly:
 
     @functools.cached_property
     def _turns(self) -> dict[str, int]:
-        """By the key of a call which call of the same module it is, 0 if there is but one."""
+        """For the key of each call, its index among the calls of the same module; 0 if it is the only one."""
         seen = {each.key: each for call in self.calls.values() for each in call.path()}
         same: dict[str, list[str]] = {}
         for key in sorted(seen, key=_start_of):
@@ -150,7 +150,7 @@ class Assembly:
         return boxes, arrows
 
     def _data(self, describer: Describer, shown: set[str]) -> tuple[list[Box], list[Arrow]]:
-        """Boxes for what was saved, requires no gradient and has a name: the data that went in."""
+        """Return boxes for the input data: saved tensors that require no gradient and have a name."""
         found: dict[int, tuple[Tensor, dict[str, None]]] = {}
         for unit in self.members:
             for node in self.members[unit] if unit in shown else ():
@@ -168,7 +168,7 @@ class Assembly:
         return boxes, arrows
 
     def _named_data(self, tensor: Tensor) -> Tensor | None:
-        """The tensor, or what it is a view of, if that has a name and requires no gradient."""
+        """Return the tensor or the base that it is a view of, whichever has a name, unless it requires a gradient."""
         base = tensor if tensor._view is None else tensor._root
         if tensor._edge is not None or base._requires_grad:
             return None
@@ -207,7 +207,7 @@ class Assembly:
 
 
 def _start_of(key: str) -> int:
-    """When the call with this key began."""
+    """Return the number at which the call with this key began."""
     return int(key[1:])
 
 
@@ -219,7 +219,7 @@ def _rest(hidden: Sequence[Node]) -> Box:
 
 
 def _common_call(calls: Sequence[Call | None]) -> Call | None:
-    """The innermost call that all of these are made in, or are."""
+    """Return the innermost call that equals or contains all of the given calls."""
     common = None
     for step in zip(*[[] if call is None else call.path() for call in calls], strict=False):
         if len({call.key for call in step}) > 1:
@@ -229,13 +229,13 @@ def _common_call(calls: Sequence[Call | None]) -> Call | None:
 
 
 class Root(NamedTuple):
-    """Where a drawing begins.
+    """A starting point of a drawing.
 
     Attributes:
         node: the node whose graph is drawn.
-        number: which output of the node it is.
+        number: the index of the output of the node.
         tensor: the tensor that was given, None for a node.
-        name: what the caller calls it, if it was given in a dictionary.
+        name: its key, if it was given in a dictionary.
     """
 
     node: Node
@@ -245,11 +245,11 @@ class Root(NamedTuple):
 
 
 def roots_of(subject: Any) -> list[Root]:
-    """The roots of the drawing of a subject.
+    """Return the roots of the drawing of a subject.
 
     Raises:
-        TypeError: it is, or has in it, something else than tensors, nodes and gradient edges.
-        ValueError: it is empty, or a tensor requires no gradient.
+        TypeError: the subject is or contains something other than tensors, nodes and gradient edges.
+        ValueError: the subject is empty, or a tensor requires no gradient.
     """
     is_named = isinstance(subject, Mapping)
     if not is_named and (not isinstance(subject, list | tuple) or isinstance(subject, GradientEdge)):
@@ -282,7 +282,7 @@ def _root(value: Any, name: str | None, which: str) -> Root:
 def nearest(
     roots: Iterable[str], behind: Mapping[str, Sequence[str]], max_depth: int | None, max_count: int | None
 ) -> set[str]:
-    """Those that are reached from the roots in at most ``max_depth`` steps, the ``max_count`` nearest of them."""
+    """Return the keys within ``max_depth`` steps of the roots, at most the ``max_count`` nearest of them."""
     front = list(dict.fromkeys(roots))
     found: set[str] = set()
     depth = 0

@@ -1,4 +1,4 @@
-"""What is written in the boxes of tensors, operations and modules, and what an operation has saved."""
+"""The text in the boxes of tensors, operations and modules, and the values that an operation has saved."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .picture import Box, Row, Run, Slot, gradient_row, leaves_row
 
 
 class Describer:
-    """Makes boxes.
+    """A factory of boxes.
 
     Attributes:
-        names: what tensors are called.
-        values: whether elements are shown.
-        saved: whether what nodes have saved is shown.
+        names: the names of tensors.
+        values: True if elements are shown.
+        saved: True if the values saved by nodes are shown.
     """
 
     def __init__(self, names: Names, values: bool, saved: bool):
@@ -36,19 +36,19 @@ class Describer:
     # -- tensors --------------------------------------------------------------------------------------------
 
     def leaf(self, key: str, node: AccumulateGrad, group: str | None) -> Box:
-        """The box of a leaf, which stands for its AccumulateGrad, too."""
+        """Return the box of a leaf, which also stands for its AccumulateGrad."""
         leaf = node.variable
         rows = [*self._tensor_rows(leaf), *self._gradient_rows("grad", leaf._grad, (node.sequence, 0))]
         rows += [*_hook_rows(node), Row("", "AccumulateGrad", "quiet")]
         return Box(key, "leaf", _title(self.names.of(leaf), "leaf"), tuple(rows), group)
 
     def data(self, key: str, tensor: Tensor) -> Box:
-        """The box of a tensor that requires no gradient."""
+        """Return the box of a tensor that requires no gradient."""
         rows = (*self._tensor_rows(tensor), Row("", "no gradient", "quiet"))
         return Box(key, "data", _title(self.names.of(tensor), "data"), rows)
 
     def output(self, key: str, tensor: Tensor, name: str | None) -> Box:
-        """The box of a tensor that the drawing was asked for."""
+        """Return the box of a tensor that is a root of the drawing."""
         rows = self._tensor_rows(tensor)
         if not tensor.is_inference() and tensor._version:
             rows.append(Row("", f"version {tensor._version}: changed in place", "quiet"))
@@ -57,7 +57,7 @@ class Describer:
         return Box(key, "output", _title(name or self.names.of(tensor), "output"), tuple(rows))
 
     def edge_label(self, node: Node, number: int) -> str:
-        """What is written at the arrow of an output: name and shape, and the elements if they are known."""
+        """Return the label of the arrow of an output: name and shape, and the elements if they are known."""
         name = self.names.of_output(node.sequence, number)
         shape = str(list(node.output(number).shape))
         which = f"output {number}" if node.more_outputs and name is None else name
@@ -84,7 +84,7 @@ class Describer:
     # -- operations -----------------------------------------------------------------------------------------
 
     def operation(self, key: str, node: Node, group: str | None) -> Box:
-        """The box of a node."""
+        """Return the box of a node."""
         rows: list[Row] = []
         if isinstance(node, BackwardCFunction):
             rows.append(Row("", "a Function of your own", "quiet"))
@@ -117,7 +117,7 @@ class Describer:
     # -- several nodes --------------------------------------------------------------------------------------
 
     def module(self, key: str, call: Call, title: str, nodes: Sequence[Node], group: str | None) -> Box:
-        """The box of a module's call, which stands for all nodes that the call recorded."""
+        """Return the box of a module's call, which stands for all nodes that the call recorded."""
         operations = [node for node in nodes if not isinstance(node, AccumulateGrad)]
         leaves = [node.variable for node in nodes if isinstance(node, AccumulateGrad)]
         slots = tuple([(node.sequence, 0) for node in nodes if isinstance(node, AccumulateGrad)])
@@ -145,7 +145,7 @@ def _title(name: str | None, otherwise: str) -> tuple[Run, ...]:
 
 
 def _name_of(node: Node) -> tuple[Run, ...]:
-    """The name of a node, in which what tells it from others is emphasised."""
+    """Return the name of a node, with its distinguishing part emphasised."""
     if node.op_name is not None:
         return (node.op_name, True), (f"Backward{node.overload}", False)
     namespace, colons, name = node.name().rpartition("::")
@@ -158,7 +158,7 @@ def _hook_rows(node: Node) -> list[Row]:
 
 
 def hooks_at(node: Node) -> list[tuple[Any, str]]:
-    """The hooks that run at a node, in their order, each with how it was registered."""
+    """Return the hooks that run at a node, in their order, each with the way it was registered."""
     attached = node.attached
     if isinstance(node, AccumulateGrad):
         of_tensors = node.variable._hooks
@@ -176,14 +176,14 @@ def hooks_at(node: Node) -> list[tuple[Any, str]]:
     return [(hook, how) for hooks, how in parts if hooks for hook in hooks.values()]
 
 
-#: Saved tensors that are listed in a box.
+#: The number of saved tensors listed in a box.
 LISTED = 6
-#: Characters of what is saved besides tensors.
+#: The maximum number of characters for saved values other than tensors.
 LONG = 44
 
 
 class Saved(NamedTuple):
-    """Something that a node has saved, as it is kept; ``number`` says which output of the node it is, if it is one."""
+    """A value that a node has saved, in the form it is kept; ``number`` is the index of the output if it is one."""
 
     name: str
     value: Any
@@ -192,14 +192,14 @@ class Saved(NamedTuple):
 
 
 def acting_node(node: Node) -> Node:
-    """The node whose rule runs and saves: of one that writes to a view, that of the writing operation."""
+    """Return the node whose rule runs and saves; for a write to a view, this is the node of the writing operation."""
     while isinstance(node, CopySlices) and isinstance(node.operation, Node):
         node = node.operation
     return node
 
 
 def entries_of(node: Node) -> list[Saved]:
-    """What a node has saved."""
+    """Return the values that a node has saved."""
     node = acting_node(node)
     if not isinstance(node, SavingNode):
         return []
@@ -207,13 +207,13 @@ def entries_of(node: Node) -> list[Saved]:
 
 
 def saves_tensors(node: Node) -> bool:
-    """Whether it has saved a tensor."""
+    """Return True if a node has saved a tensor."""
     return any(entry.version is not None for entry in entries_of(node))
 
 
 def has_changed_saved(node: Node) -> bool:
-    """Whether a saved tensor was changed in place since."""
-    # not SavingNode.modified, which raises if another thread frees the node meanwhile
+    """Return True if a saved tensor was changed in place since."""
+    # SavingNode.modified raises if another thread frees the node at the same time
     return any(
         version is not None and version != PACKED and value._counter[0] != version
         for _, value, version, _ in entries_of(node)
@@ -221,7 +221,7 @@ def has_changed_saved(node: Node) -> bool:
 
 
 def saved_rows(node: Node, names: Names, values: bool) -> list[Row]:
-    """The lines about what a node has saved, with the elements of tensors if ``values``."""
+    """Return the lines about a node's saved values, with the elements of tensors if ``values``."""
     blocks: list[list[Row]] = []  # the lines of each tensor
     others: list[str] = []
     for name, value, version, number in entries_of(node):
@@ -251,13 +251,13 @@ def saved_rows(node: Node, names: Names, values: bool) -> list[Row]:
 
 
 def _called(tensor: Tensor, names: Names) -> str | None:
-    """The name of a tensor, or of that which it is a view of."""
+    """Return the name of a tensor, or of the base that it is a view of."""
     base = None if tensor._view is None else names.of(tensor._root)
     return names.of(tensor) or (base and f"view of {base}")
 
 
 def _setting(name: str, value: Any) -> list[str]:
-    """Something saved that is no tensor, unless it is None or False, or how matrices lie in memory (``columns``)."""
+    """Return a saved value other than a tensor as text; nothing for defaults and the memory layout (``columns``)."""
     if value is None or value is False or name == "columns" or (name in ("alpha", "beta") and value == 1):
         return []
     return [f"{name}={value!r}"]

@@ -1,4 +1,4 @@
-"""``numgrad.viz.draw``, and the drawing that it returns: to show, to save, and to light parts of."""
+"""``numgrad.viz.draw`` and the drawing that it returns, which can be shown, saved and highlighted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .module_calls import Fold
 from .names import known_names, printable
 from .picture import Picture
 
-#: Boxes for nodes that a picture has unless told otherwise, and the picture that stands for a node in Jupyter.
+#: The default number of boxes for nodes in a picture, and in the picture of a node that Jupyter shows.
 MANY, FEW = 100, 40
 
 
@@ -41,48 +41,48 @@ def draw(
     direction: str = "down",
     arrows: str = "forward",
 ) -> Drawing:
-    """Draw the graph that backward would go through from a tensor, as it is now.
+    """Draw the graph that backward would traverse from a tensor, in its present state.
 
-    The picture reads like the computation: leaves at the top, results at the bottom, arrows from operands to results,
-    at each the shape of the tensor that flows, which is that of its gradient, too.  Gradients go against the arrows.
+    The picture reads like the computation: leaves at the top, results at the bottom, arrows from operands to results.
+    Each arrow shows the shape of its tensor, which is also that of its gradient.  Gradients flow against the arrows.
 
-    - Round boxes are tensors: leaves (blue) with their gradient, once there is one, results (green), and data (sand):
-      tensors that some operation has saved, that require no gradient and have a name.
-    - Angular boxes are the nodes of the graph, with the name that ``grad_fn`` prints and what they have saved for
-      backward, under the names of their ``_saved_`` attributes.  Violet ones are Functions of the user.  A dashed box
-      is freed: backward has dropped what it had saved.  A red frame says that a saved tensor was changed in place
-      since, so backward will refuse.  Hooks and the gradients that ``retain_grad()`` keeps are named, too.
-    - Frames around boxes, with ``module``, are the calls of its parts; green boxes are calls that are folded.
+    - Round boxes are tensors: leaves (blue) with their gradient, once there is one, results (green), and data (sand),
+      that is, named tensors without a gradient that some operation has saved.
+    - Angular boxes are the nodes of the graph, with the name that ``grad_fn`` prints and their saved values, under the
+      names of the ``_saved_`` attributes.  Violet boxes are user-defined Functions.  A dashed box is freed: backward
+      has dropped its saved values.  A red frame marks a saved tensor that was changed in place, so backward will
+      refuse.  Hooks and the gradients that ``retain_grad()`` keeps are listed, too.
+    - Frames around boxes, with ``module``, are the calls of its submodules; green boxes are folded calls.
 
     Names come from ``names``, then from ``module`` (its parameters and buffers), then from the variables of the calling
-    program that hold the very tensor: of the function that calls ``draw``, of its callers, of the module or notebook.
+    program that hold the tensor: of the function that calls ``draw``, of its callers, of the module or notebook.
 
     Args:
-        subject: a tensor that requires gradients, a node (``grad_fn``), a gradient edge, or several of them in a list,
-            tuple or dictionary, whose keys are then their names.  Of what ``numgrad.compile`` returns the programs are
-            drawn: boxes are the steps and the memory that is there before or after, arrows what steps read; of the
-            other arguments only ``file``, ``max_nodes``, ``direction`` and ``arrows`` count.
-        module: the model that computed it.  Which of its parts recorded a node is known of the latest 4,096 calls of
-            modules, and only if no other thread recorded at the same time.
-        file: where to save the picture as well; see :meth:`Drawing.save` for the endings of its name.
-        names: tensors by the names that they are to have.
-        values: whether to write out elements: all of small tensors, of larger ones the first, the least, the greatest.
-        saved: whether to write down what nodes have saved.
-        fold: which calls of modules are shown as one box: "auto" (none in a small graph, in a large one those that
-            must be for the picture to stay readable), None, a depth (0 is ``module`` itself, 1 the modules that it
-            calls, and so on), or the names of modules, in which ``*`` stands for anything: ``"blocks.*"``.
-        max_depth: boxes that are more steps away from the subject than this are left out.
-        max_nodes: so many boxes are shown, the nearest; None for all.  What is left out is counted in a box of its own.
-        direction: where the computation goes: "down", "right", "up" or "left".
-        arrows: "forward" for arrows that go with the computation, "backward" for the way of the gradients, which is
-            that of ``next_functions``.
+        subject: a tensor that requires gradients, a node (``grad_fn``), a gradient edge, or a list, tuple or dictionary
+            of these, whose keys are then their names.  For a function compiled by ``numgrad.compile``, the programs are
+            drawn: boxes are the steps and the memory that exists before or after, arrows the buffers that steps read;
+            of the other arguments only ``file``, ``max_nodes``, ``direction`` and ``arrows`` apply.
+        module: the model that computed it.  The submodule that recorded a node is known only for the latest 4,096 calls
+            of modules, and only if no other thread recorded at the same time.
+        file: a path to which the picture is saved as well; see :meth:`Drawing.save` for the supported suffixes.
+        names: tensors by the names to show for them.
+        values: True to show elements: all of small tensors; the first, the least and the greatest of larger ones.
+        saved: True to show the values saved by nodes.
+        fold: the calls of modules that are shown as one box: "auto" (none in a small graph; in a large one those that
+            must be folded for the picture to stay readable), None, a depth (0 is ``module`` itself, 1 the modules that
+            it calls, and so on), or the names of modules, in which ``*`` matches anything: ``"blocks.*"``.
+        max_depth: the maximum number of steps between the subject and a box that is shown.
+        max_nodes: the maximum number of boxes, the nearest first; None for all.  An extra box counts those omitted.
+        direction: the direction of the computation: "down", "right", "up" or "left".
+        arrows: "forward" for arrows in the direction of the computation, "backward" for the direction of the gradients,
+            which is that of ``next_functions``.
 
     Returns:
         The picture, which Jupyter shows; it holds no tensors.
 
     Raises:
-        TypeError: an argument is of a type that it cannot have.
-        ValueError: a tensor has no graph, since it requires no gradient; or an option has an impossible value.
+        TypeError: an argument has the wrong type.
+        ValueError: a tensor has no graph because it requires no gradient, or an option has an invalid value.
         ImportError: ``file`` needs pygraphviz, which is not installed.
 
     Example:
@@ -132,9 +132,9 @@ def draw(
 
 
 def node_mimebundle(node: Node) -> dict[str, str]:
-    """The picture that Jupyter shows of a node: the graph behind it, the nearest of it.
+    """Return the picture that Jupyter shows for a node: the nearest part of the graph behind it.
 
-    The text of the node is left to what shows it.
+    The bundle has no plain text, which is left to the caller.
     """
     bundle = draw(node, max_nodes=FEW)._repr_mimebundle_()
     return {mimetype: form for mimetype, form in bundle.items() if mimetype != "text/plain"}
@@ -155,12 +155,12 @@ def _check_count(name: str, value: Any, least: int) -> None:
 
 
 class Drawing:
-    """A picture of a graph as it was when it was drawn.  Jupyter shows it; it prints as text.
+    """A picture of a graph as it was when it was drawn.  Jupyter shows the picture; it prints as text.
 
-    It holds neither the graph nor its tensors.
+    A drawing holds neither the graph nor its tensors.
 
     Attributes:
-        picture: what is in it.
+        picture: the content of the picture.
 
     Example:
         >>> import numgrad
@@ -178,10 +178,10 @@ class Drawing:
 
     def __init__(self, picture: Picture, model: Drawing | None = None):
         self.picture = picture
-        self._model = model  # the drawing that has the layout, None if it is this one
+        self._model = model  # the drawing that owns the layout, None if it is this one
 
     def with_picture(self, picture: Picture) -> Drawing:
-        """Another picture of the same boxes and arrows, with the layout of this one."""
+        """Return a drawing of another picture of the same boxes and arrows, with the layout of this one."""
         return Drawing(picture, self._model or self)
 
     @functools.cached_property
@@ -200,16 +200,16 @@ class Drawing:
         return svg_text(self.picture, self._layout)
 
     def part(self, around: Any, width: float, height: float) -> str:
-        """The picture as SVG of at most this size: as it is, a little smaller, or only what lies around a node.
+        """Return the picture as SVG within the given size: unchanged, slightly reduced, or only the part around a node.
 
         Args:
-            around: a node, or a tensor, as in ``highlighted``.
-            width, height: the size, in pixels.  A picture that does not fit is made smaller, down to 80 %.
+            around: a node or a tensor, as in ``highlighted``.
+            width, height: the maximum size in pixels.  A picture that does not fit is scaled down, to 80 % at most.
 
         Raises:
             ImportError: pygraphviz is not installed.
             TypeError: ``around`` is neither a node nor a tensor.
-            ValueError: it is not part of the graph that was drawn, or the width or the height is not positive.
+            ValueError: ``around`` is not part of the graph that was drawn, or the width or the height is not positive.
         """
         if not (width > 0 and height > 0):
             raise ValueError(f"part(): width and height must be greater than 0, not {width} and {height}")
@@ -220,24 +220,25 @@ class Drawing:
 
     @property
     def summary(self) -> str:
-        """What there is to see, in a sentence: the text for those who do not see the picture."""
+        """A one-sentence description of the picture, for readers who cannot see it."""
         return self.picture.summary
 
     @property
     def dot(self) -> str:
-        """The picture in Graphviz' language."""
+        """The picture in the DOT language of Graphviz."""
         return dot_text(self.picture)
 
     @property
     def mermaid(self) -> str:
-        """The picture as a Mermaid flowchart, which Markdown on the web and JupyterLab show."""
+        """The picture as a Mermaid flowchart, which JupyterLab and many Markdown viewers render."""
         return mermaid_text(self.picture)
 
     @property
     def text(self) -> str:
-        """The graph as an indented text, from the results to the leaves.
+        """The graph as indented text, from the results to the leaves.
 
-        What is indented by 40 levels begins at the left again, behind the number of levels that are left out: ``(40)``.
+        Every 40 levels of indentation the text restarts at the left, prefixed with the number of levels omitted:
+        ``(40)``.
         """
         return tree_text(self.picture)
 
@@ -247,10 +248,10 @@ class Drawing:
     __repr__ = __str__
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """What Jupyter shows: SVG or, where pygraphviz is not installed, Mermaid, which JupyterLab draws.
+        """Return the formats that Jupyter shows: SVG or, without pygraphviz, Mermaid, which JupyterLab draws.
 
-        Not both, since JupyterLab would rather draw the Mermaid.  It shows SVG only in notebooks that it trusts, as it
-        does once they have run here, and the text in others.
+        The bundle never has both, because JupyterLab would prefer the Mermaid.  JupyterLab shows SVG only in notebooks
+        that it trusts, such as those that were run locally, and the text in others.
         """
         try:
             picture = {"image/svg+xml": self.svg}
@@ -259,14 +260,15 @@ class Drawing:
         return {**picture, "text/plain": self.text}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, in the form that the ending of its name says.
+        """Write the picture to a file in the format given by the suffix of its name.
 
         Args:
-            path: ends in ``.svg``, ``.png``, ``.pdf``, ``.dot`` (or ``.gv``), ``.mmd`` (Mermaid) or ``.txt``.
+            path: a path that ends in ``.svg``, ``.png``, ``.pdf``, ``.dot`` (or ``.gv``), ``.mmd`` (Mermaid) or
+                ``.txt``.
 
         Raises:
-            ValueError: it ends in something else.
-            ImportError: the form needs pygraphviz, which is not installed.
+            ValueError: the path ends in anything else.
+            ImportError: the format needs pygraphviz, which is not installed.
             OSError: the file cannot be written.
         """
         ending = Path(path).suffix.lower()
@@ -281,16 +283,17 @@ class Drawing:
             )
         Path(path).write_text(getattr(self, forms[ending]), encoding="utf-8")
 
-    # -- lighting up ----------------------------------------------------------------------------------------
+    # -- highlighting ---------------------------------------------------------------------------------------
 
     def highlighted(self, notes: Mapping[Any, str | None]) -> Drawing:
-        """The same picture with some of its boxes lit, each with a note of its own.  What was lit before is not.
+        """Return the picture with some of its boxes highlighted, each with a note.  Earlier highlights are dropped.
 
-        Nothing moves, so that pictures in a row can be leafed through.
+        The layout does not change, so that successive pictures can be compared.
 
         Args:
-            notes: by node (or by tensor, for the node where its gradient arrives) what to write at it: one line or
-                several, or None.  A node that is folded into a module, or not shown, lights the box for that.
+            notes: for each node (or tensor, which stands for the node where its gradient arrives) a note of one or more
+                lines, or None.  For a node that is folded into a module or not shown, the box that stands for it is
+                highlighted.
 
         Raises:
             TypeError: a key is neither a node nor a tensor.
@@ -304,7 +307,7 @@ class Drawing:
         return self.with_picture(replace(self.picture, lit=lit))
 
     def _box_key(self, subject: Any, asked: str) -> str:
-        """The key of the box that shows a node or a tensor."""
+        """Return the key of the box that shows a node or a tensor."""
         if not isinstance(subject, Node | Tensor):
             raise TypeError(f"{asked}() takes nodes and tensors, not {type_name(subject)}")
         node: Any = subject

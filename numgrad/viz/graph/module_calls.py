@@ -1,4 +1,4 @@
-"""Which call of which module recorded a node, and which calls a picture shows as one box."""
+"""The module call that recorded each node, and the calls that a picture shows as one box."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Call(NamedTuple):
     """A call of a module.
 
     Attributes:
-        key: the key of the group or box that stands for it.
+        key: the key of its group or box.
         name: the module's dotted name, empty for the outermost.
         module: the module.
-        depth: how many calls lie around it; 0 for the outermost module, at least 1 for those below.
-        parent: the call around it.
+        depth: the number of enclosing calls; 0 for the outermost module, at least 1 for its submodules.
+        parent: the enclosing call.
     """
 
     key: str
@@ -30,7 +30,7 @@ class Call(NamedTuple):
     parent: Call | None
 
     def path(self) -> list[Call]:
-        """The calls from the outermost to this one."""
+        """Return the calls from the outermost to this one."""
         found = [self]
         while found[-1].parent is not None:
             found.append(found[-1].parent)
@@ -38,10 +38,10 @@ class Call(NamedTuple):
 
 
 def calls_of(nodes: Iterable[Node], module: Module) -> dict[int, Call]:
-    """By the number of a node, the innermost call of ``module`` or a part of it that recorded the node.
+    """Return, for the number of each node, the innermost call of ``module`` or a submodule that recorded it.
 
-    It is found by the numbers alone (see ``numgrad.nn.modules.hooks``): a node that another thread recorded
-    during a call counts as recorded by it, and of calls too long ago nothing is known.
+    Calls are matched by numbers alone (see ``numgrad.nn.modules.hooks``): a node that another thread recorded during a
+    call is attributed to that call, and calls too long ago are unknown.
     """
     names = {id(part): (name, part) for name, part in module.named_modules()}
     made = sorted([(begun, ended, part) for part, begun, ended in calls_made.copy() if part in names])
@@ -57,25 +57,26 @@ def calls_of(nodes: Iterable[Node], module: Module) -> dict[int, Call]:
         call = Call(f"m{begun}", name, called, depth, parent)
         open_calls.append((ended, call))
         recorded = sequences[bisect_right(sequences, begun) : bisect_right(sequences, ended)]
-        found.update(dict.fromkeys(recorded, call))  # in place of the calls around it, which began before
+        found.update(dict.fromkeys(recorded, call))  # replaces enclosing calls, which began before
     return found
 
 
-#: Boxes that a picture may have before calls of modules are folded without being asked to.
+#: The number of boxes beyond which calls of modules are folded automatically.
 COMFORTABLE = 40
 
-#: How to fold: "auto", the depth of calls, names of modules, or not at all.
+#: The ways to fold: "auto", the depth of calls, names of modules, or None.
 Fold = str | int | Sequence[str] | None
 
 
 def folded_calls(
     fold: Fold, module: Module | None, nodes: Sequence[Node], calls: Mapping[int, Call]
 ) -> dict[int, Call]:
-    """By the number of a node the folded call that it is shown as: the one that recorded it, or one around that.
+    """Return, for the number of each node, the folded call that it is shown as: the one that recorded it, or an
+    enclosing one.
 
     Raises:
-        TypeError: ``fold`` is none of the forms that it can have.
-        ValueError: it is a negative depth or a name that no part of the module has, or there is no module.
+        TypeError: ``fold`` has none of the valid forms.
+        ValueError: ``fold`` is a negative depth or a name that matches no submodule, or there is no module.
     """
     if fold is None or fold is False:
         return {}
@@ -99,7 +100,7 @@ def folded_calls(
 
 
 def _outermost(calls: Mapping[int, Call], is_folded: Callable[[Call], bool]) -> dict[int, Call]:
-    """By the number of a node the outermost call around it that is folded."""
+    """Return, for the number of each node, the outermost folded call around it."""
     return {
         sequence: folded for sequence, call in calls.items()
         if (folded := next(filter(is_folded, call.path()), None)) is not None
@@ -107,13 +108,13 @@ def _outermost(calls: Mapping[int, Call], is_folded: Callable[[Call], bool]) -> 
 
 
 def _to_depth(depth: int, calls: Mapping[int, Call]) -> dict[int, Call]:
-    """Calls of this depth are folded, and further out those of modules that have called no other."""
+    """Fold the calls of this depth, and further out those of modules that called no other module."""
     around = {each.parent.key for call in calls.values() for each in call.path() if each.parent is not None}
     return _outermost(calls, lambda call: call.depth >= depth or call.key not in around)
 
 
 def _automatic(nodes: Sequence[Node], calls: Mapping[int, Call]) -> dict[int, Call]:
-    """Nothing is folded in a small graph; in a larger one as little as makes it comfortable."""
+    """Fold nothing in a small graph; in a larger one, as little as makes it readable."""
     if not calls or len(nodes) <= COMFORTABLE:
         return {}
     operations = [node.sequence for node in nodes if not isinstance(node, AccumulateGrad)]

@@ -1,4 +1,4 @@
-"""The names of tensors in a picture: given by the caller, those in the module, or of the program's variables."""
+"""The names of tensors in a picture: given by the caller, taken from the module, or from the program's variables."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from ...autograd.locations import calling_frame
 from ...core.tensor import Tensor
 from ...nn.modules.module import Module
 
-#: Lists, tuples and dictionaries of more entries than this are not searched for tensors.
+#: Lists, tuples and dictionaries with more entries than this are not searched for tensors.
 MANY = 1000
 
-#: Characters of a longer name that are shown: half of them from its beginning, half from its end.
+#: Longer names are shortened to this many characters, half of them from each end.
 LONG = 60
 
 
 class Names:
-    """Names of tensors and modules; the first name that something gets stays.
+    """Names of tensors and modules.  The first name of an object is kept.
 
     Attributes:
-        outputs: by the number of a node and of its output, the tensor that is known to be that output.
+        outputs: for the number of a node and of its output, the tensor known to be that output.
     """
 
     def __init__(self) -> None:
         self.outputs: dict[tuple[int, int], Tensor] = {}
-        self._names: dict[int, tuple[str, Any]] = {}  # with what is named, so that nothing else gets its identity
+        self._names: dict[int, tuple[str, Any]] = {}  # keeping the object alive keeps its identity unique
 
     def of(self, thing: Any) -> str | None:
-        """The name of a tensor or module."""
+        """Return the name of a tensor or module."""
         found = self._names.get(id(thing))
         return found[0] if found is not None else None
 
     def of_output(self, sequence: int, number: int) -> str | None:
-        """The name of an output of a node."""
+        """Return the name of an output of a node."""
         tensor = self.outputs.get((sequence, number))
         return None if tensor is None else self.of(tensor)
 
@@ -54,7 +54,7 @@ class Names:
             self.add(name, tensor)
 
     def add_variables(self, variables: Mapping[str, Any]) -> None:
-        """Name what variables hold: tensors, those in lists and dictionaries, parameters of modules."""
+        """Name the values of variables: tensors, tensors in lists and dictionaries, and parameters of modules."""
         shown = [(name, value) for name, value in variables.items() if name.isidentifier() and name[0] != "_"]
         for name, value in shown:
             if _is_a(value, Tensor) or _is_a(value, Module):
@@ -70,7 +70,7 @@ class Names:
 
 
 def known_names(module: Module | None, given: Mapping[str, Tensor | None]) -> Names:
-    """The names that were given, those in the module, and those of the calling program's variables, in this order."""
+    """Return the names given by the caller, then those in the module, then those of the calling program's variables."""
     known = Names()
     for name, tensor in given.items():
         known.add(name, tensor)
@@ -82,28 +82,28 @@ def known_names(module: Module | None, given: Mapping[str, Tensor | None]) -> Na
 
 
 def printable(text: str) -> str:
-    """A line of text with signs that XML or a terminal would stumble over written as in Python's strings."""
+    """Return text in which characters that XML or a terminal cannot show are escaped as in Python's strings."""
     return "".join([sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text])
 
 
 def readable(name: str) -> str:
-    """A name as it can stand in a picture: printable, and not too long."""
+    """Return a name in a form fit for a picture: printable, and not too long."""
     name = printable(name)
     return name if len(name) <= LONG else f"{name[: LONG // 2]}…{name[-LONG // 2 :]}"
 
 
 def _is_stale(tensor: Tensor) -> bool:
-    """Whether it is a view whose base was changed since, so that its edge is not what it was."""
+    """Return True if the tensor is a view whose base was changed since, so that its edge is out of date."""
     return tensor._view is not None and tensor._seen != tensor._counter[0]
 
 
 def _is_a(value: Any, cls: type) -> bool:
-    """Whether a value is of this class, without asking the value, which may be anything."""
+    """Return True if a value is of this class, without calling any code of the value, which may be anything."""
     return issubclass(type(value), cls)
 
 
 def _calling_variables() -> Iterator[dict[str, Any]]:
-    """The variables that the calling program sees, innermost first: of functions, then of the module or cell."""
+    """Yield the variables visible to the calling program, innermost first: of functions, then of the module or cell."""
     for frame, _ in walk_stack(calling_frame(2)):
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:  # a module, or a cell of a notebook
             yield dict(frame.f_locals)
@@ -114,16 +114,16 @@ def _calling_variables() -> Iterator[dict[str, Any]]:
 
 
 def _is_inner(frame: FrameType) -> bool:
-    """Whether the function was called by one of the same module, whose variables are then looked at later."""
+    """Return True if the caller is of the same module, whose variables are then yielded later."""
     return frame.f_back is not None and frame.f_back.f_globals is frame.f_globals
 
 
 def _local_variables(frame: FrameType) -> dict[str, Any]:
     variables = frame.f_locals
     found = dict(variables)
-    # Before Python 3.13 reading f_locals makes a dictionary that the frame keeps until the function ends, which would
-    # keep the tensors alive.  It is emptied, unless the function has it, too, from locals(); only the number of
-    # references tells that: the frame's, the one here and the argument of getrefcount.
+    # Before Python 3.13, reading f_locals makes a dictionary that the frame keeps until the function ends, which would
+    # keep the tensors alive.  It is cleared unless the function also holds it, from locals().  Only the number of
+    # references shows that: the frame's, the one here and the argument of getrefcount.
     if sys.version_info < (3, 13) and sys.getrefcount(variables) <= 3:
         variables.clear()
     return found

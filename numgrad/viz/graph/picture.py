@@ -1,6 +1,6 @@
-"""What is in a picture of a graph: boxes, arrows between them, groups around them.
+"""The content of a picture of a graph: boxes, arrows between them, groups around them.
 
-The renderers (SVG, DOT, Mermaid, text) know nothing of tensors and nodes; they show a :class:`Picture`.
+The renderers (SVG, DOT, Mermaid, text) are independent of tensors and nodes; they show a :class:`Picture`.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-#: Where a gradient is kept: the number of the node at which it arrives, and that of the node's output.
+#: The place of a gradient: the number of the node at which it arrives, and that of the node's output.
 Slot = tuple[int, int]
 
-#: A piece of a title, and whether it is what the eye should find first.
+#: A piece of a title, and True if it is emphasised.
 Run = tuple[str, bool]
 
 
@@ -20,8 +20,8 @@ class Row:
     """A line in a box, below its title.
 
     Attributes:
-        label: what the line is about, such as "saved"; empty if it goes on with the line before.
-        text: what there is to say.
+        label: the subject of the line, such as "saved"; empty if it continues the line before.
+        text: the text of the line.
         tone: "plain", "quiet" or "alarm".
     """
 
@@ -32,12 +32,12 @@ class Row:
 
 @dataclass(frozen=True)
 class GradientRow(Row):
-    """A line about gradients that are kept, which changes while backward runs.
+    """A line about stored gradients, which changes while backward runs.
 
     Attributes:
-        slots: whose gradients.
-        name: what one alone is called.
-        have: of several, how many there are.
+        slots: the slots of the gradients.
+        name: the name of a single gradient.
+        have: the number of gradients present, if there are several.
     """
 
     slots: tuple[Slot, ...] = ()
@@ -46,12 +46,12 @@ class GradientRow(Row):
 
 
 def gradient_row(name: str, slot: Slot, value: str | None) -> GradientRow:
-    """The line about one gradient: its shape or its elements as ``value``, None if there is none."""
+    """Return the line about one gradient, with its shape or elements as ``value``; None if there is none."""
     return GradientRow("", f"{name} {value}", "quiet" if value is None else "plain", (slot,), name)
 
 
 def leaves_row(slots: tuple[Slot, ...], have: int) -> GradientRow:
-    """The line about the gradients of several leaves, of which so many have one."""
+    """Return the line about the gradients of several leaves, of which ``have`` have one."""
     return GradientRow("", f"{'all' if have == len(slots) else f'{have:,}'} have a gradient", "quiet", slots, have=have)
 
 
@@ -62,13 +62,13 @@ class Box:
     Attributes:
         key: its name within the picture, such as ``n12``, which stays the same when the graph is drawn again.
         category: "leaf", "data", "operation", "function", "module", "output" or "rest".
-        title: what it is called.
-        rows: what is said of it.
-        group: the key of the group that it lies in, None for none.
-        freed: whether what it had saved is gone.
-        alarm: whether backward would refuse to go through it.
-        tip: what is shown where the mouse rests; the title, if it is empty.
-        leaves: the slots of the leaves that lie in it, if it stands for a module.
+        title: its heading.
+        rows: the lines below the title.
+        group: the key of the enclosing group, or None.
+        freed: True if its saved values are gone.
+        alarm: True if backward would refuse to pass through it.
+        tip: the tooltip; the title, if it is empty.
+        leaves: the slots of the leaves inside it, if it stands for a module.
     """
 
     key: str
@@ -83,24 +83,24 @@ class Box:
 
     @property
     def is_tensor(self) -> bool:
-        """Whether it stands for a tensor rather than for operations."""
+        """True if the box stands for a tensor rather than for operations."""
         return self.category in ("leaf", "data", "output")
 
     @property
     def name(self) -> str:
-        """The title in one piece."""
+        """The title as one string."""
         return "".join(text for text, _ in self.title)
 
 
 @dataclass(frozen=True)
 class Arrow:
-    """A tensor that goes from one box to another; its gradient comes back the other way.
+    """A tensor that flows from one box to another; its gradient flows in the opposite direction.
 
     Attributes:
         tail, head: the keys of the boxes.
-        label: name and shape of the tensor, in lines; empty where a box at one end says so.
-        dashed: whether no gradient comes back.
-        edges: the edges of the graph that it stands for: the number of a node, and which of its inputs.
+        label: the name and shape of the tensor, in lines; empty where a box at one end shows them.
+        dashed: True if no gradient flows back.
+        edges: the edges of the graph that it stands for, each as the number of a node and the index of its input.
     """
 
     tail: str
@@ -112,7 +112,7 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Group:
-    """The call of a module, with the boxes that it recorded inside."""
+    """The call of a module, which encloses the boxes that it recorded."""
 
     key: str
     title: str
@@ -121,24 +121,24 @@ class Group:
 
     @property
     def caption(self) -> str:
-        """Title and class of the module, unless they are the same."""
+        """The title and the class of the module, unless they are the same."""
         return self.title if self.title == self.class_name else f"{self.title} {self.class_name}"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A graph as it is shown.
+    """A graph in displayable form.
 
     Attributes:
         boxes: in the order of backward, the results first.
         arrows: from operands to results.
-        groups: parents before their parts.
-        direction: where the computation goes: "down", "right", "up" or "left".
+        groups: parents before their children.
+        direction: the direction of the computation: "down", "right", "up" or "left".
         arrowheads: "forward" if they point from operands to results, "backward" for the way of gradients.
-        summary: what there is to see, in a sentence or two.
+        summary: a description in one or two sentences.
         box_keys: for the number of each node of the graph, the key of the box that shows it.
-        lit: by the keys of boxes, what is written at those that are highlighted.
-        trail: the keys of boxes that backward has come by, and the numbers of arrows on which a gradient has gone.
+        lit: for the key of each highlighted box, the note at it.
+        trail: the keys of boxes that backward has visited, and the indices of arrows that a gradient has passed.
     """
 
     boxes: tuple[Box, ...]
@@ -152,7 +152,7 @@ class Picture:
     trail: frozenset[str | int] = frozenset()
 
     def nested(self) -> Iterator[Box | Group | None]:
-        """Boxes and groups as they lie in one another: what follows a group is inside, until None ends the group."""
+        """Yield boxes and groups in nested order: the items after a group are inside it, until None ends the group."""
         inside: dict[str | None, list[Box | Group | None]] = {}
         for box in self.boxes:
             inside.setdefault(box.group, []).append(box)

@@ -1,4 +1,4 @@
-"""``numgrad.inspect``: the kernels of a computation, from Python text to machine code, and how fast they ran."""
+"""``numgrad.inspect``: the kernels of a computation, from Python text to machine code, with their speed."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from .kernels import InspectedKernel, Inspection
 
 __all__ = ["InspectedKernel", "Inspection", "inspect", "inspect_example"]
 
-#: Elements of the tensors of an example.
+#: The number of elements of the tensors of an example.
 SIZE = 1_000_000
 
 
 class _Template:
-    """A tensor of an example, which is made when its size is known; other arguments are given as they are."""
+    """A placeholder for a tensor of an example, made once its size is known; other arguments are used as they are."""
 
 
 _ROW, _VECTOR, _MATRIX, _STACK, _BOOLEANS, _INDICES = (_Template() for _ in range(6))
 
-#: The arguments of operations of which the names of their parameters do not say enough.
+#: The arguments of operations whose parameter names do not determine an example.
 _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(["dot", "vdot"], (_ROW, _ROW)),
     **dict.fromkeys(["outer", "ger"], (_VECTOR, _VECTOR)),
@@ -52,47 +52,47 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "where": (_BOOLEANS, _MATRIX, _MATRIX),
 }
 
-#: Parameters without annotation that are tensors.
+#: Unannotated parameters that are tensors.
 _TENSORS = ("input", "other", "self", "tensor", "x", "y")
 
 
 def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection | ProgramInspection:
-    """Show which kernels a computation runs, what they are made of and how long they took.
+    """Show the kernels that a computation runs, their code and their run times.
 
-    Of each kernel there are its generated Python text, Numba's types, LLVM's code and the machine code with the width
-    of its vectors, the text for NVIDIA's GPUs and their assembly, PTX (of pointwise kernels; PTX with the extra
-    ``cuda``), and time, bytes and bandwidth of its last run.  A kernel that was loaded from disk is compiled again, in
-    memory, when its machine code is asked for.  Of a kernel that ran on a GPU there are its text, its PTX and its
-    time by the GPU's clock.
+    Each kernel has its generated Python text, Numba's types, LLVM's code and the machine code with its vector width,
+    the text for NVIDIA's GPUs and their assembly, PTX (for pointwise kernels; PTX needs the extra ``cuda``), and the
+    time, bytes and bandwidth of its last run.  A kernel that was loaded from disk is compiled again, in memory, when
+    its machine code is requested.  A kernel that ran on a GPU has its text, its PTX and its time by the GPU's clock.
 
-    Operations of numgrad are run three times, unless they change what they are given or draw random numbers: the first
-    run meets cold memory.  All else is run once, and does to tensors and to the random state what a call does.  Only
-    what runs in the calling thread is looked at.
+    Operations of numgrad run three times, because the first run meets cold memory, unless they change their arguments
+    or draw random numbers.  Everything else runs once, with the effects of an ordinary call on tensors and the random
+    state.  Only kernels that run in the calling thread are inspected.
 
     Args:
         subject: one of
 
-            - a function of numgrad's, a method of a tensor, a module, or a function of one's own: called with the
-              other arguments; in backward gradients of ones go to those that require a gradient, nothing is
-              accumulated, and hooks of these tensors are not called;
-            - such a function of numgrad's, or its name, without arguments: called with an example, a row of a million
-              float32 for pointwise operations, a matrix of a million for most others;
-            - ``tensor.grad_fn``: its rule is run on gradients of ones, and what it records with what it saved;
+            - a function of numgrad's, a method of a tensor, a module, or a user's function: it is called with the other
+              arguments, and backward passes gradients of ones to those that require a gradient, without accumulating
+              them and without calling the hooks of these tensors;
+            - such a function of numgrad's, or its name, without arguments: it is called with an example, a row of a
+              million float32 for pointwise operations, a matrix of a million for most others;
+            - ``tensor.grad_fn``: its rule runs on gradients of ones, and the operation that it records on its saved
+                values;
             - a kernel of ``numgrad.devices.compiled_kernels()``;
-            - what ``numgrad.compile`` returns: its programs, after a call if there are arguments.  Their times are
-              taken on copies of their memory.
-        args, kwargs: what to call it with.
+            - a function or module compiled by ``numgrad.compile``: its programs, after a call if there are arguments.
+              Their times are measured on copies of their memory.
+        args, kwargs: the arguments of the call.
 
     Returns:
         An object that prints as text, with a list ``kernels``, each of which has ``python``, ``types``, ``llvm``,
         ``assembly``, ``loop``, ``vectors``, ``cuda`` and ``ptx``; ``time`` in seconds, ``bytes`` and ``bandwidth`` in
-        GB/s.  Of what was compiled, an object with a list ``programs``, each of which has ``steps``, ``buffers``,
-        ``times`` and ``llvm``.
+        GB/s.  For a compiled function or module, an object with a list ``programs``, each of which has ``steps``,
+        ``buffers``, ``times`` and ``llvm``.
 
     Raises:
-        TypeError: the subject is nothing that has kernels, or no example is known for it.
+        TypeError: the subject has no kernels, or no example is known for it.
         ValueError: there is no operation of this name.
-        RuntimeError: what a node saved was freed by backward, or changed in place since.
+        RuntimeError: the values saved by a node were freed by backward, or changed in place since.
 
     Example:
         >>> import numgrad
@@ -149,9 +149,9 @@ def inspect(subject: Any, *args: Any, **kwargs: Any) -> Inspection | ProgramInsp
 def inspect_example(
     subject: Callable[..., Any] | str, size: int = SIZE, dtype: dtype = float32, device: str = "cpu"
 ) -> Inspection:
-    """Inspect a function of numgrad's, or the one of this name, on an example of about ``size`` elements.
+    """Inspect a function of numgrad's, given itself or by name, on an example of about ``size`` elements.
 
-    On "cuda" without a GPU kernels are made, but not run: they then have no times.
+    On "cuda" without a GPU, kernels are made but not run, so they have no times.
 
     Raises:
         TypeError: no example is known.
@@ -173,12 +173,12 @@ def inspect_example(
 
 
 def _named(name: str) -> Callable[..., Any]:
-    """The function of numgrad's that has this name, or what the op table has under it.
+    """Return the function of numgrad's with this name, or the op table's entry for it.
 
     Raises:
         ValueError: there is none.
     """
-    from ... import linalg, special  # only to look a name up: most inspections need neither
+    from ... import linalg, special  # only for the lookup: most inspections need neither
     from ...nn import functional
 
     known = {key: getattr(space, key) for space in (linalg, special, functional) for key in space.__all__}
@@ -215,12 +215,12 @@ def _described(value: Any) -> str:
 def example(
     name: str, function: Callable[..., Any], size: int = SIZE, dtype: dtype = float32, device: str = "cpu"
 ) -> tuple[Any, ...]:
-    """Arguments for an operation: tensors of about ``size`` elements, those of pointwise operations in one row.
+    """Return arguments for an operation: tensors of about ``size`` elements, in a single row for pointwise operations.
 
-    They require a gradient, if their dtype can have one.
+    The arguments require a gradient if their dtype allows it.
 
     Raises:
-        TypeError: it has a parameter of which nothing is known.
+        TypeError: no argument is known for one of the parameters.
     """
     op = getattr(function, "op", None)
     plain = name.removesuffix("_")
@@ -245,7 +245,7 @@ def example(
 
 
 def _made(value: Any, size: int, dtype: dtype, device: str) -> Any:
-    """An argument of an example."""
+    """Return an argument of an example."""
     side = max(math.isqrt(size), 1)
     shapes = {_ROW: (size,), _VECTOR: (side,), _STACK: (4, side // 2, side // 2)}
     if isinstance(value, list):
@@ -260,7 +260,7 @@ def _made(value: Any, size: int, dtype: dtype, device: str) -> Any:
 
 
 def _tensor(shape: tuple[int, ...], dtype: dtype, device: str) -> Tensor:
-    """Numbers between 0 and 1, the same each time; ones of a dtype that has no others."""
+    """Return reproducible numbers between 0 and 1; ones for a dtype without derivatives."""
     if not dtype.differentiable:
         return public_functions["full"](shape, 1, dtype=dtype, device=device)
     numbers = public_functions["rand"](shape, generator=Generator().manual_seed(0), dtype=dtype)

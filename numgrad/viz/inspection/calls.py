@@ -1,4 +1,4 @@
-"""The kernels that a call of a function runs, forward and backward, and those of a node of the graph."""
+"""The kernels that a function call runs, forward and backward, and the kernels of a node of the graph."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from .kernels import Inspection, inspected
 
 GRADIENT_PASSED_ON = "Backward runs no kernel: the gradient is handed on as it is, or as a view of it."
 
-#: Runs of what may be run again: in the first one memory and caches are cold.
+#: The number of runs where repetition is safe: the first one meets cold memory and caches.
 RUNS = 3
 
-#: Where numgrad has functions that do nothing but compute, unlike ``Tensor.backward`` or an optimizer's ``step``.
+#: Modules of functions that only compute, unlike ``Tensor.backward`` or an optimizer's ``step``.
 _COMPUTING = ("numgrad.ops.", "numgrad.nn.functional.", "numgrad.linalg.", "numgrad.special.")
 
 
 def inspect_call(title: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspection:
-    """Call a function and tell of the kernels that ran, then and in backward."""
-    given = list(_tensors((getattr(function, "__self__", None), args, kwargs)))  # a method's tensor, too
+    """Call a function and return an inspection of the kernels that ran, forward and backward."""
+    given = list(_tensors((getattr(function, "__self__", None), args, kwargs)))  # includes the tensor of a bound method
     named = [value for value in (*args, *kwargs.values()) if isinstance(value, Generator)]
 
     def state() -> list[Any]:
@@ -57,7 +57,7 @@ def inspect_call(title: str, function: Callable[..., Any], args: tuple[Any, ...]
         return launches + (backward or [])
 
     launches = run()
-    # A function of one's own may do anything; numgrad's can be run again, unless they change or draw something.
+    # A user's function may have any effect; numgrad's can be repeated, unless they changed or drew something.
     if only_computes(function) and state() == before:
         launches = run_again(run, launches)
     if not launches:
@@ -66,7 +66,7 @@ def inspect_call(title: str, function: Callable[..., Any], args: tuple[Any, ...]
 
 
 def launches_of(stage: str, function: Callable[[], Any]) -> list[tuple[str, Launch]]:
-    """The kernels that a function runs in this thread, with the stage in which it does."""
+    """Return the kernels that a function runs in this thread, each with the stage."""
     found: list[Launch] = []
     with listening(found.append):
         function()
@@ -74,19 +74,19 @@ def launches_of(stage: str, function: Callable[[], Any]) -> list[tuple[str, Laun
 
 
 def run_again(run: Callable[[], list[Any]], first: list[Any]) -> list[Any]:
-    """What the runs after the first tell, too."""
+    """Return the launches of the first run and of the runs after it."""
     return first + [launch for _ in range(RUNS - 1) for launch in run()]
 
 
 def only_computes(function: Any) -> bool:
-    """Whether a function is one of numgrad's that only compute."""
+    """Return True if a function is one of numgrad's that only compute."""
     module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__name__", "_")
     return f"{module}.".startswith(_COMPUTING) and not name.endswith("_") and not isinstance(function, type)
 
 
 def _backward(given: list[Tensor], outs: Any) -> list[tuple[str, Launch]] | None:
-    """The kernels that the gradients run of what was given and of the leaves that the function knows; None without."""
+    """Return the kernels of backward for the given tensors and the function's own leaves; None without gradients."""
     outputs = [out for out in _tensors(outs) if out.grad_fn is not None and out._layout.type.dtype.differentiable]
     inputs = [tensor for tensor in given if tensor.requires_grad]
     inputs += [leaf for leaf in _leaves(outputs, inputs) if not any(leaf is other for other in inputs)]
@@ -94,13 +94,13 @@ def _backward(given: list[Tensor], outs: Any) -> list[tuple[str, Launch]] | None
         return None
     gradients = [ones_like(out) for out in outputs]
     with _without_hooks(inputs):
-        # retain_graph: what was given may have been computed, and its graph is still the caller's
+        # retain_graph: an argument may be a computed tensor, whose graph still belongs to the caller
         return launches_of("backward", lambda: grad(outputs, inputs, gradients, retain_graph=True, allow_unused=True))
 
 
 @contextmanager
 def _without_hooks(tensors: list[Tensor]) -> Iterator[None]:
-    """Do not run the hooks of these tensors, nor retain their gradients: both are for the caller's own backward."""
+    """Suspend the hooks and the retained gradients of these tensors: both belong to the caller's own backward."""
     nodes = {edge[0] for tensor in tensors if (edge := edge_of(tensor)) is not None}
     leaves = {node.variable for node in nodes if isinstance(node, AccumulateGrad)}
     kept = [(node, "attached", node.attached) for node in nodes] + [(leaf, "_hooks", leaf._hooks) for leaf in leaves]
@@ -114,7 +114,7 @@ def _without_hooks(tensors: list[Tensor]) -> Iterator[None]:
 
 
 def _leaves(outputs: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
-    """The leaves that outputs depend on other than through the inputs."""
+    """Return the leaves that outputs depend on other than through the inputs."""
     ends = {tensor.grad_fn for tensor in inputs if tensor.grad_fn is not None}
     found = nodes_behind([out.grad_fn for out in outputs], ends.__contains__)
     return [node.variable for node in found if isinstance(node, AccumulateGrad)]
@@ -131,10 +131,10 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 
 def node_inspection(node: Node) -> Inspection:
-    """Run a node's rule on gradients of ones, and the operation that it records, where what it saved allows that.
+    """Run a node's rule on gradients of ones, and the operation that it records, where its saved values allow that.
 
     Raises:
-        RuntimeError: what the node saved was freed by backward, or changed in place since.
+        RuntimeError: the values saved by the node were freed by backward, or changed in place since.
         TypeError: the node is the end of a path, which would add to the gradient of a leaf.
     """
     if isinstance(node, AccumulateGrad):
@@ -154,7 +154,7 @@ def node_inspection(node: Node) -> Inspection:
         return launches_of("backward", lambda: _run_rule(node, ones))
 
     rule = run()
-    if not isinstance(node, BackwardCFunction):  # whose backward is the user's: it may do anything
+    if not isinstance(node, BackwardCFunction):  # a user's backward may have any effect
         rule = run_again(run, rule)
     if not rule:
         notes.append(GRADIENT_PASSED_ON)
@@ -163,7 +163,7 @@ def node_inspection(node: Node) -> Inspection:
 
 
 def _run_rule(node: Node, gradients: list[Tensor]) -> None:
-    """Compute the gradients of a node's inputs, and sum what broadcasting repeated, as the engine does."""
+    """Compute the gradients of a node's inputs, and sum those of broadcast inputs, as the engine does."""
     with no_grad():
         results = node.apply(gradients if node.more_outputs else gradients[0])
         for edge, gradient in zip(node.edges, results, strict=True):
@@ -172,7 +172,7 @@ def _run_rule(node: Node, gradients: list[Tensor]) -> None:
 
 
 def _forward(node: Node) -> tuple[list[tuple[str, Launch]], list[str]]:
-    """The kernels of the operation, or why it cannot be run."""
+    """Return the kernels of the operation, or the reason why it cannot run."""
     if not isinstance(node, OpNode):
         return [], [f"What {node.name()} records is no operation of the table: inspect the function that was called."]
     if getattr(node.op, "view", False):
@@ -205,7 +205,7 @@ def _runner(node: Any, values: dict[str, Any]) -> Any:
 
 
 def _operands(node: Any, missing: list[str]) -> dict[str, Any]:
-    """What the operation was called with, as far as the node has it: tensors that it did not save are ones."""
+    """Return the operation's arguments as far as the node has them, with ones for tensors that it did not save."""
     with no_grad():
         op = node.op
         statics = getattr(op, "statics", {})

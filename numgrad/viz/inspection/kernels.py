@@ -1,4 +1,4 @@
-"""The kernels of an inspection: their text, the machine code made of it, and the times of their runs."""
+"""The kernels of an inspection: their text, their machine code, and the times of their runs."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from ...devices.launches import Launch
 from .assembly import Loop, function_of, main_loop, readable, widest
 from .report import inspection_html, inspection_text, kernel_html, kernel_text
 
-#: How x86 calls its vector registers.
+#: x86's names of its vector registers.
 _NAMES = {512: "zmm", 256: "ymm", 128: "xmm"}
 
 _PTX_NAME = re.compile(r"_ZN15numgrad_kernels8compiled\d+cuda_\w+?6kernel\w*?(?=_param_|\W|$)")
 
 
 def shown_ptx(code: str) -> str:
-    """A kernel's PTX without remarks, under the name "kernel"."""
+    """Return a kernel's PTX without comments, under the name "kernel"."""
     lines = [line for line in code.splitlines() if not line.lstrip().startswith("//") and "NumbaEnv" not in line]
     return _PTX_NAME.sub("kernel", "\n".join(lines)).strip().expandtabs(8)
 
 
 class InspectedKernel:
-    """A kernel of the CPU, or what a library ran instead of one, with the runs that were looked at.
+    """A kernel of the CPU, or the library function that ran instead of one, with the observed runs.
 
     Attributes:
-        name: the kernel's; of a library the function's, such as "numpy.dot" or "cublas.sgemm".
+        name: the kernel's name; for a library the function's, such as "numpy.dot" or "cublas.sgemm".
         stage: "forward" or "backward"; "" if it was not run.
-        kernel: the store's kernel; None for a library, which has no Python text and no attributes below that come
-            from it.
-        runs: of each run its times and bytes, the last one last.
+        kernel: the store's kernel; None for a library, which has no Python text and none of the attributes derived from
+            it.
+        runs: the times and bytes of each run, the last one last.
     """
 
-    #: What can be shown of it beside its figures.
+    #: The parts that can be shown in addition to the figures.
     sections: tuple[str, ...] = ("python", "loop", "llvm", "assembly", "cuda", "ptx")
 
     def __init__(self, name: str, stage: str, kernel: Any, runs: Sequence[Launch] = ()):
@@ -46,7 +46,7 @@ class InspectedKernel:
         self.kernel = kernel
         self.runs = list(runs)
 
-    # -- how it ran ---------------------------------------------------------------------------------------
+    # -- runs ---------------------------------------------------------------------------------------------
 
     @property
     def last(self) -> Launch | None:
@@ -55,35 +55,35 @@ class InspectedKernel:
 
     @property
     def time(self) -> float | None:
-        """How long the last run took, in seconds."""
+        """The duration of the last run in seconds."""
         return None if self.last is None else self.last.time
 
     @property
     def bytes(self) -> int | None:
-        """The bytes that the last run had to read and to write, each once."""
+        """The bytes that the last run had to read and write, each counted once."""
         return None if self.last is None else self.last.bytes
 
     @property
     def bandwidth(self) -> float | None:
-        """Those bytes by the time that it took, in GB/s."""
+        """The bandwidth of the last run in GB/s: its bytes divided by its time."""
         return None if self.last is None else self.last.bandwidth
 
     @property
     def origin(self) -> str:
-        """Where this process has the kernel from: "compiled" or "loaded"; a library's name, such as "numpy"."""
+        """The kernel's source in this process: "compiled", "loaded", or a library's name, such as "numpy"."""
         return self.name.partition(".")[0] if self.kernel is None else self.kernel.origin
 
     @property
     def library(self) -> str:
-        """The name of the library that is no kernel of numgrad's."""
+        """The display name of the library that ran instead of a kernel of numgrad's."""
         return {"numpy": "NumPy", "cublas": "cuBLAS"}[self.name.partition(".")[0]]
 
     @property
     def seconds(self) -> float:
-        """How long compiling or loading it took."""
+        """The time in seconds that compiling or loading the kernel took."""
         return 0.0 if self.kernel is None else self.kernel.seconds
 
-    # -- what it is made of -------------------------------------------------------------------------------
+    # -- code ---------------------------------------------------------------------------------------------
 
     @property
     def python(self) -> str:
@@ -98,12 +98,12 @@ class InspectedKernel:
 
     @property
     def compute(self) -> np.dtype:
-        """What it computes in."""
+        """The dtype of the kernel's arithmetic."""
         return self._store_kernel.facts.compute
 
     @cached_property
     def llvm(self) -> str:
-        """LLVM's optimised code of the function that has the main loop."""
+        """LLVM's optimised code of the function with the main loop."""
         code = self._store_kernel.llvm()
         name, _ = self._main
         found = re.search(rf"^define [^\n]*@\"?{re.escape(name)}\"?\(.*?^}}", code, re.MULTILINE | re.DOTALL)
@@ -128,12 +128,12 @@ class InspectedKernel:
 
     @property
     def lanes(self) -> int:
-        """How many elements such a vector has."""
+        """The number of elements per vector."""
         return max(self.vector_bits // (8 * self.compute.itemsize), 1)
 
     @property
     def vectors(self) -> str:
-        """In words, how wide the main loop's vectors are, and how many of its instructions are about vectors."""
+        """A description of the width of the main loop's vectors and of the number of its vector instructions."""
         loop = self._main[1]
         if loop is None:
             return "no loop"
@@ -148,25 +148,25 @@ class InspectedKernel:
 
     @property
     def calls_blas(self) -> bool:
-        """Whether it has BLAS multiply matrices or vectors, whose machine code is not shown."""
+        """True if BLAS multiplies matrices or vectors for the kernel; BLAS' machine code is not shown."""
         return self._store_kernel.facts.calls_blas
 
     @property
     def cuda(self) -> str:
-        """The Python module of the same kernel for NVIDIA's GPUs.
+        """The Python module of the kernel's counterpart for NVIDIA's GPUs.
 
         Raises:
-            NotImplementedError: it is written by hand for the CPU; another one runs on GPUs.
+            NotImplementedError: the kernel is written by hand for the CPU; another one runs on GPUs.
         """
         return devices.cuda_text(self._store_kernel)
 
     @property
     def ptx(self) -> str:
-        """The assembly of NVIDIA's GPUs of the same kernel for these, compiled for Hopper (sm_90).
+        """The PTX of the kernel's counterpart for NVIDIA's GPUs, compiled for Hopper (sm_90).
 
         Raises:
             ImportError: the package numba-cuda is not installed.
-            NotImplementedError: it is written by hand for the CPU; another one runs on GPUs.
+            NotImplementedError: the kernel is written by hand for the CPU; another one runs on GPUs.
         """
         return shown_ptx(devices.ptx(self._store_kernel))
 
@@ -204,7 +204,7 @@ def _counted(loop: Loop) -> str:
 
 
 def _absent(what: str) -> Any:
-    """The property of what kernels for GPUs do not have."""
+    """Return a property that raises for an attribute which kernels for GPUs lack."""
 
     def refuse(kernel: InspectedGpuKernel) -> str:
         raise NotImplementedError(f"{kernel.name} runs on a GPU and has no {what}: see its ptx")
@@ -213,31 +213,31 @@ def _absent(what: str) -> Any:
 
 
 class InspectedGpuKernel(InspectedKernel):
-    """A kernel for NVIDIA's GPUs, with the runs that were looked at; see ``InspectedKernel``.
+    """A kernel for NVIDIA's GPUs, with the observed runs; see ``InspectedKernel``.
 
-    It has no ``llvm``, ``assembly`` and ``loop``: a GPU's threads compute one element each, or a few.
+    It has no ``llvm``, ``assembly`` and ``loop``: each of a GPU's threads computes one element, or a few.
     """
 
     sections = ("python", "ptx")
 
     @property
     def origin(self) -> str:
-        """What ran it: "driver" for NVIDIA's, "simulated" for Numba's simulator, "dry" for nothing at all."""
+        """The platform that ran it: "driver" for NVIDIA's, "simulated" for Numba's simulator, "dry" for none."""
         return devices.gpu_driver()
 
     @property
     def seconds(self) -> float:
-        """0: kernels for GPUs are compiled or loaded when they are first launched, which is told elsewhere."""
+        """Always 0: kernels for GPUs are compiled or loaded at their first launch, which is reported elsewhere."""
         return 0.0
 
     @property
     def cuda(self) -> str:
-        """The Python module, again."""
+        """The same Python module as ``python``."""
         return self.python
 
     @property
     def ptx(self) -> str:
-        """The assembly of NVIDIA's GPUs, compiled for the GPU that it ran on, or for Hopper (sm_90).
+        """The PTX, compiled for the GPU that it ran on, or for Hopper (sm_90).
 
         Raises:
             NotImplementedError: Numba's simulator is on, which compiles nothing.
@@ -248,12 +248,12 @@ class InspectedGpuKernel(InspectedKernel):
 
     @property
     def vector_bits(self) -> int:
-        """0: a GPU has no vectors."""
+        """Always 0: a GPU has no vectors."""
         return 0
 
     @property
     def vectors(self) -> str:
-        """In words, that there are none."""
+        """A remark that there are none."""
         return "no vectors: a GPU's threads compute side by side"
 
     loop = _absent("main loop")
@@ -262,7 +262,7 @@ class InspectedGpuKernel(InspectedKernel):
 
 
 def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:
-    """The kernels that were run, each once for a stage, in the order of their first runs."""
+    """Return the kernels that ran, once for each stage, in the order of their first runs."""
     found: dict[Any, InspectedKernel] = {}
     for stage, launch in launches:
         key = stage, launch.kernel or launch.name
@@ -275,10 +275,10 @@ def inspected(launches: Iterable[tuple[str, Launch]]) -> list[InspectedKernel]:
 
 
 class Inspection(Sequence[InspectedKernel]):
-    """The kernels that a computation ran, in order.  It prints as text, and notebooks show it with more to unfold.
+    """The kernels that a computation ran, in order.  It prints as text, and notebooks show it with details to unfold.
 
     Attributes:
-        subject: what was looked at.
+        subject: a description of the computation.
         kernels: the kernels, each with ``python``, ``types``, ``llvm``, ``assembly``, ``vectors``, ``cuda`` and
             ``ptx``, and with ``time``, ``bytes`` and ``bandwidth`` of its last run.
         notes: remarks, in sentences.
@@ -290,11 +290,11 @@ class Inspection(Sequence[InspectedKernel]):
         self.notes = list(notes)
 
     def text(self, *sections: str) -> str:
-        """The inspection as text, with these sections of each kernel: by default "python" and "loop".
+        """Return the inspection as text with these sections of each kernel: by default "python" and "loop".
 
         Args:
-            sections: of "python", "loop" (the main loop of the machine code), "llvm", "assembly", and for NVIDIA's
-                GPUs "cuda" (the Python text) and "ptx".  A kernel that ran on a GPU has its text and "ptx" only.
+            sections: any of "python", "loop" (the main loop of the machine code), "llvm", "assembly", and for NVIDIA's
+                GPUs "cuda" (the Python text) and "ptx".  A kernel that ran on a GPU has only its text and "ptx".
 
         Raises:
             ValueError: there is no such section.

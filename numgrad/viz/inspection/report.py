@@ -1,4 +1,4 @@
-"""An inspection as text, and as HTML: a table of the kernels, and of each what can be unfolded."""
+"""Inspections as text, and as HTML: a table of the kernels, with details of each to unfold."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from .kernels import InspectedKernel, Inspection
 
 
-#: What ran a kernel for GPUs.
+#: Descriptions of the platforms that run kernels for GPUs.
 _ON_GPUS = {
     "driver": "compiled for the GPU", "simulated": "run by Python, in Numba's simulator of a GPU",
     "dry": "not run: there is no GPU",
 }
 
-#: Lines of the main loop that are shown.
+#: The number of lines of the main loop that are shown.
 _LOOP_LINES = 40
 
 
 def inspection_text(inspection: Inspection, sections: Sequence[str]) -> str:
-    """The subject, the notes, and each kernel with these sections."""
+    """Return the subject, the notes, and each kernel with these sections."""
     parts = ["\n".join([inspection.subject, *[f"({note})" for note in inspection.notes]])]
     return "\n\n".join([*parts, *[kernel_text(kernel, sections) for kernel in inspection.kernels]])
 
 
 def kernel_text(kernel: InspectedKernel, sections: Sequence[str] = ("python", "loop")) -> str:
-    """A kernel's name, types and figures, and these sections of it."""
+    """Return a kernel's name, types and figures, with these sections."""
     lines = [title(kernel)]
     if kernel.kernel is not None:
         lines += [f"  {name}: {type}" for name, type in kernel.types.items()]
@@ -45,12 +45,12 @@ def kernel_text(kernel: InspectedKernel, sections: Sequence[str] = ("python", "l
 
 
 def title(kernel: InspectedKernel) -> str:
-    """The kernel's name, and in which stage it ran."""
+    """Return the kernel's name, and the stage in which it ran."""
     return f"{kernel.name}, {kernel.stage}" if kernel.stage else kernel.name
 
 
 def figures(kernel: InspectedKernel) -> str:
-    """What the last run took, as a line; "" if there was none."""
+    """Return the figures of the last run as a line; "" if there was none."""
     run = kernel.last
     if run is None:
         return ""
@@ -65,7 +65,7 @@ def figures(kernel: InspectedKernel) -> str:
 
 
 def origin(kernel: InspectedKernel) -> str:
-    """Where the process has the kernel from, as a line."""
+    """Return the kernel's source in this process as a line."""
     if kernel.kernel is None:
         return f"{kernel.library}'s own machine code: there is no text to show"
     if kernel.origin in _ON_GPUS:
@@ -76,7 +76,7 @@ def origin(kernel: InspectedKernel) -> str:
 
 
 def section(kernel: InspectedKernel, name: str) -> tuple[str, str]:
-    """The heading and the text of a section of a kernel."""
+    """Return the heading and the text of a section of a kernel."""
     if name == "python":
         return "", kernel.python.strip()
     if name == "loop":
@@ -94,17 +94,17 @@ def section(kernel: InspectedKernel, name: str) -> tuple[str, str]:
     return f"assembly, main loop {kernel.vectors}", kernel.assembly
 
 
-#: Kernels that are shown with all that is made of them, and lines of a section.
+#: The number of kernels shown with all sections, and of lines of a section.
 _MOST, _LINES = 8, 200
 
-#: Vectors: registers, as assembly names them, and LLVM's types.
+#: Vectors: registers in assembly, and LLVM's types.
 _VECTORS = re.compile(r"(%[xyz]mm\d+|\bv\d+\.\d+[bhsd]|<\d+ x \w+>)")
 
 _STYLE = Html("<style>.numgrad .vector { background: rgba(90,150,230,.28); border-radius: 3px; }</style>")
 
 
 def inspection_html(inspection: Inspection) -> str:
-    """The whole of an inspection."""
+    """Return a complete inspection as HTML."""
     kernels = inspection.kernels
     parts = [element("p", element("b", inspection.subject))]
     parts += [element("p", faint(note)) for note in inspection.notes]
@@ -117,7 +117,7 @@ def inspection_html(inspection: Inspection) -> str:
 
 
 def kernel_html(kernel: InspectedKernel) -> str:
-    """One kernel by itself."""
+    """Return one kernel by itself as HTML."""
     head = element("p", element("b", title(kernel)))
     return framed(_STYLE, head, _about(kernel), *_sections(kernel, whole=True), height="none")
 
@@ -161,18 +161,18 @@ def _shortened(text: str, name: str) -> str:
 
 
 def _marked(code: str) -> Html:
-    """Machine code, or LLVM's, with its vectors marked."""
+    """Return machine code or LLVM's code with its vectors marked."""
     parts = _VECTORS.split(code)
     return joined([element("span", part, class_="vector") if index % 2 else part for index, part in enumerate(parts)])
 
 
-#: In Python: strings (short ones end with their line) and comments; or keywords.
+#: In Python: strings (short ones end with their line) and comments, or keywords.
 _STRING = r"""\w*(?:\"{3}[\s\S]*?\"{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
 _WORDS = re.compile(rf"({_STRING}|#.*|\b(?:{'|'.join(keyword.kwlist)})\b)")
 
 
 def _python(text: str) -> Html:
-    """Python with its keywords in bold, its strings and comments faint."""
+    """Return Python code with its keywords in bold, its strings and comments faint."""
     parts: list[str] = _WORDS.split(text)
     for index in range(1, len(parts), 2):
         parts[index] = element("b", parts[index]) if keyword.iskeyword(parts[index]) else faint(parts[index])

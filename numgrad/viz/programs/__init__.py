@@ -1,1 +1,1 @@
-"""Compiled programs: what ``inspect`` and ``draw`` show of them, and what ``compiler.explain`` says."""
+"""Views of compiled programs for ``inspect``, ``draw`` and ``compiler.explain``."""

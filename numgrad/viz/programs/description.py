@@ -1,4 +1,4 @@
-"""A recorded program as it is shown: its steps in their order, and the memory that they work on."""
+"""Description of a recorded program: its steps in their order, and the memory they work on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...programs.signatures import Guarded
 from ...programs.steps import CONSTANT, Block, DeviceCall, HostCall, Launch, Load, Span
 from .scratch import Scratch
 
-#: Kinds of memory that only a program sees; the others are in ``programs.names``.
+#: Kinds of memory private to a program; the others are in ``programs.names``.
 TEMPORARY, CONSTANT_KIND, SAVED = "temporary", "constant", "saved"
 
 
@@ -28,13 +28,13 @@ class Buffer:
     """Memory that a program works on.
 
     Attributes:
-        name: what users call it; of what they do not see a letter and a number.
-        kind: "argument", "parameter" (whatever else was there before), "constant", "temporary", "result", or "saved"
-            for backward.
-        shape, dtype: of a tensor that lies in it, or of the row that a kernel was given.
-        bytes: how large it is.
-        offset: where it lies in the arena; None if it does not.
-        first, last: the numbers of the first and the last step that have to do with it; None if none has.
+        name: the user's name; a letter and a number for memory invisible to users.
+        kind: "argument", "parameter" (any other memory that existed before), "constant", "temporary", "result", or
+            "saved" for backward.
+        shape, dtype: those of a tensor in it, or of the row passed to a kernel.
+        bytes: its size.
+        offset: its position in the arena; None if it is not in the arena.
+        first, last: the numbers of the first and the last step that use it; None if none does.
     """
 
     name: str
@@ -55,13 +55,13 @@ class ProgramStep:
     """A step of a program.
 
     Attributes:
-        number: from 1 on.
-        name: the kernel's; of a function of the host's its name; "copy" or "zeros" for the beginning of a constant.
-        kernel: the kernel, which ``numgrad.inspect`` takes; None if it is none.
-        operation: the operation, or the node of backward, that asked for it.
-        location: where in the user's program.
-        reads, writes: buffers.
-        parts: of those that it writes, the ones that it does not overwrite as a whole.
+        number: its number, from 1.
+        name: the name of the kernel or of the host function; "copy" or "zeros" for the initialization of a constant.
+        kernel: the kernel, as ``numgrad.inspect`` takes it; None for any other step.
+        operation: the operation, or the node of backward, that launched it.
+        location: its place in the user's program.
+        reads, writes: the buffers that it reads and writes.
+        parts: the written buffers that it does not overwrite completely.
     """
 
     number: int
@@ -75,7 +75,7 @@ class ProgramStep:
 
     @property
     def buffers(self) -> list[Buffer]:
-        """All of them, each once."""
+        """All buffers of the step, each once."""
         return list(dict.fromkeys([*self.reads, *self.writes]))
 
 
@@ -83,11 +83,11 @@ class InspectedProgram:
     """A program that a compiled function replays.
 
     Attributes:
-        title: which one it is.
+        title: the function, the signature and the part that it belongs to.
         steps, buffers: in the order of their use.
-        arena: bytes of the memory in which all that only the program sees has its place.
-        separate: the bytes that it would take without sharing.
-        llvm: the IR that calls the kernels, a text for each stretch between functions of the host's.
+        arena: the size in bytes of the memory that holds all private buffers.
+        separate: the bytes that these buffers would take without sharing.
+        llvm: the IR that calls the kernels, one text for each stretch between host functions.
     """
 
     def __init__(self, title: str, program: Program, forward: InspectedProgram | None = None):
@@ -101,26 +101,26 @@ class InspectedProgram:
 
     @cached_property
     def scratch(self) -> Scratch:
-        """The program on memory of its own, where it can be run without changing anything."""
+        """The program on memory of its own, where it can run without side effects."""
         return Scratch(self._program, None if self._forward is None else self._forward.scratch)
 
     @property
     def times(self) -> list[float] | None:
-        """How long each step takes, in seconds: the least of some runs on copies of the program's memory.
+        """The time of each step in seconds: the minimum of several runs on copies of the program's memory.
 
-        None if a kernel reports there that something is wrong, and of a program of a GPU.
+        None if a kernel reports an error there, and for programs of a GPU.
         """
         return None if self._program.recorder.device >= 0 else self.scratch.times
 
 
 def compiled_of(subject: Any) -> Compiled | None:
-    """The compiled function that this is, or that a compiled module has; None if it is neither."""
+    """Return the compiled function that this is, or that a compiled module holds; None if it is neither."""
     own = subject if isinstance(subject, Compiled) else getattr(subject, "__dict__", {}).get("compiled")
     return own if isinstance(own, Compiled) else None
 
 
 def parts_of(guarded: Guarded) -> Iterator[tuple[str, Program]]:
-    """A program, or those of forward and backward, each with what distinguishes it."""
+    """Yield a program, or those of forward and backward, each with a prefix for its title."""
     program = guarded.program
     if isinstance(program, Program):
         yield "", program
@@ -132,7 +132,7 @@ def parts_of(guarded: Guarded) -> Iterator[tuple[str, Program]]:
 
 
 def programs_of(compiled: Compiled) -> Iterator[InspectedProgram]:
-    """All programs of a compiled function, those of backward behind those that save for them."""
+    """Yield all programs of a compiled function, each backward program after the one that saves values for it."""
     for signature in compiled.signatures.values():
         for number, guarded in enumerate(signature.programs):
             forward = None
@@ -143,7 +143,7 @@ def programs_of(compiled: Compiled) -> Iterator[InspectedProgram]:
 
 
 class _Description:
-    """Finds what each step reads and writes."""
+    """The search for the buffers that each step reads and writes."""
 
     def __init__(self, program: Program):
         self.program, self.plan = program, program.plan
@@ -156,7 +156,7 @@ class _Description:
                 buffer.last = step.number
 
     def buffers(self) -> list[Buffer]:
-        """Those of the steps, and results that no step has to do with."""
+        """Return the buffers of the steps, and results that no step uses."""
         for block in self.plan.results:
             self.buffer(block, np.dtype(np.uint8))
         return list(self._buffers.values())
@@ -167,7 +167,7 @@ class _Description:
             kind = SAVED if block in self.plan.offsets else CONSTANT_KIND if block.origin == CONSTANT else TEMPORARY
             if named is not None and kind != SAVED:
                 kind, name, layout = named.kind, named.name, named.layout or layout
-            elif kind == SAVED:  # by the same names in both programs
+            elif kind == SAVED:  # both programs share these names
                 name = f"s{list(self.plan.offsets).index(block) + 1}"
             else:
                 self._counts[kind] += 1

@@ -1,4 +1,4 @@
-"""``numgrad.compiler.explain``: what a compiled function has recorded, and why it does not replay what it does not."""
+"""``numgrad.compiler.explain``: the programs of a compiled function, and the reasons for calls it does not replay."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ...programs.steps import HostCall
 from ..html import element, framed
 from .description import compiled_of, parts_of
 
-#: Conditions that are listed.
+#: The number of conditions that are listed.
 LISTED = 12
 
 
 @dataclass(frozen=True)
 class ExplainedProgram:
-    """What is replayed of a signature in one state of what the function finds around it.
+    """The program replayed for a signature in one state of the function's environment.
 
     Attributes:
-        launches, backward_launches: runs of kernels; None before it is linked, or where backward is no program.
-        host_functions: the functions of the host's that are called between, by name.
-        conditions: what must be as it was for it to be replayed.
-        stale: whether it is replayed no longer.
+        launches, backward_launches: the numbers of kernel runs; None before linking, or where backward has no program.
+        host_functions: the names of the host functions called in between.
+        conditions: the values that must be unchanged for it to be replayed.
+        stale: True if it is no longer replayed.
     """
 
     launches: int | None
@@ -39,14 +39,14 @@ class ExplainedProgram:
 
 @dataclass(frozen=True)
 class ExplainedSignature:
-    """Calls with the same layouts, modes and numbers.
+    """Calls with equal layouts, modes and numbers.
 
     Attributes:
-        call: the arguments of the first one, in words.
-        programs: the latest first.
-        failed: for each time that it was recorded anew, what was not as it was before.
-        eager: why it runs as it is; None if it does not.
-        location: where in the program that shows.
+        call: a description of the arguments of the first call.
+        programs: the programs, latest first.
+        failed: for each new recording, the condition that no longer held.
+        eager: the reason why it runs uncompiled; None if it does not.
+        location: the line of the program that shows the reason.
     """
 
     call: str
@@ -57,11 +57,11 @@ class ExplainedSignature:
 
 
 class Explanation(Sequence[ExplainedSignature]):
-    """What there is to say of a compiled function; it prints as text.
+    """The explanation of a compiled function; it prints as text.
 
     Attributes:
         subject: the function's name.
-        signatures: in the order of their first calls.
+        signatures: the signatures in the order of their first calls.
     """
 
     def __init__(self, compiled: Compiled):
@@ -92,7 +92,7 @@ def explain(subject: Any) -> Explanation:
     """Explain a compiled function or module.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: the subject is neither.
     """
     compiled = compiled_of(subject)
     if compiled is None:

@@ -1,4 +1,4 @@
-"""A compiled function's programs as a picture: steps, and the buffers that go from one to another."""
+"""The programs of a compiled function as a picture: steps, and the buffers passed between them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .description import CONSTANT_KIND, TEMPORARY, Buffer, InspectedProgram, Pro
 
 
 def program_picture(compiled: Compiled, most: int | None, direction: str, arrowheads: str) -> Picture:
-    """All programs of a compiled function, of each so many steps at most.
+    """Return a picture of all programs of a compiled function, each with at most ``most`` steps.
 
     Raises:
-        ValueError: it has none.
+        ValueError: the function has no program.
     """
     programs = list(programs_of(compiled))
     if not programs:
@@ -40,7 +40,7 @@ class _Part:
         self.key, self.program = key, program
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
-        self._last: dict[Buffer, list[str]] = {}  # the boxes that what a buffer holds comes from
+        self._last: dict[Buffer, list[str]] = {}  # the boxes that produced a buffer's content
         self._written: set[Buffer] = set()
         for step in program.steps[:most]:
             self._add_step(step)
@@ -61,7 +61,7 @@ class _Part:
         return f"b{self.program.buffers.index(buffer)}"
 
     def _sources(self, buffer: Buffer) -> list[str]:
-        """Where what a buffer holds comes from: steps, or what was there before."""
+        """Return the keys of the boxes that produced a buffer's content: steps, or the memory that existed before."""
         if buffer not in self._last:
             if buffer.kind in (TEMPORARY, RESULT, CONSTANT_KIND):  # constants are left out: most are sizes of loops
                 return []
@@ -75,7 +75,7 @@ class _Part:
         sources = [(source, buffer) for buffer in step.reads for source in self._sources(buffer)]
         key = self._add(f"n{step.number}", "operation", step.name, asked + where)
         for source, buffer in sources:
-            named = source == f"{self.key}{self._key_of(buffer)}"  # the box says what it is
+            named = source == f"{self.key}{self._key_of(buffer)}"  # the box shows its name
             self.arrows.append(Arrow(source, key, "" if named else f"{buffer.name} {list(buffer.shape)}"))
         for buffer in step.writes:
             before = self._sources(buffer) if buffer in step.parts and buffer not in step.reads else []

@@ -1,4 +1,4 @@
-"""What ``inspect`` shows of a compiled function: tables of its programs' steps and buffers, as text and as HTML."""
+"""Inspections of compiled functions: tables of their programs' steps and buffers, as text and as HTML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...programs.compiled import Compiled
 from ..html import Html, element, faint, framed, joined, table, unfolding
 from .description import Buffer, InspectedProgram, ProgramStep, programs_of
 
-#: Buffers of a step that are listed.
+#: The number of buffers listed for a step.
 _LISTED = 4
 
 _STEPS = ["", "time", "kernel", "operation", "where", "reads", "writes"]
@@ -40,7 +40,7 @@ class ProgramInspection(Sequence[InspectedProgram]):
         """The inspection as text.
 
         Args:
-            sections: of "steps", "buffers" and "llvm", the IR that calls the kernels; by default the first two.
+            sections: any of "steps", "buffers" and "llvm", the IR that calls the kernels; by default the first two.
 
         Raises:
             ValueError: there is no such section.
@@ -115,7 +115,7 @@ def _buffer_row(buffer: Buffer) -> list[str]:
 
 
 def _columns(rows: list[list[str]], head: list[str]) -> str:
-    """A table as text."""
+    """Return a table as text."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = ["  ".join([cell.ljust(width) for cell, width in zip(row, widths, strict=True)]) for row in [head, *rows]]
     return "\n".join([f"  {line}".rstrip() for line in lines])

@@ -1,4 +1,4 @@
-"""A program on memory of its own: its steps can be run, and their times taken, while nothing else is changed."""
+"""Programs on memory of their own, whose steps can be run and timed without side effects."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ...programs.linked import LinkedProgram
 from ...programs.program import Program
 from ...programs.steps import Block, HostCall, place_of
 
-#: Runs of which the shortest counts: in the first one memory and caches are cold.
+#: The number of runs, of which the shortest counts: the first one meets cold memory and caches.
 RUNS = 5
 
 
 class Scratch:
-    """A program whose steps are linked one by one, on copies of what was there before.
+    """A program whose steps are linked one by one, on copies of the memory that existed before.
 
     Args:
         program: the program.
-        forward: the one that saves what it is to find, if it is one of backward.
+        forward: for a program of backward, the one that saves its values.
     """
 
     def __init__(self, program: Program, forward: Scratch | None = None):
@@ -42,7 +42,7 @@ class Scratch:
 
     @cached_property
     def times(self) -> list[float] | None:
-        """The time of each step, in seconds; None if a kernel reports that something is wrong."""
+        """The time of each step in seconds; None if a kernel reports an error."""
         if self._forward is not None and self._forward.times is None:
             return None
         nothing = partial(link([]).run, 0)
@@ -62,15 +62,15 @@ class Scratch:
         return place_of(array)
 
     def _place(self, block: Block) -> int:
-        """Where a block's copy begins."""
+        """Return the address of a block's copy."""
         array = block.held if block.held is not None else block.array()
-        if array is None:  # a result, or it has gone since
+        if array is None:  # a result, or the array is gone
             return self._kept(np.zeros(block.size, np.uint8))
         return self._kept(array.copy("K")) + block.address - place_of(array)
 
 
 def _time(run: Any) -> tuple[int, int]:
-    """How long a call takes, in nanoseconds, and what it returns."""
+    """Return the duration of a call in nanoseconds, and its result."""
     begun = perf_counter_ns()
     result = run()
     return perf_counter_ns() - begun, result

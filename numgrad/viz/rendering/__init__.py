@@ -1,1 +1,1 @@
-"""How a picture is laid out and written: SVG and what Graphviz makes of it, Mermaid, text."""
+"""Layout and output of pictures: SVG and Graphviz' formats, Mermaid, text."""

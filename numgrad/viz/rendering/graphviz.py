@@ -1,7 +1,7 @@
-"""What Graphviz does with a picture: it finds where the parts of the SVG lie, and draws PNG and PDF.
+"""The interface to Graphviz, which lays out the SVG and draws PNG and PDF.
 
-For the SVG it is given boxes of known size without text, so it needs no fonts, and the same picture is laid out the
-same way on every machine.
+For the SVG, Graphviz receives boxes of known size without text.  The layout therefore needs no fonts and is identical
+on every machine.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from ..graph.picture import Arrow, Box, Group, Picture
 from .sizes import CAPTION, LABEL, ROW, TITLE, box_size, label_column, label_size, sans_width
 from .style import DARK, GREY, LIGHT_UP, QUIET, TONES, style_of
 
-#: A point: from the left, from the top.
+#: A point: its distance from the left and from the top.
 Point = tuple[float, float]
 
-#: How Graphviz calls the directions.
+#: Graphviz' names of the directions.
 RANKS = {"down": "TB", "up": "BT", "right": "LR", "left": "RL"}
 
 
 class Rectangle(NamedTuple):
-    """A rectangle: its corner at the left and the top, its width and height."""
+    """A rectangle: its top left corner, its width and its height."""
 
     left: float
     top: float
@@ -33,13 +33,13 @@ class Rectangle(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """The way of an arrow.
+    """The path of an arrow.
 
     Attributes:
-        points: of Bézier curves: every third lies on the way.
-        end: where the arrowhead begins and where its tip is.
-        forward: whether that is at the end of the way.
-        label: the middle of its label, if it has one.
+        points: the points of Bézier curves; every third one lies on the path.
+        end: the base and the tip of the arrowhead.
+        forward: True if the arrowhead is at the end of the path.
+        label: the centre of its label, if it has one.
     """
 
     points: list[Point]
@@ -49,13 +49,13 @@ class Curve(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The coordinates of all parts.
+    """The coordinates of all parts of a picture.
 
     Attributes:
-        width, height: of the whole.
-        boxes, groups: by key.
-        captions: how far down the middle of each group's caption is.
-        curves: one per arrow, in their order.
+        width, height: the size of the whole picture.
+        boxes, groups: rectangles by key.
+        captions: for each group, the distance from the top to the middle of its caption.
+        curves: one per arrow, in the order of the arrows.
     """
 
     width: float
@@ -66,18 +66,19 @@ class Layout(NamedTuple):
     curves: list[Curve]
 
 
-#: Graphviz keeps things in variables of its own: one thread at a time.
+#: Graphviz keeps state in global variables, so only one thread may use it at a time.
 _one_at_a_time = threading.Lock()
 
 
 def _drawn(text: str, form: str) -> bytes:
-    """What Graphviz makes of a graph in its language.
+    """Return Graphviz' output for a graph in the DOT language.
 
     Raises:
-        ImportError: pygraphviz, the package that has Graphviz, is not installed; the message says how to install it.
+        ImportError: pygraphviz, the package that includes Graphviz, is not installed; the message says how to install
+            it.
     """
     try:
-        import pygraphviz  # not needed by the other forms
+        import pygraphviz  # the other formats do not need it
     except ImportError as error:
         raise ImportError(
             "drawing SVG, PNG and PDF needs pygraphviz, which brings Graphviz along: pip install -e \".[notebooks]\" "
@@ -91,7 +92,7 @@ def _drawn(text: str, form: str) -> bytes:
 
 
 def lay_out(picture: Picture) -> Layout:
-    """The layout of a picture.
+    """Return the layout of a picture.
 
     Raises:
         ImportError: pygraphviz is not installed.
@@ -100,7 +101,7 @@ def lay_out(picture: Picture) -> Layout:
 
 
 def _lines(picture: Picture) -> Iterator[str]:
-    """The graph as Graphviz is given it."""
+    """Yield the lines of the graph in the DOT language."""
     yield f'digraph {{ rankdir={RANKS[picture.direction]}; nodesep=0.28; ranksep=0.34;'
     yield 'node [shape=box, fixedsize=true, label=""]; edge [arrowsize=0.8];'
     for item in picture.nested():
@@ -119,12 +120,12 @@ def _lines(picture: Picture) -> Iterator[str]:
 
 
 def caption_size(group: Group) -> tuple[float, float]:
-    """The size of a group's caption."""
+    """Return the size of a group's caption."""
     return sans_width(group.caption, CAPTION, bold=True) + 6, CAPTION + 4
 
 
 def _blank(width: float, height: float) -> str:
-    """An empty table of this size, in place of a text."""
+    """Return an empty table of this size, which stands in for a text."""
     return (
         '<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0" FIXEDSIZE="TRUE" '
         f'WIDTH="{width:.0f}" HEIGHT="{height:.0f}"><TR><TD></TD></TR></TABLE>'
@@ -132,7 +133,7 @@ def _blank(width: float, height: float) -> str:
 
 
 def _read(picture: Picture, found: dict[str, Any]) -> Layout:
-    """The layout, from Graphviz' JSON, which counts heights from below."""
+    """Return the layout from Graphviz' JSON, in which heights are measured from the bottom."""
     left, bottom, right, top = map(float, found["bb"].split(","))
 
     def point(text: str) -> Point:
@@ -157,7 +158,7 @@ def _read(picture: Picture, found: dict[str, Any]) -> Layout:
 
 
 def _curve(arrow: Arrow, item: dict[str, Any], point: Any) -> Curve:
-    mark, *rest = item["pos"].split()  # "e,x,y" for the tip at the end, "s,x,y" for one at the start; then the points
+    mark, *rest = item["pos"].split()  # "e,x,y" for a tip at the end, "s,x,y" for one at the start; then the points
     forward = mark.startswith("e")
     points = [point(text) for text in rest]
     end = points[-1 if forward else 0], point(mark[2:])
@@ -165,7 +166,7 @@ def _curve(arrow: Arrow, item: dict[str, Any], point: Any) -> Curve:
 
 
 def rendered(picture: Picture, form: str) -> bytes:
-    """The picture as a "png" or "pdf" file.
+    """Return the picture as the content of a "png" or "pdf" file.
 
     Raises:
         ImportError: pygraphviz is not installed.
@@ -174,7 +175,7 @@ def rendered(picture: Picture, form: str) -> bytes:
 
 
 def dot_text(picture: Picture) -> str:
-    """The picture, its boxes at least as large as in the SVG, so that Graphviz lays it out the same way."""
+    """Return the picture in DOT, with boxes at least as large as in the SVG, so that the layout is the same."""
     lines = [
         "digraph {",
         f'rankdir={RANKS[picture.direction]}; nodesep=0.28; ranksep=0.34; bgcolor="transparent"; dpi=144;',
@@ -200,7 +201,7 @@ def _arrow(arrow: Arrow, picture: Picture) -> str:
     if arrow.label:
         label = "\n".join(f" {line} " for line in arrow.label.split("\n"))
         options.append(f"label={_quoted(label)}")
-    lit = arrow.tail in picture.lit  # the gradient comes the other way
+    lit = arrow.tail in picture.lit  # the gradient flows in the opposite direction
     if lit or picture.arrowheads == "backward":
         options.append("dir=back")
     if arrow.dashed:
@@ -227,7 +228,7 @@ def _box(box: Box, picture: Picture) -> str:
 
 
 def _label(box: Box) -> str:
-    """Title and rows as Graphviz' tables."""
+    """Return title and rows as Graphviz tables."""
     title = "".join(
         f"<B>{escape(text)}</B>" if strong else f'<FONT COLOR="{QUIET}">{escape(text)}</FONT>'
         for text, strong in box.title
@@ -246,7 +247,7 @@ def _label(box: Box) -> str:
 
 
 def _monospace(text: str, colour: str) -> str:
-    """Some text in a table, its spaces kept; nothing for none, which Graphviz does not take."""
+    """Return a cell's text with its spaces preserved; "" for empty text, which Graphviz rejects."""
     if not text:
         return ""
     kept = escape(text).replace(" ", "&#160;")

@@ -1,4 +1,4 @@
-"""Colours and lines of the pictures: dark text in filled boxes, mid-grey around them, on a light or a dark page."""
+"""Colours and lines of pictures: dark text in filled boxes, mid-grey around them, for light and dark pages."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from ..graph.picture import Box, Picture
 SANS = "Helvetica, Arial, sans-serif"
 MONO = "Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
-#: What is written in boxes; what is less important there; what is wrong.
+#: Text in boxes: normal, secondary and wrong.
 DARK, QUIET, ALARM = "#1f2328", "#59616b", "#b3261e"
 #: The colour of a row by its tone.
 TONES = {"plain": DARK, "quiet": QUIET, "alarm": ALARM}
-#: Arrows, captions and frames, which lie on the page itself.
+#: Arrows, captions and frames, which lie directly on the page.
 GREY = "#7a7f87"
-#: The frame and the arrows of boxes that are lit.
+#: The frame and the arrows of highlighted boxes.
 LIGHT_UP = "#c2590a"
 
 
 class Style(NamedTuple):
-    """How a box looks.  A round one is a tensor, an angular one an operation."""
+    """The look of a box.  Round boxes are tensors, angular ones operations."""
 
     fill: str
     stroke: str
@@ -45,7 +45,7 @@ STYLES = {
 
 
 def style_of(picture: Picture, box: Box) -> Style:
-    """How a box of the picture looks."""
+    """Return the style of a box of the picture."""
     style = STYLES[box.category]
     if box.freed:
         style = STYLES["freed"]

@@ -1,4 +1,4 @@
-"""A picture as SVG.  Nothing in it has an ``id``, so that several in one page do not meet."""
+"""Pictures as SVG. No element has an ``id``, so that several pictures in one page cannot clash."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .graphviz import Curve, Layout, Point, Rectangle
 from .sizes import CAPTION, LABEL, LINE, MONOSPACE, PADDING, ROW, TITLE, label_column, label_size, rows_width
 from .style import GREY, LIGHT_UP, MONO, QUIET, SANS, TONES, Style, style_of
 
-#: Around the picture.
+#: The margin around the picture.
 MARGIN = 6.0
 
-#: How small a picture is made, at most, before only a part of it is shown.
+#: The smallest scale of a picture; below it, only a part is shown.
 SMALLEST = 0.8
 
 
 class Window(NamedTuple):
-    """A part of a picture: what lies around a point, and the greatest size in pixels."""
+    """A part of a picture: the point in its middle, and its maximum size in pixels."""
 
     middle: Point
     width: float
@@ -28,7 +28,7 @@ class Window(NamedTuple):
 
 
 def svg_text(picture: Picture, layout: Layout, window: Window | None = None) -> str:
-    """The picture with the parts where the layout has them; only what is seen through the window, if there is one."""
+    """Return the picture as SVG with the given layout; only the visible part if there is a window."""
     notes = [_note(text, key, picture, layout) for key, text in picture.lit.items() if text]
     right = round(max([layout.width, *[note.left + note.width for note, _ in notes]]) + 2 * MARGIN)
     bottom = round(max([layout.height, *[note.top + note.height for note, _ in notes]]) + 2 * MARGIN)
@@ -57,7 +57,7 @@ def svg_text(picture: Picture, layout: Layout, window: Window | None = None) -> 
 
 
 def _view(width: int, height: int, window: Window | None) -> str:
-    """How large a picture of this size is shown, and which part of it."""
+    """Return the size at which a picture of this size is shown, and the visible part of it, as SVG attributes."""
     if window is None:
         return f'width="{width}" height="{height}" viewBox="{-MARGIN:g} {-MARGIN:g} {width} {height}"'
     scale = max(SMALLEST, min(1, window.width / width, window.height / height))
@@ -119,7 +119,7 @@ def _arrow(curve: Curve, label: str, dashed: bool, width: float, lit: bool) -> I
     way = f"M{_xy(start)}C{' '.join(map(_xy, rest))}"
     dashes = ' stroke-dasharray="3 3"' if dashed else ""
     near, tip = curve.end
-    if lit and curve.forward:  # the gradient comes the other way
+    if lit and curve.forward:  # the gradient flows in the opposite direction
         way += f"L{_xy(tip)}"
         near, tip = _short_of(rest[0], start), start
     yield f'<path d="{way}" fill="none" stroke="{colour}" stroke-width="{width:g}"{dashes}/>'
@@ -133,7 +133,7 @@ def _arrow(curve: Curve, label: str, dashed: bool, width: float, lit: bool) -> I
 
 
 def _short_of(start: Point, tip: Point) -> Point:
-    """The point on the way from one point to another where an arrowhead at the other begins."""
+    """Return the point on the line from ``start`` to ``tip`` at which the arrowhead begins."""
     part = min(8 / (math.dist(start, tip) or 1.0), 1.0)
     return tip[0] + (start[0] - tip[0]) * part, tip[1] + (start[1] - tip[1]) * part
 
@@ -143,7 +143,7 @@ def _xy(point: Point) -> str:
 
 
 def _head(start: Point, tip: Point) -> str:
-    """The outline of an arrowhead."""
+    """Return the outline of an arrowhead."""
     dx, dy = tip[0] - start[0], tip[1] - start[1]
     length = math.hypot(dx, dy) or 1.0
     across = (-dy / length * 3.4, dx / length * 3.4)
@@ -152,9 +152,9 @@ def _head(start: Point, tip: Point) -> str:
 
 
 def _note(text: str, key: str, picture: Picture, layout: Layout) -> tuple[Rectangle, list[str]]:
-    """The note at a lit box: on the side at which the gradient arrives, beside the arrow if nothing else is there.
+    """Return the note at a lit box: on the side at which the gradient arrives, beside the arrow if there is room.
 
-    It stays within the picture if it can, so that this keeps its size.
+    The note stays within the picture where possible, so that the picture keeps its size.
     """
     box = layout.boxes[key]
     width, height = label_size(text, ROW)
@@ -172,7 +172,7 @@ def _note(text: str, key: str, picture: Picture, layout: Layout) -> tuple[Rectan
 
 
 def _labels(picture: Picture, layout: Layout) -> Iterator[Rectangle]:
-    """Where the labels of arrows stand."""
+    """Yield the rectangles of the arrow labels."""
     for arrow, curve in zip(picture.arrows, layout.curves, strict=True):
         if curve.label is not None and arrow.label:
             (x, y), (width, height) = curve.label, label_size(arrow.label)

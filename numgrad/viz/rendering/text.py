@@ -1,4 +1,4 @@
-"""A picture as text: a tree in which each line is computed from those below it, and a Mermaid flowchart."""
+"""Pictures as text: a tree in which each line is computed from the lines below it, and a Mermaid flowchart."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from ..graph.picture import Arrow, Box, Picture
 from .graphviz import RANKS
 from .style import ALARM, GREY, STYLES
 
-#: Levels of indentation after which lines begin at the left again, with the number of levels left out.
+#: The number of indentation levels after which lines restart at the left, prefixed with the number of levels omitted.
 DEEPEST = 40
 
 
 def tree_text(picture: Picture) -> str:
-    """The graph from the results to the leaves.  What several use is written once and has a number."""
+    """Return the graph as a tree, from the results to the leaves.  A shared box is written once, with a number."""
     boxes = {box.key: box for box in picture.boxes}
     behind: dict[str, list[Arrow]] = {}
     uses: dict[str, int] = {}
@@ -22,7 +22,7 @@ def tree_text(picture: Picture) -> str:
     lines = []
     written: set[str] = set()
     starts = [box.key for box in picture.boxes if box.key not in uses]
-    # What flows from the box to the one above; what stands before its line, and before the lines below it; its level.
+    # Key of the box; label of the arrow to the box above; prefix of its line; prefix of the lines below it; level.
     waiting = [(key, "", "", "", 0) for key in reversed(starts)]
     while waiting:
         key, flowing, before, below, level = waiting.pop()
@@ -46,10 +46,10 @@ def tree_text(picture: Picture) -> str:
 
 
 def _line(name: str, box: Box, picture: Picture) -> str:
-    """A box in one line."""
+    """Return a box as one line."""
     parts: list[str] = []
     for row in box.rows:
-        if row.text.startswith(" "):  # the next line of a matrix
+        if row.text.startswith(" "):  # a further row of a matrix
             parts[-1] += row.text
         elif row.text != "AccumulateGrad":
             parts.append(f"{row.label} {row.text}".strip())
@@ -60,12 +60,12 @@ def _line(name: str, box: Box, picture: Picture) -> str:
 
 
 def _in_one_line(text: str) -> str:
-    """Several lines in one: those that go on with a matrix begin with a space."""
+    """Join several lines into one; lines that continue a matrix begin with a space."""
     return text.replace("\n ", " ").replace("\n", ", ")
 
 
 def mermaid_text(picture: Picture) -> str:
-    """The picture; Mermaid does the layout."""
+    """Return the picture as a flowchart, which Mermaid lays out."""
     lines = [f"flowchart {RANKS[picture.direction]}"]
     for item in picture.nested():
         if isinstance(item, Box):
@@ -98,10 +98,10 @@ def _box(box: Box, picture: Picture) -> str:
     return f'{box.key}{opening}"{"<br/>".join(lines)}"{closing}:::{state}'
 
 
-#: What Mermaid takes for its own signs, written otherwise.
+#: Escapes for the characters that are syntax in Mermaid.
 _WRITTEN = str.maketrans({"#": "#35;", "&": "#amp;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "\n": "<br/>"})
 
 
 def _text(text: str) -> str:
-    """A text as it stands in a flowchart."""
+    """Return a text escaped for a flowchart."""
     return text.translate(_WRITTEN)

@@ -1,7 +1,7 @@
-"""Backward step by step: it runs as always, and what it did at each node can be looked at afterwards.
+"""Backward step by step: it runs as usual, and its work at each node can be inspected afterwards.
 
-What a node has saved goes by the name that the rules use, with that of the node's attribute and of pictures beside it
-where this is another: ``(saved as self)`` is ``grad_fn._saved_self``.
+Saved values appear under the names that the rules use.  If the node's attribute, and pictures, use another name, it
+follows: ``(saved as self)`` is ``grad_fn._saved_self``.
 
 Example:
     >>> import numgrad
@@ -42,7 +42,7 @@ from .frames import Frames, steps_html
 from .recording import StepRecording
 from .step import Run, Step
 
-#: Steps up to which all are shown as text where nobody has asked for that by ``print``.
+#: The number of steps up to which an interactive display shows all of them as text.
 MANY = 100
 
 
@@ -57,27 +57,28 @@ def backward_steps(
     names: Mapping[str, Tensor] | None = None,
     module: Module | None = None,
 ) -> Steps:
-    """Run ``loss.backward()`` and return what it did at each node, one step for each.
+    """Run ``loss.backward()`` and return one step for each node, with what backward did there.
 
-    Everything is as after ``loss.backward(gradient, retain_graph, create_graph, inputs)``: the engine itself does it.
-    Each step has copies of the values as they were then.
+    The engine itself runs, so the effects are those of ``loss.backward(gradient, retain_graph, create_graph, inputs)``.
+    Each step has copies of the values at that moment.
 
-    While somebody looks on, here or in a profile, the engine takes no short ways: a hook may then be given an expanded
-    gradient, which cannot be written to, in place of one with elements of its own.
+    While steps are recorded, or a profile, the engine takes no shortcuts: a hook may then receive an expanded gradient,
+    which cannot be written to, in place of one with elements of its own.
 
     Args:
         loss: the tensor to start from.
-        gradient: its gradient, of its shape; may be left out for a tensor of one element.
-        inputs: accumulate only into these.
-        retain_graph: keep what was saved for backward; by default as ``create_graph``.
-        create_graph: record the computation of the gradients.
-        values: elements up to which a tensor is copied.  Of a larger one a ``Summary`` is kept: shape, dtype, the first
-            three elements, the least and the greatest.  True copies all, whatever memory that takes.
-        names: what to call tensors in the texts: tensors by name.  Others are called by the caller's variables.
-        module: a module whose parameters get the names that they have in it.
+        gradient: its gradient, of the same shape; may be left out for a tensor of one element.
+        inputs: the only tensors to accumulate into.
+        retain_graph: True to keep the values saved for backward; by default as ``create_graph``.
+        create_graph: True to record the computation of the gradients.
+        values: the maximum number of elements of a tensor that is copied.  A larger one is kept as a ``Summary``:
+            shape, dtype, the first three elements, the least and the greatest.  True copies all, whatever memory that
+            takes.
+        names: tensors by the names to show for them.  Others are named after the caller's variables.
+        module: a module whose parameters are shown under their names in it.
 
     Raises:
-        TypeError: ``loss`` is no tensor, or ``values``, ``names`` and ``module`` are not what they should be.
+        TypeError: ``loss`` is not a tensor, or ``values``, ``names`` or ``module`` has the wrong type.
         RuntimeError: as ``backward`` does.
 
     Example:
@@ -113,7 +114,7 @@ def backward_steps(
 def _find_names(
     run: Run, steps: Sequence[Step], given: Mapping[str, Tensor] | None, module: Module | None
 ) -> None:
-    """Name the tensors that the steps have to do with."""
+    """Name the tensors that the steps refer to."""
     names = known_names(module, given or {})
     for step in steps:
         slots = [(step.node.sequence, number) for number in range(len(step.gradients))]
@@ -123,9 +124,9 @@ def _find_names(
 
 
 class Steps(Sequence[Step]):
-    """The steps of one backward, in their order; ``print`` shows them all, ``steps[2]`` or ``steps[:5]`` some.
+    """The steps of one backward pass, in order; ``print`` shows all of them, ``steps[2]`` or ``steps[:5]`` some.
 
-    Jupyter shows a drawing with buttons to go through them if ipywidgets and pygraphviz are installed.
+    Jupyter shows a drawing with buttons to browse the steps if ipywidgets and pygraphviz are installed.
     """
 
     def __init__(self, run: Run, steps: Sequence[Step], frames: Frames | None):
@@ -156,11 +157,11 @@ class Steps(Sequence[Step]):
 
     @property
     def drawing(self) -> Drawing | None:
-        """The graph as it was before backward, as ``draw`` gives it."""
+        """The graph as it was before backward, in the form returned by ``draw``."""
         return self._run.drawing
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """What Jupyter shows: buttons and a slider, where ipywidgets is installed, else HTML or text."""
+        """Return the formats that Jupyter shows: buttons and a slider if ipywidgets is installed, else HTML or text."""
         bundle: dict[str, Any] = {
             "text/plain": str(self) if len(self) <= MANY else repr(self),
             "text/html": steps_html(self._steps, self._frames),

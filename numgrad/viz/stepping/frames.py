@@ -1,8 +1,8 @@
 """Pictures of the graph at each step of backward, and the steps as HTML.
 
-A picture shows where backward is, where it has been, and what gradients there are by then.  All have one layout, large
-enough for what is written in any of them, so that nothing moves from one to the next.  The HTML takes its colours from
-the page, and needs no script.
+A picture shows the present node, the nodes visited before, and the gradients that exist by then.  All pictures have one
+layout, large enough for the longest text, so that nothing moves between them.  The HTML takes its colours from the page
+and needs no script.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ..html import Html, element
 from ..values import Value, values_text
 from .step import Step
 
-#: Lines and characters of what is written at a node, or at an arrow.
+#: The maximum number of lines and characters of a text at a node or at an arrow.
 LINES, WIDTH = 3, 24
 
 
 class _Known(NamedTuple):
-    """What is written into a picture.
+    """The facts written into a picture.
 
     Attributes:
-        kept: the gradients that came to be kept.
-        first: where there was none before.
-        sent: the gradients that went over edges.
+        kept: the gradients that were stored.
+        first: the slots that were empty before.
+        sent: the gradients that were sent over edges.
     """
 
     kept: dict[Slot, str]
@@ -44,8 +44,8 @@ class Frames:
     """The frames of one backward pass.
 
     Args:
-        drawing: the graph as it was before.
-        steps: of the pass, in their order.
+        drawing: the graph before backward.
+        steps: the steps of the pass, in order.
     """
 
     def __init__(self, drawing: Drawing, steps: Sequence[Step]):
@@ -53,7 +53,7 @@ class Frames:
         self._steps = steps
 
     def at(self, step: Step) -> Drawing:
-        """The picture at the end of a step, whose node is lit and has the step's gradient written at it.
+        """Return the picture at the end of a step: its node is highlighted, with the step's gradient as a note.
 
         Raises:
             ImportError: pygraphviz is not installed.
@@ -66,19 +66,19 @@ class Frames:
         crossed = [
             n for n, arrow in enumerate(self._picture.arrows)
             if any(edge in known.sent for edge in arrow.edges)
-            or (not arrow.edges and not arrow.dashed and arrow.tail in visited)  # where it was begun
+            or (not arrow.edges and not arrow.dashed and arrow.tail in visited)  # the starting point of backward
         ]
         picture = replace(_written(self._picture, known), trail=frozenset([*crossed, *visited]))
         return self._largest.with_picture(picture).highlighted({step.outermost.node: _note(step)})
 
     @functools.cached_property
     def _largest(self) -> Drawing:
-        """A drawing with the longest of all texts, which has the layout of all frames."""
+        """A drawing with the longest of all texts, whose layout all frames share."""
         return Drawing(_written(self._picture, _known(self._steps, longest=True)))
 
 
 def _known(steps: Sequence[Step], longest: bool = False) -> _Known:
-    """What the steps have made known: of what was kept in one slot the last text, or the longest."""
+    """Return the facts known after the steps; for each slot the last text, or the longest."""
     known = _Known({}, set(), {})
     for step in steps:
         for entry in step.accumulated:
@@ -94,7 +94,7 @@ def _known(steps: Sequence[Step], longest: bool = False) -> _Known:
 
 
 def _written(picture: Picture, known: _Known) -> Picture:
-    """The picture with what is known of gradients."""
+    """Return the picture with the known gradients."""
     boxes = tuple([_box(box, known) for box in picture.boxes])
     return replace(picture, boxes=boxes, arrows=tuple([_arrow(arrow, known) for arrow in picture.arrows]))
 
@@ -115,13 +115,13 @@ def _row(row: Row, known: _Known) -> Row:
 
 
 def _arrow(arrow: Arrow, known: _Known) -> Arrow:
-    """The arrow with the gradient that went over it, if it stands for one edge alone."""
+    """Return the arrow with the gradient that was sent over it, if it stands for a single edge."""
     sent = known.sent.get(arrow.edges[0]) if len(arrow.edges) == 1 else None
     return replace(arrow, label="\n".join(filter(None, [arrow.label, sent]))) if sent else arrow
 
 
 def _note(step: Step) -> str:
-    """What is written at the node: which step it is, and the gradient, if it is short enough."""
+    """Return the note at the node: the number of the step, and the gradient, if it is short enough."""
     lines = [f"step {step.number}"]
     for gradient in step.gradients[:1]:
         if gradient is not None:
@@ -132,33 +132,33 @@ def _note(step: Step) -> str:
 
 
 def _in_short(gradient: Value, most: int) -> list[str]:
-    """A gradient in few lines: its elements, or shape and dtype."""
+    """Return a gradient in few lines: its elements, or shape and dtype."""
     return _elements(gradient, most) or [f"{list(gradient.shape)} {gradient.dtype.name}"]
 
 
 def _elements(gradient: Value | None, most: int) -> list[str]:
-    """The elements of a gradient in so many short lines, no line if they do not fit."""
+    """Return the elements of a gradient in at most ``most`` short lines; no line if they do not fit."""
     lines = values_text(gradient) if isinstance(gradient, Tensor) else []
     return lines if len(lines) <= most and all(len(line) <= WIDTH for line in lines) else []
 
 
-#: Steps that a page shows, and characters up to which it shows a picture of each.
+#: The number of steps on a page, and the number of characters up to which a page has a picture of each.
 MANY, LONGEST = 100, 120_000
 
-#: Lines of text that are seen at once.
+#: The number of text lines visible at once.
 HEIGHT = 32
 
-#: The greatest size of a picture, in pixels.
+#: The maximum size of a picture, in pixels.
 WIDEST, TALLEST = 520, 600
 
 _FRAME = "border:1px solid rgba(128,128,128,0.35);border-radius:4px;margin:2px 0;padding:2px 8px"
 
-#: For the names of groups of ``details`` of which one is open.
+#: Numbers for the names of groups of ``details``, of which one is open at a time.
 _groups = itertools.count()
 
 
 def steps_html(steps: Sequence[Step], frames: Frames | None) -> str:
-    """All steps, each to be opened by itself."""
+    """Return all steps as HTML, each to be opened by itself."""
     if not steps:
         return "<div>no steps</div>"
     shown = steps[:MANY]
@@ -181,7 +181,7 @@ def steps_html(steps: Sequence[Step], frames: Frames | None) -> str:
 
 
 def step_html(step: Step, frames: Frames | None, lines: int = 0) -> Html:
-    """One step: picture and text, side by side on a wide page.  The text is so many lines high at least."""
+    """Return one step as HTML: a picture beside a text of at least ``lines`` lines, or above it on a narrow page."""
     svg = picture(step, frames)
     return _beside(None if svg is None else Html(svg), text_html(step, lines))
 
@@ -189,12 +189,12 @@ def step_html(step: Step, frames: Frames | None, lines: int = 0) -> Html:
 def _beside(image: Html | None, text: Html) -> Html:
     parts = [] if image is None else [element("div", image, style="flex:0 1 auto;min-width:0")]
     parts.append(element("div", text, style="flex:1 1 24em;min-width:0"))
-    wide = "width:0;min-width:100%"  # as wide as what it stands in, whatever is in it
+    wide = "width:0;min-width:100%"  # as wide as its container, whatever its content
     return element("div", *parts, style=f"{wide};display:flex;flex-flow:row wrap;gap:12px;align-items:flex-start")
 
 
 def _image(svg: str | None, drawing: Drawing | None) -> Html | None:
-    """A picture as an image, which unlike SVG itself is left in notebooks that are not trusted."""
+    """Return a picture as an image, which, unlike SVG itself, is kept in untrusted notebooks."""
     if svg is None or drawing is None:
         return None
     data = base64.b64encode(svg.encode()).decode()
@@ -205,7 +205,7 @@ def _image(svg: str | None, drawing: Drawing | None) -> Html | None:
 
 
 def text_html(step: Step, lines: int = 0) -> Html:
-    """The text of a step."""
+    """Return the text of a step as HTML."""
     height = f"height:{min(lines, HEIGHT) * 1.4 + 1:.1f}em;" if lines else ""
     return element("pre", step, style=(
         f"{height}overflow:auto;white-space:pre;margin:4px 0;line-height:1.4;font-size:0.9em;color:inherit;"
@@ -214,9 +214,9 @@ def text_html(step: Step, lines: int = 0) -> Html:
 
 
 def picture(step: Step, frames: Frames | None) -> str | None:
-    """The frame of the step; None if it cannot be drawn.
+    """Return the frame of the step; None if it cannot be drawn.
 
-    Of a large graph it is the part around the node, always of the same size.
+    For a large graph it is the part around the node, always of the same size.
     """
     if frames is None:
         return None

@@ -1,9 +1,9 @@
-"""Noting what the engine does at each node, while it does it.
+"""Recording of the engine's work at each node while backward runs.
 
-A NODE span is the engine's visit of a node, and the RULE span in it the node's rule.  Hooks run in between: those
-of tensors and the node's own prehooks before the rule, its other hooks after it.  Since an AccumulateGrad is visited
-as soon as its gradient is complete, that lies within the visit of the node that sent the last part.  A rule, or a hook,
-may run a backward of its own: another pass.
+A NODE span is the engine's visit of a node, and the RULE span in it the node's rule.  Hooks run in between: those of
+tensors and the node's own prehooks before the rule, its other hooks after it.  An AccumulateGrad is visited as soon as
+its gradient is complete, so its visit lies within that of the node that sent the last part.  A rule or a hook may run a
+backward of its own, which is another pass.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from .step import Accumulated, Result, Run, Step
 
 
 class _Visit:
-    """The engine's visit of a node, under way."""
+    """The engine's visit of a node, in progress."""
 
     def __init__(self, step: Step, current: Any, arrived: list[Any]):
         self.step = step
         self.current = current  # the pass
-        #: The gradients that arrived, as they were before hooks saw them: each with its version.
+        #: The gradients that arrived, before hooks: each with its version.
         self.arrived = [(gradient, _version(gradient)) for gradient in arrived]
         self.handles: list[RemovableHandle] = []
-        #: What the node's hooks were given, once they run: for each edge the gradient with its version.
+        #: The gradients passed to the node's hooks, once these run: one per edge, each with its version.
         self.unhooked: list[tuple[Any, int]] = []
 
 
 class StepRecording(Watcher):
-    """Notes the steps of backward.
+    """A watcher that records the steps of backward.
 
     Attributes:
-        run: what they have in common.
-        steps: all of them, in their order.
+        run: the state shared by the steps.
+        steps: all steps, in order.
     """
 
     def __init__(self, run: Run):
         self.run = run
         self.steps: list[Step] = []
         self.visits: list[_Visit] = []
-        #: Of each pass, for each output of a node what is on its way there: results, None for what it began with.
+        #: For each pass and each output of a node, the results on their way there; None for an initial gradient.
         self.sent: WeakKeyDictionary[Any, dict[tuple[Node, int], list[Result | None]]] = WeakKeyDictionary()
 
     def begin(self, kind: str, subject: Any, given: Any) -> Any:
@@ -109,7 +109,7 @@ class StepRecording(Watcher):
             entry.after = self._kept(entry.tensor._grad)
 
     def _targets(self, node: Node) -> tuple[Accumulated, ...]:
-        """The tensors that keep their gradient here, with what they have before."""
+        """Return the tensors that keep their gradient at this node, with its value before the step."""
         tensors: dict[int, Any] = {}  # by the number of the output
         if isinstance(node, AccumulateGrad):
             tensors[0] = node.variable
@@ -120,7 +120,7 @@ class StepRecording(Watcher):
             for number, tensor in tensors.items() if tensor is not None
         ])
 
-    # -- its rule -----------------------------------------------------------------------------------------------
+    # -- the rule of a node -------------------------------------------------------------------------------------
 
     def _begin_rule(self, visit: _Visit, given: Any) -> None:
         step = visit.step
@@ -144,12 +144,12 @@ class StepRecording(Watcher):
             visit.handles.append(add_hook(hooks, lambda results, _: self._after_hooks(visit, results)))
 
     def _end_rule(self, visit: _Visit, gradients: Any) -> None:
-        if gradients is None or visit.handles:  # it has raised an error, or its hooks are to come
+        if gradients is None or visit.handles:  # it has raised an error, or its hooks are still to run
             return
         visit.step.results = tuple(self._results(visit.step, gradients))
 
     def _before_hooks(self, visit: _Visit, shown: tuple[Any, ...]) -> None:
-        if state.current_pass is not visit.current:  # another, perhaps in another thread, goes through the node, too
+        if state.current_pass is not visit.current:  # another pass, perhaps in another thread, visits the node, too
             return
         with _unrecorded():
             gradients = visit.step.node.for_edges(shown)
@@ -169,7 +169,7 @@ class StepRecording(Watcher):
                     self.sent[state.current_pass][result.node, result.output].remove(result)
 
     def _results(self, step: Step, gradients: Any) -> list[Result]:
-        """What is sent on, and where to."""
+        """Return the gradients that are sent on, each with its destination."""
         current = state.current_pass
         results = []
         for index, (edge, gradient, rule) in enumerate(zip(step.node.edges, gradients, step.rules, strict=True)):
@@ -195,7 +195,7 @@ class StepRecording(Watcher):
 
 
 class _unrecorded:  # noqa: N801 - a context manager
-    """What is computed in the block is not recorded, and no watcher hears of it."""
+    """A context that records no operations and notifies no watchers."""
 
     def __enter__(self) -> None:
         self.before = state.mode
@@ -206,7 +206,7 @@ class _unrecorded:  # noqa: N801 - a context manager
 
 
 def _listed(given: Any, count: int) -> list[Any]:
-    """The gradient of each output."""
+    """Return the gradient of each output."""
     return list(given) if isinstance(given, list | tuple) else [given, *[None] * (count - 1)]
 
 
@@ -215,7 +215,7 @@ def _version(gradient: Any) -> int:
 
 
 def _sum(results: list[Result | None]) -> Any:
-    """What results come to together; None if that is not known."""
+    """Return the sum of the results; None if one of them is unknown."""
     parts = [None if result is None else result.gradient for result in results]
     return reduce(operator.add, parts) if parts and all(isinstance(part, Tensor) for part in parts) else None
 

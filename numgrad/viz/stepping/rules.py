@@ -1,4 +1,4 @@
-"""What is written about a node's rules, and what it has saved for them."""
+"""Text about a node's rules and the values saved for them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ...ops.table.op import parameters
 from ...ops.table.recording import OpNode, shown_name
 from ..graph.boxes import acting_node
 
-#: Lines of a user's backward that are shown.
+#: The number of lines of a user's backward that are shown.
 LINES = 12
 
 
 class Rule(NamedTuple):
-    """How a node computes the gradient of one input.
+    """The rule that computes the gradient of one input of a node.
 
     Attributes:
         input: the name of the input.
         function: the rule in the op table; None for a node that has none there.
-        real: whether it is a rule of real numbers, of which conjugates are not worth mentioning.
-        together: what the inputs are called for all of which this one rule computes the gradients.
+        real: True if the rule is of real numbers only, so that conjugates are omitted.
+        together: the names of all inputs whose gradients this one rule computes.
     """
 
     input: str
@@ -41,12 +41,12 @@ class Rule(NamedTuple):
 
     @property
     def formula(self) -> str | None:
-        """The rule as it is written in the op table."""
+        """The rule as written in the op table."""
         return None if self.function is None else rule_formula(self.function, self.real)
 
     @property
     def meaning(self) -> str | None:
-        """The formula of the backward operation that the rule calls, if there is one: ``relu_backward(...) = ...``."""
+        """The formula of the backward operation that the rule calls, if any: ``relu_backward(...) = ...``."""
         if self.function is None:
             return None
         for name in self.function.__code__.co_names:
@@ -57,7 +57,7 @@ class Rule(NamedTuple):
 
 
 def rules_of(node: Node) -> list[Rule]:
-    """The rule for each of the node's edges."""
+    """Return the rule for each of the node's edges."""
     if isinstance(node, OpNode):
         return _rules_of_op(node)
     if isinstance(node, BackwardCFunction):
@@ -85,16 +85,16 @@ def _rules_of_op(node: OpNode) -> list[Rule]:
 
 
 def _is_real(node: Node) -> bool:
-    """Whether the node's result and the inputs that need a gradient are real."""
+    """Return True if the node's result and the inputs that need a gradient are real."""
     outputs = [(node, 0), *[edge for edge in node.edges if edge is not None]]
     return not any(other.output(number).type.dtype.is_complex for other, number in outputs)
 
 
 def saved_by(node: Node) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """What the rules of a node will use besides the gradient, by the names that they use; and what hooks have packed.
+    """Return the saved values for a node's rules, by the names in the rules, and the names of values packed by hooks.
 
-    Of the latter there are the names alone, since unpacking it may have effects.  There is nothing if something is
-    freed, and no value if something was changed in place, about which backward itself is to complain.
+    Packed values are listed by name only, since unpacking may have side effects.  Both parts are empty if the node is
+    freed, and the values are empty if one was changed in place: backward itself reports these errors.
     """
     node = acting_node(node)
     if not isinstance(node, SavingNode) or node.is_freed():
@@ -114,12 +114,12 @@ def saved_by(node: Node) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def attribute(node: Node, name: str) -> str:
-    """The name by which the node's attributes, and pictures, know what its rules call ``name``."""
+    """Return the name, in the node's attributes and in pictures, of the value that its rules call ``name``."""
     return shown_name(name) if isinstance(acting_node(node), OpNode) else name
 
 
 def gradient_names(node: Node) -> list[str]:
-    """What the rules call the gradients of the node's outputs."""
+    """Return the names of the gradients of the node's outputs in its rules."""
     count = len(node.outputs)
     if isinstance(node, BackwardCFunction) and not node.function.boxed_grads_call:
         return _named(_backward_of(node.function), count)
@@ -127,7 +127,7 @@ def gradient_names(node: Node) -> list[str]:
 
 
 def remark(node: Node) -> str | None:
-    """For a node that has no formulas, the source of a user's backward, or a sentence."""
+    """Return, for a node without formulas, the source of a user's backward, or a sentence."""
     if isinstance(node, OpNode | AccumulateGrad):
         return None
     if isinstance(node, BackwardCFunction):
@@ -147,7 +147,7 @@ def _backward_of(function: type[Function]) -> Callable[..., Any]:
 
 @functools.cache
 def _source(function: Callable[..., Any]) -> str:
-    """The text of a function without decorators and docstring, the first lines of it if it is long."""
+    """Return the source of a function without decorators and docstring, truncated if it is long."""
     try:
         text = textwrap.dedent(inspect.getsource(inspect.unwrap(function))).rstrip()
         (definition,) = ast.parse(text).body
@@ -163,7 +163,7 @@ def _source(function: Callable[..., Any]) -> str:
 
 
 def _inputs(node: BackwardCFunction) -> list[str]:
-    """The names of the inputs of a Function that are tensors."""
+    """Return the names of a Function's inputs that are tensors."""
     function = node.function
     names = _named(function.forward, node.input_count, function.setup_context is Function.setup_context)
     tensors = node.tensor_inputs or (True,) * len(names)
@@ -171,8 +171,7 @@ def _inputs(node: BackwardCFunction) -> list[str]:
 
 
 def _named(function: Callable[..., Any], count: int, skip: bool = True) -> list[str]:
-    """The names of so many positional arguments of a function, after the first, its context, if that is to be skipped.
-    """
+    """Return the names of ``count`` positional arguments of a function; ``skip`` omits the first, its context."""
     found: list[str] = []
     for parameter in list(inspect.signature(function).parameters.values())[skip:]:
         if parameter.kind is parameter.VAR_POSITIONAL:

@@ -1,4 +1,4 @@
-"""One step of backward: what arrived at a node, what it made of that, and where it went."""
+"""One step of backward: the gradients that arrived at a node, those computed from them, and their destinations."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .rules import Rule, attribute, gradient_names
 
 @dataclass(eq=False)
 class Run:
-    """What all steps of one backward have in common.
+    """The state shared by all steps of one backward pass.
 
     Attributes:
-        limit: elements up to which a tensor is copied; larger ones are summarized.
+        limit: the maximum number of elements of a tensor that is copied; larger ones are summarized.
         drawing: the graph before backward, if it can be drawn.
-        count: how many steps there are.
-        names: what outputs of nodes are called, and leaves, as the only outputs of their AccumulateGrads.
+        count: the number of steps.
+        names: the names of the outputs of nodes, and of leaves, as the only outputs of their AccumulateGrads.
     """
 
     limit: float
@@ -36,13 +36,13 @@ class Result:
     """The gradient of one input of a node.
 
     Attributes:
-        source: the number of the step that made it.
-        index: which of the node's inputs it is of.
+        source: the number of the step that computed it.
+        index: the index of the node's input.
         rule: the input's name and how the gradient is computed.
-        node, output: where it was sent: the gradient of which output of which node.
-        gradient: what was sent on; None if a hook has taken it away.
-        before_hooks: what was to be sent, before a hook of the node changed it; None if none has.
-        summed: the shape in which the rule gave it, if it was summed to that of the input, which was broadcast.
+        node, output: its destination: a node, and the index of the output whose gradient it is.
+        gradient: the gradient that was sent on; None if a hook removed it.
+        before_hooks: the gradient before a hook of the node changed it; None if no hook did.
+        summed: the shape before the gradient was summed to that of a broadcast input; None if it was not.
         step: the number of the step at which it arrived; None if there was none.
     """
 
@@ -63,7 +63,7 @@ class Result:
 
     @property
     def formula(self) -> str | None:
-        """How the gradient is computed, as written in the op table; None for a node that is not of the table."""
+        """The formula of the gradient as written in the op table; None for a node that is not in the table."""
         return self.rule.formula
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class Result:
 
 @dataclass(eq=False)
 class Accumulated:
-    """What became of the ``grad`` of a tensor: of a leaf, or of one that ``retain_grad()`` was called on.
+    """The change of the ``grad`` of a tensor: of a leaf, or of a tensor after ``retain_grad()``.
 
     Attributes:
         tensor: the tensor.
@@ -87,28 +87,28 @@ class Accumulated:
 
 
 class Step:
-    """What backward did at one node.
+    """The work of backward at one node.
 
-    Gradients and other values are as they were then: copies without a graph, or, of large tensors, a ``Summary``.
+    Gradients and other values are kept as they were then: copies without a graph, or a ``Summary`` of large tensors.
 
     Attributes:
-        number: its index in the order of steps, from 1.
+        number: its number in the order of steps, from 1.
         node: the node.
-        gradients: for each output of the node the gradient that its rules were given, None where there was none.
-        sources: for each output the numbers of the steps whose gradients were added up, None standing for a gradient
-            that the pass began with.
-        arrived: the gradients before hooks saw them; the same as ``gradients`` if there are no hooks.
-        hooks: the hooks that ran, each with how it was registered.
-        changed: whether a hook has changed a gradient that arrived.
-        rules: for each input the rule.
-        saved: what the rules used besides the gradients, by the names in the rules.
-        packed: names of what they used besides, which hooks keep in another form (see ``saved_tensors_hooks``).
+        gradients: for each output of the node the gradient passed to its rules, None where there was none.
+        sources: for each output the numbers of the steps whose gradients were added up; None stands for a gradient with
+            which the pass began.
+        arrived: the gradients before hooks; equal to ``gradients`` if there are no hooks.
+        hooks: the hooks that ran, each with the way it was registered.
+        changed: True if a hook changed a gradient that arrived.
+        rules: the rule for each input.
+        saved: the values that the rules used besides the gradients, by the names in the rules.
+        packed: the names of further values, which hooks keep in another form (see ``saved_tensors_hooks``).
         results: the gradients that were sent on.
         accumulated: the tensors whose ``grad`` was added to.
-        remark: the source of a user's backward; of another node that the op table does not have, what it is.
-        outer: the step that it ran within, whose rule or hook runs a backward of its own, as those of some checkpoints
-            do; mostly None.
-        depth: how many steps it ran within.
+        remark: the source of a user's backward; for another node outside the op table, a description.
+        outer: the enclosing step, whose rule or hook runs a backward of its own, as those of some checkpoints do;
+            usually None.
+        depth: the number of enclosing steps.
     """
 
     def __init__(self, run: Run, number: int, node: Node, outer: Step | None):
@@ -131,7 +131,7 @@ class Step:
 
     @property
     def outermost(self) -> Step:
-        """The step around all that it ran within, or itself; its own node may belong to a graph made in backward."""
+        """The outermost enclosing step, or this one; an inner step's node may belong to a graph made in backward."""
         step = self
         while step.outer is not None:
             step = step.outer
@@ -144,15 +144,15 @@ class Step:
 
     @property
     def rule(self) -> dict[str, str]:
-        """For each input that got a gradient how that was computed, as written in the op table.
+        """For each input with a gradient, the formula of that gradient as written in the op table.
 
-        ``python -m numgrad ops`` prints the same.  A node that is not of the table has none.
+        ``python -m numgrad ops`` prints the same formulas.  A node that is not in the table has none.
         """
         return {result.input: result.formula for result in self.results if result.formula is not None}
 
     @property
     def title(self) -> str:
-        """The node's name in short, and what it made or accumulates into."""
+        """The node's name in short, and the tensors that it made or accumulates into."""
         name = self.name.removeprefix("torch::autograd::")
         slots = [(self.node.sequence, number) for number in range(len(self.gradients))]
         made = [self.run.names[slot] for slot in slots if slot in self.run.names]
@@ -169,10 +169,10 @@ class Step:
         return textwrap.indent("\n".join(lines), "    " * self.depth)
 
 
-#: Characters to a line of a formula.
+#: The maximum number of characters in a line of a formula.
 WIDTH = 96
 
-#: Steps that are named before a list of them breaks off.
+#: The number of steps listed before a list is cut off.
 NAMED = 6
 
 
@@ -239,7 +239,7 @@ def _outgoing(step: Step) -> Iterator[str]:
 
 
 def _target(step: Step, result: Result) -> str:
-    """Where a gradient went."""
+    """Return the destination of a gradient as text."""
     if result.gradient is None:
         return "  taken away by a hook"
     node = result.node
@@ -271,5 +271,5 @@ def _wrapped(start: str, text: str | None) -> list[str]:
 
 
 def _line(start: str, value: object, end: str = "") -> str:
-    """A value after its name, further lines of it below its first."""
+    """Return a value after its name, with further lines aligned below the first."""
     return start + value_text(value).replace("\n", "\n" + " " * len(start)) + end

@@ -1,6 +1,6 @@
-"""The widget that goes through the steps of backward: a slider, buttons, the picture and the text.
+"""The widget for browsing the steps of backward: a slider, buttons, the picture and the text.
 
-This needs ipywidgets: ``pip install -e ".[notebooks]"``.
+The widget needs ipywidgets: ``pip install -e ".[notebooks]"``.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import ipywidgets
 from .frames import HEIGHT, Frames, step_html
 from .step import Step
 
-#: Pictures that are kept, and steps of which the height of the text is found out in advance.
+#: The number of pictures cached, and of steps whose text height is computed in advance.
 KEPT, LOOKED_AT = 128, 200
 
 
 class Stepper:
-    """The widget; ``box`` is what Jupyter shows.
+    """The widget; Jupyter shows its ``box``.
 
     Attributes:
-        slider: the number of the step that is shown, among those there are.
-        back, next: buttons for the one before and the one after.
-        play: goes through all of them.
-        view: what is shown of the step.
+        slider: selects the number of the step that is shown.
+        back, next: buttons for the previous and the next step.
+        play: plays all steps in turn.
+        view: the content shown for the step.
     """
 
     def __init__(self, steps: Sequence[Step], frames: Frames | None):
