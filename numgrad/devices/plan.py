@@ -275,6 +275,10 @@ class Plan:
         self.pointwise(copy_program(own.type.numpy, type.numpy), [tensor], copy)
         return Buffer(copy.memory, own.size, type.numpy)
 
+    def packed(self, tensor: TensorRef) -> TensorRef:
+        """A tensor if it is contiguous, or a contiguous copy."""
+        return self.tensor(self.contiguous(tensor), tensor.type, tensor.shape)
+
     def strided(self, tensor: TensorRef) -> tuple[Any, Any]:
         """The memory of a tensor and the position of its first element there, for a kernel that takes strides."""
         memory, own, start = tensor

@@ -45,10 +45,10 @@ def test_attention_is_that_of_the_cpu(cuda, size, small, real, dtype, causal):
 
 
 def test_one_kernel_is_launched_forward_and_two_backward(cuda, monkeypatch):
-    attention = importlib.import_module("numgrad.devices.cuda.attention")
+    executing = importlib.import_module("numgrad.devices.cuda.executing")
     launched = []
-    launch = attention.launch
-    monkeypatch.setattr(attention, "launch", lambda function, *rest, **options: (
+    launch = executing.launch
+    monkeypatch.setattr(executing, "launch", lambda function, *rest, **options: (
         launched.append(function.__name__), launch(function, *rest, **options)
     ))  # fmt: skip
     attended(heads((1, 1, 3, 3, 2), np.float32), "cuda")

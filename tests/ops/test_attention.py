@@ -10,7 +10,7 @@ from ops.gradients import check_gradients
 import numgrad
 from numgrad.devices import cpu
 from numgrad.nn.functional import scaled_dot_product_attention as attend
-from numgrad.ops.network import attention
+from numgrad.ops.table.entries import forget_calls
 
 
 def heads(*shape, kind=np.float64, seed=0):
@@ -108,13 +108,13 @@ def test_first_and_second_derivatives(causal):
 def test_without_blas_the_operations_stand_in(monkeypatch):
     tensors = [heads(1, 2, 5, 3, seed=seed) for seed in range(3)]
     expected = results(lambda q, k, v: attend(q, k, v, is_causal=True), *tensors)
-    attention.attention_op.entries.clear()
+    forget_calls()
     monkeypatch.setattr(cpu, "attention_is_fused", lambda kind: False)
     found = results(lambda q, k, v: attend(q, k, v, is_causal=True), *tensors)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, 1e-12)
     assert attend(*tensors).grad_fn.name() == "ScaledDotProductFlashAttentionForCpuBackward0"
-    attention.attention_op.entries.clear()
+    forget_calls()
 
 
 def test_the_node_and_what_it_saves():

@@ -9,8 +9,8 @@ Scores are the products of queries and keys.  ``scale`` multiplies their differe
 does not depend on whether a multiplication and a subtraction are done in one instruction.
 
 ``plan`` holds the numbers of stacks, heads, queries and keys, the width of the heads and whether a query sees only the
-keys up to its own position; then for each array, in the order of the arguments, its offset and its steps from stack to
-stack, from head to head and from row to row.
+keys up to its own position; then for each array, in the order of the arguments, its steps from stack to stack, from
+head to head and from row to row.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ TILE, TILE_SQUARED = 64, 4096
 LANES = 32
 
 #: Entries of the plan before those of the arrays, and those of an array.
-HEADER, ENTRIES = 6, 4
+HEADER, ENTRIES = 6, 3
 
 
 def _heads_starts(plan, arrays, head, starts):
-    """``starts`` gets the offset of the first element of a head in each of so many arrays."""
+    """``starts`` gets the position of the first element of a head in each of so many arrays."""
     for array in range(arrays):
         entry = HEADER + array * ENTRIES
-        starts[array] = plan[entry] + head // plan[1] * plan[entry + 1] + head % plan[1] * plan[entry + 2]
+        starts[array] = head // plan[1] * plan[entry] + head % plan[1] * plan[entry + 1]
 
 
 def _step(plan, array):
     """The step from row to row."""
-    return plan[HEADER + array * ENTRIES + 3]
+    return plan[HEADER + array * ENTRIES + 2]
 
 
 def _whole_lanes(count):

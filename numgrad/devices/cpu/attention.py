@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,14 +10,10 @@ import numpy as np
 
 from numgrad_kernels.cpu import attention as kernels
 
-from ...core.layout import contiguous_strides
-from .blas import blas_addresses, one_thread
-from .launching import kernel_for
-from .products import factor_copy
+from ..plan import Buffer, Plan, TensorRef
+from .blas import blas_addresses
 
 __all__ = ["attention", "attention_backward", "attention_is_fused"]
-
-_INT64 = np.dtype(np.int64)
 
 #: Multiplications, in a head, that take as long as a pointwise kernel over one element.
 _MULTIPLICATIONS = 8
@@ -27,41 +24,40 @@ def attention_is_fused(type: Any) -> bool:
     return type.numpy in blas_addresses()
 
 
-def attention(tensors: Sequence[Any], statistics: Any, causal: bool, scale: float) -> None:
-    """Fill the last of ``tensors``: query, key, value, output, and ``statistics``, of shape (b, h, l, 2), for scores
-    ``scale`` times the products of (b, h, l, e) queries and (b, h, s, e) keys.
+def attention(
+    p: Plan, query: TensorRef, key: TensorRef, value: TensorRef, out: TensorRef, causal: bool, scale: float
+) -> Buffer:
+    """Write attention of (b, h, l, e) queries to (b, h, s, e) keys and values to ``out``, and return its statistics.
+
+    These are (b, h, l, 2) elements.  Scores are ``scale`` times the products of queries and keys.
     """
-    _run(kernels.attention, tensors, statistics, causal, scale)
+    statistics = p.new(2 * out.size // out.shape[3], out.type.numpy)
+    _run(p, kernels.attention, (query, key, value, out), statistics, causal, scale)
+    return statistics
 
 
 def attention_backward(
-    tensors: Sequence[Any], grads: Sequence[Any], statistics: Any, causal: bool, scale: float
+    p: Plan, tensors: Sequence[TensorRef], grads: Sequence[TensorRef], statistics: Buffer, causal: bool, scale: float
 ) -> None:
-    """Fill ``grads``, those of query, key and value, from ``tensors``: query, key, value, output, its gradient."""
-    _run(kernels.attention_backward, [*tensors, *grads], statistics, causal, scale)
+    """Write ``grads``, those of query, key and value, from ``tensors``: query, key, value, output, its gradient."""
+    _run(p, kernels.attention_backward, (*tensors, *grads), statistics, causal, scale)
 
 
-def _run(function: Callable[..., None], tensors: Sequence[Any], statistics: Any, causal: bool, scale: float) -> None:
-    stacks, heads, queries, width = tensors[0]._layout.shape
-    keys = tensors[1]._layout.shape[2]
-    plan = [stacks, heads, queries, keys, width, int(causal)]
-    rows = []
-    for tensor in tensors:
-        row, start, steps = _for_blas(tensor)
-        rows.append(row)
-        plan += [start, *steps]
-    work = stacks * heads * queries * keys * width
-    dtype = tensors[0]._layout.type.numpy
-    signature = int, _INT64, *[dtype] * (len(rows) + 1), float
-    run = kernel_for(function, dtype, signature, work // _MULTIPLICATIONS)().entry
-    with one_thread():
-        run(blas_addresses()[dtype], np.array(plan, _INT64), *rows, statistics._flat, float(scale))
+def _run(
+    p: Plan, function: Callable[..., None], tensors: Sequence[TensorRef], statistics: Buffer, causal: bool, scale: float
+) -> None:
+    stacks, heads, queries, width = tensors[0].shape
+    keys, dtype = tensors[1].shape[2], tensors[0].type.numpy
+    given = [one if _is_for_blas(one) else p.packed(one) for one in tensors]
+    steps = [(*one.layout.strides[:2], max(one.layout.strides[2], width)) for one in given]
+    plan = np.array([stacks, heads, queries, keys, width, int(causal), *itertools.chain(*steps)], np.int64)
+    p.run(
+        function, dtype, blas_addresses()[dtype], plan, *map(p.onward, given), statistics, float(scale),
+        work=stacks * heads * queries * keys * width // _MULTIPLICATIONS, one_thread=True,
+    )
 
 
-def _for_blas(tensor: Any) -> tuple[np.ndarray, int, tuple[int, ...]]:
-    """The memory of a stack of heads, where it starts, and the steps; copied unless the rows lie in one piece each."""
-    strides = tensor._layout.strides
-    rows, width = tensor._layout.shape[-2:]
-    if (strides[3] == 1 or width == 1) and (strides[2] >= width or rows == 1):
-        return tensor._storage, tensor._offset, (*strides[:2], max(strides[2], width))
-    return factor_copy(tensor._layout)(tensor), 0, contiguous_strides(tensor._layout.shape)[:3]
+def _is_for_blas(heads: TensorRef) -> bool:
+    """Return whether the rows of each head lie in one piece, and one after the other."""
+    (*_, rows, width), (*_, down, right) = heads.shape, heads.layout.strides
+    return (right == 1 or width == 1) and (down >= width or rows == 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +11,9 @@ from numgrad_kernels.cpu.products import dots, products, vector_products
 
 from ...core.layout import Layout, layout_of, span
 from .. import launches
-from ..common import factor, factor_copier, product_sizes
+from ..common import factor, product_sizes
 from ..memory import no_row
-from ..plan import Buffer, Plan, TensorRef, pointwise_plan
+from ..plan import Buffer, Plan, TensorRef
 from ..recording import by_host
 from .blas import MANY, MANY_FOR_VECTORS, blas_addresses, blas_name, one_thread_for
 from .launching import empty
@@ -60,25 +59,13 @@ def product(
     cut = _cut(left.shape, left.layout.strides, right.shape, right.layout.strides, turned)
     if address is None or not cut.work:
         return _by_numpy(p, left, right, turned, bias, layout_of(left.type, cut.shape))
-    x, y = [one_piece(p, one) if copy else one for one, copy in zip((left, right), cut.copies, strict=True)]
+    x, y = [p.packed(one) if copy else one for one, copy in zip((left, right), cut.copies, strict=True)]
     out = p.new(cut.size, dtype)
     p.run(
         products, dtype, address, cut.numbers, *p.strided(x), *p.strided(y), no_row(dtype) if bias is None else bias,
         out, work=cut.work // _MULTIPLICATIONS, one_thread=cut.one_thread,
     )  # fmt: skip
     return out
-
-
-def one_piece(p: Plan, tensor: TensorRef) -> TensorRef:
-    """A contiguous copy of a tensor, or the tensor if it is contiguous."""
-    return p.tensor(p.contiguous(tensor), tensor.type, tensor.shape)
-
-
-@functools.lru_cache(maxsize=1024)
-def factor_copy(layout: Layout) -> Callable[[Any], np.ndarray]:
-    """What copies tensors of this layout into rows."""
-    program = factor_copier(layout.type.numpy)
-    return pointwise_plan(program, [layout], [layout_of(layout.type, layout.shape)]).launcher()
 
 
 @functools.lru_cache(maxsize=4096)

@@ -11,8 +11,8 @@ import numpy as np
 
 from numgrad_kernels.cuda import attention as kernels
 
-from .launching import THREADS, launch
-from .memory import empty_row
+from ..plan import Buffer, Plan, TensorRef
+from .launching import THREADS
 
 __all__ = ["attention", "attention_backward", "attention_is_fused"]
 
@@ -24,46 +24,53 @@ def attention_is_fused(type: Any) -> bool:
     return type.numpy in _KINDS
 
 
-def attention(tensors: Sequence[Any], statistics: Any, causal: bool, scale: float) -> None:
-    """Fill the last of ``tensors``: query, key, value, output, and ``statistics``, of shape (b, h, l, 2), for scores
-    ``scale`` times the products of (b, h, l, e) queries and (b, h, s, e) keys.
+def attention(
+    p: Plan, query: TensorRef, key: TensorRef, value: TensorRef, out: TensorRef, causal: bool, scale: float
+) -> Buffer:
+    """Write attention of (b, h, l, e) queries to (b, h, s, e) keys and values to ``out``, and return its statistics.
 
-    The rows of all but ``statistics`` must lie in one piece each.
+    These are (b, h, l, 2) elements.  Scores are ``scale`` times the products of queries and keys.
     """
-    _run(kernels.attention, 0, tensors, [statistics._flat], causal, scale)
+    statistics = p.new(2 * out.size // out.shape[3], out.type.numpy)
+    _run(p, kernels.attention, 0, (*_in_rows(p, query, key, value), out), [statistics], causal, scale)
+    return statistics
 
 
 def attention_backward(
-    tensors: Sequence[Any], grads: Sequence[Any], statistics: Any, causal: bool, scale: float
+    p: Plan, tensors: Sequence[TensorRef], grads: Sequence[TensorRef], statistics: Buffer, causal: bool, scale: float
 ) -> None:
-    """Fill ``grads``, those of query, key and value, from ``tensors``: query, key, value, output, its gradient."""
-    query, key, value, _, grad = tensors
-    rows = [statistics._flat, empty_row(statistics._flat.size // 2, statistics._flat.dtype, statistics._flat.device)]
-    _run(kernels.attention_queries, 0, [*tensors, grads[0]], rows, causal, scale)
-    _run(kernels.attention_keys, 1, [query, key, value, grad, *grads[1:]], rows, causal, scale)
+    """Write ``grads``, those of query, key and value, from ``tensors``: query, key, value, output, its gradient."""
+    query, key, value, out, grad = _in_rows(p, *tensors)
+    given = [statistics, p.new(statistics.size // 2, statistics.dtype)]
+    _run(p, kernels.attention_queries, 0, (query, key, value, out, grad, grads[0]), given, causal, scale)
+    _run(p, kernels.attention_keys, 1, (query, key, value, grad, *grads[1:]), given, causal, scale)
 
 
-def _run(function: Any, tiled: int, tensors: Sequence[Any], rows: Sequence[Any], causal: bool, scale: float) -> None:
+def _in_rows(p: Plan, *tensors: TensorRef) -> list[TensorRef]:
+    """Heads each row of which lies in one piece: these, or copies."""
+    return [one if one.layout.strides[3] == 1 or one.shape[3] == 1 else p.packed(one) for one in tensors]
+
+
+def _run(
+    p: Plan, function: Any, tiled: int, tensors: Sequence[TensorRef], rows: Sequence[Buffer], causal: bool,
+    scale: float,
+) -> None:  # fmt: skip
     """Run a kernel that has a block for each tile of the rows of ``tensors[tiled]``."""
-    stacks, heads, queries, width = tensors[0]._layout.shape
-    keys = tensors[1]._layout.shape[2]
-    dtype = tensors[0]._layout.type.numpy
+    stacks, heads, queries, width = tensors[0].shape
+    keys, dtype = tensors[1].shape[2], tensors[0].type.numpy
     arguments: list[Any] = []
-    for tensor in tensors:
-        strides = tensor._layout.strides
-        if strides[3] != 1 and width > 1:
-            raise ValueError(f"the rows of {list(tensor.shape)} do not lie in one piece each: strides {strides}")
-        arguments += [tensor._storage[tensor._offset :], *strides[:3]]
+    for one in tensors:
+        arguments += [p.onward(one), *one.layout.strides[:3]]
     parts = _parts(dtype)
-    tiles = -(-tensors[tiled]._layout.shape[2] // parts["TILE"])
-    launch(
+    tiles = -(-tensors[tiled].shape[2] // parts["TILE"])
+    p.run(
         function, dtype, *arguments, *rows, heads, queries, keys, width, int(causal), float(scale),
-        blocks=stacks * heads * tiles, threads=parts["SIDE"] ** 2, **parts,
+        grid=(stacks * heads * tiles, parts["SIDE"] ** 2), **parts,
     )  # fmt: skip
 
 
 @functools.cache
-def _parts(dtype: np.dtype) -> dict[str, int]:
+def _parts(dtype: np.dtype) -> dict[str, Any]:
     """The constants of kernels for a dtype: of a wider one, tiles must be smaller to fit into shared memory."""
     side = math.isqrt(THREADS)
     if dtype.itemsize > 4:

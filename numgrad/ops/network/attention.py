@@ -8,14 +8,14 @@ from typing import Any
 from ...autograd.grad_mode import no_grad
 from ...core.formats import kept_layout
 from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor, check_one_device, tensor_of
+from ...core.tensor import Tensor, check_one_device
 from ...core.types import bool_, float32
+from ...devices import Given, Plan, TensorRef
 from ..creation.factories import ones
 from ..matrices.matmul import matmul
-from ..memory.copying import contiguous_op, copier
+from ..memory.copying import contiguous
 from ..pointwise.arithmetic import mul
 from ..pointwise.comparison import where
-from ..reductions.axes import Prepared
 from ..shapes.dimensions import transpose_op
 from ..table.composition import differentiated_as
 from ..table.op import public
@@ -118,7 +118,9 @@ def _in_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
     inputs=["query", "key", "value"], extras=["statistics"], joint=True,
     batch=1,
 )
-def attention_op(query: Layout, key: Layout, value: Layout, is_causal: bool, scale: float) -> Prepared:
+def attention_op(
+    p: Plan, query: TensorRef, key: TensorRef, value: TensorRef, is_causal: bool, scale: float
+) -> tuple[TensorRef, TensorRef]:
     """Attention of (b, h, l, e) queries to (b, h, s, e) keys and values, without a mask or dropout.
 
     The second result has, for each query, its largest score before it is scaled, and the reciprocal of the sum of its
@@ -129,24 +131,24 @@ def attention_op(query: Layout, key: Layout, value: Layout, is_causal: bool, sca
     """
     if not query.type.dtype.is_floating_point:
         raise not_implemented("flash_attention", query)
-    fused = _has_kernel(query, key)
-    out = _like(query) if fused else layout_of(query.type, query.shape)
-    statistics = layout_of(query.type, (*query.shape[:3], 2))
-    backend = query.type.backend
-    new, new_statistics = [backend.memory_launcher(layout, False) for layout in (out, statistics)]
+    shape = *query.shape[:3], 2
+    if not _has_kernel(query, key):
+        (out,) = p.host(_attended, [layout_of(query.type, query.shape)], *_given(query, key, value), is_causal, scale)
+        return out, p.new_tensor(layout_of(query.type, shape))
+    out = p.new_tensor(_like(query))
+    return out, p.tensor(p.backend.attention(p, query, key, value, out, is_causal, scale), query.type, shape)
 
-    def by_operations(query: Tensor, key: Tensor, value: Tensor) -> tuple[Any, Any]:
-        with no_grad():
-            mask = _causal_mask(query, key) if is_causal else None
-            return matmul(_weights(query, key, mask, scale), value)._storage, new_statistics()
 
-    def launch(*tensors: Tensor) -> tuple[Any, Any]:
-        row, found = new(), new_statistics()
-        given = [_in_rows(one) for one in tensors]
-        backend.attention([*given, tensor_of(out, row)], tensor_of(statistics, found), is_causal, scale)
-        return row, found
+def _given(*tensors: TensorRef) -> list[Given]:
+    """Operands of a call, for a host function that computes with tensors."""
+    return [Given(one.memory.number) for one in tensors]
 
-    return (out, statistics), launch if fused else by_operations
+
+def _attended(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float) -> tuple[Any]:
+    """The memory of the result, by other operations."""
+    with no_grad():
+        mask = _causal_mask(query, key) if is_causal else None
+        return (matmul(_weights(query, key, mask, scale), value)._storage,)
 
 
 @attention_op.gradient("query", "key", "value")
@@ -164,32 +166,30 @@ def _(grad, query, key, value, out, statistics, is_causal, scale):
     outputs=["of_query", "of_key", "of_value"], batch=1,
 )
 def attention_backward(
-    grad_output: Layout, query: Layout, key: Layout, value: Layout, out: Layout, statistics: Layout, is_causal: bool,
-    scale: float,
-) -> Prepared:
+    p: Plan, grad_output: TensorRef, query: TensorRef, key: TensorRef, value: TensorRef, out: TensorRef,
+    statistics: TensorRef, is_causal: bool, scale: float,
+) -> tuple[TensorRef, ...]:
     """The gradients for query, key and value.
 
     The result and ``statistics`` are functions of these; the rule takes that into account.
     """
-    layouts = tuple([_like(one) for one in (query, key, value)])
-    backend = query.type.backend
-    news = [backend.memory_launcher(layout, False) for layout in layouts]
+    given = query, key, value
+    grads = tuple([p.new_tensor(_like(one)) for one in given])
+    if _has_kernel(query, key):
+        tensors = (*given, out, grad_output)
+        p.backend.attention_backward(p, tensors, grads, p.contiguous(statistics), is_causal, scale)
+    else:
+        layouts = [layout_of(one.type, one.shape) for one in given]
+        found = p.host(_slopes, layouts, *_given(grad_output, *given), is_causal, scale)
+        for one, grad in zip(found, grads, strict=True):
+            p.assign(one, grad)
+    return grads
 
-    def by_operations(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, *known: Tensor) -> list[Any]:
-        with no_grad():
-            found = _gradients(grad, query, key, value, is_causal, scale)
-            return [copy(one) for copy, one in zip(copies, found, strict=True)]
 
-    def launch(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, statistics: Tensor) -> list[Any]:
-        rows = [new() for new in news]
-        tensors = [_in_rows(one) for one in (query, key, value, out, grad)]
-        grads = [tensor_of(layout, row) for layout, row in zip(layouts, rows, strict=True)]
-        found = statistics if statistics._layout.contiguous else contiguous_op.function(statistics)
-        backend.attention_backward(tensors, grads, found, is_causal, scale)
-        return rows
-
-    copies = [copier(layout_of(layout.type, layout.shape), layout) for layout in layouts]
-    return layouts, launch if _has_kernel(query, key) else by_operations
+def _slopes(*given: Any) -> list[Any]:
+    """The memory of the gradients, by other operations."""
+    with no_grad():
+        return [contiguous(one)._storage for one in _gradients(*given)]
 
 
 @differentiated_as(attention_backward)
@@ -206,18 +206,13 @@ def _turned(heads: Tensor) -> Tensor:
     return transpose_op(heads, 2, 3)
 
 
-def _has_kernel(query: Layout, key: Layout) -> bool:
+def _has_kernel(query: TensorRef, key: TensorRef) -> bool:
     return query.type.backend.attention_is_fused(query.type) and query.size > 0 and key.size > 0
 
 
-def _in_rows(heads: Tensor) -> Tensor:
-    """The heads, or a copy, each row of which lies in one piece."""
-    return heads if heads._layout.strides[3] == 1 else contiguous_op.function(heads)
-
-
-def _like(heads: Layout) -> Layout:
+def _like(heads: TensorRef) -> Layout:
     """The layout of a result of this shape, in the same order of dimensions if that puts each row in one piece."""
-    kept = kept_layout(heads)
+    kept = kept_layout(heads.layout)
     return kept if kept.strides[3] == 1 else layout_of(heads.type, heads.shape)
 
 
