@@ -289,7 +289,7 @@ class Plan:
     def onward(self, tensor: TensorRef) -> Buffer:
         """The memory of a tensor from its first element on, for a kernel that takes strides alone."""
         memory, own, start = tensor
-        return Buffer(memory, None if memory.__class__ is Input else memory.size - start, own.type.numpy, start)
+        return Buffer(memory, None if memory.__class__ in (Input, Bare) else memory.size - start, own.type.numpy, start)
 
     def tensor(self, buffer: Buffer, type: Any, shape: tuple[int, ...]) -> TensorRef:
         """A buffer's elements as a contiguous tensor."""

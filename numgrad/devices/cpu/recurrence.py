@@ -8,21 +8,17 @@ So products are cut into such pieces.  A BLAS that always copies loses nothing: 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cpu import recurrence
+from numgrad_kernels.cpu import recurrence as kernels
 
-from ..memory import empty_row
-from .blas import blas_addresses, one_thread
-from .copying import rearranger
-from .launching import kernel_for
+from ...core.layout import layout_of
+from ..plan import Buffer, Plan, TensorRef
+from .blas import blas_addresses
 
-__all__ = ["recurrence_backward_launcher", "recurrence_launcher"]
-
-_INT64 = np.dtype(np.int64)
+__all__ = ["recurrence", "recurrence_backward", "recurrence_is_fused"]
 
 #: Examples in a slice, at most.
 _EXAMPLES = 16
@@ -31,63 +27,63 @@ _EXAMPLES = 16
 _SMALL, _COLUMNS = 1_000_000, 16
 
 #: How a step is done, and gone back through, by the kind of network.
-_STEPS = {
-    "lstm": (recurrence.lstm_row, recurrence.lstm_slopes), "gru": (recurrence.gru_row, recurrence.gru_slopes),
-    "rnn_tanh": (recurrence.tanh_row, recurrence.tanh_slopes),
-    "rnn_relu": (recurrence.relu_row, recurrence.relu_slopes),
+_STEPS: dict[str, tuple[Any, Any]] = {
+    "lstm": (kernels.lstm_row, kernels.lstm_slopes), "gru": (kernels.gru_row, kernels.gru_slopes),
+    "rnn_tanh": (kernels.tanh_row, kernels.tanh_slopes),
+    "rnn_relu": (kernels.relu_row, kernels.relu_slopes),
 }  # fmt: skip
 
 
-def recurrence_launcher(
-    type: Any, kind: str, steps: int, examples: int, rows: int, size: int, gates: int, backwards: bool
-) -> Callable[..., None] | None:
-    """What does all steps: ``launch(sizes, weight, bias, gates, beside, end, out)``, of rows; see the kernel.
+def recurrence_is_fused(type: Any) -> bool:
+    """Return whether there is a kernel for tensors of this type: BLAS's functions must be known."""
+    return type.numpy in blas_addresses()
 
-    ``weight`` is (gates, size).  None where BLAS's functions are not known.
+
+def recurrence(
+    p: Plan, kind: str, steps: int, examples: int, rows: int, size: int, gates: int, backwards: bool,
+    sizes: TensorRef | None, weight: TensorRef, bias: Buffer | None, gate_rows: Buffer, beside: Buffer, end: Buffer,
+    out: Buffer,
+) -> None:  # fmt: skip
+    """Do all steps; see the kernel.
+
+    Args:
+        sizes: how many examples each step has, on the CPU; without it all.
+        weight: of shape (gates, size).
     """
-    dtype = type.numpy
-    if dtype not in blas_addresses():
-        return None
-    address, work = blas_addresses()[dtype], rows * size * gates // 8
-    no_bias = np.zeros(gates, dtype)
-    plan = _plan(kind, steps, examples, rows, size, gates, backwards, gates)
-    signature = int, _INT64, _INT64, dtype, dtype, dtype, dtype, dtype, dtype
-    kernel_of = kernel_for(recurrence.recurrence, dtype, signature, work, step_row=_STEPS[kind][0])
-    turn = rearranger(dtype, (size, gates), (1, size))
-
-    def launch(sizes: Any, weight: Any, bias: Any, gate_rows: Any, beside: Any, end: Any, out: Any) -> None:
-        turned = turn(weight)
-        given = (no_bias if bias is None else bias), gate_rows, beside, end, out
-        with one_thread():
-            kernel_of().entry(address, plan, sizes, turned, *given)
-
-    return launch
+    dtype = out.dtype
+    own, plan = weight.layout, _plan(kind, steps, examples, rows, size, gates, backwards, gates)
+    turned = p.contiguous(weight.viewed(layout_of(own.type, own.shape[::-1], own.strides[::-1])))
+    p.run(
+        kernels.recurrence, dtype, blas_addresses()[dtype], plan, _each_step(p, sizes, steps, examples), turned,
+        np.zeros(gates, dtype) if bias is None else bias, gate_rows, beside, end, out,
+        work=rows * size * gates // 8, one_thread=True, step_row=_STEPS[kind][0],
+    )  # fmt: skip
 
 
-def recurrence_backward_launcher(
-    type: Any, kind: str, steps: int, examples: int, rows: int, size: int, gates: int, backwards: bool
-) -> Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """What goes back through all steps: ``launch(sizes, weight, state, gates, beside, out, grad, grads)``, of rows.
+def _each_step(p: Plan, sizes: TensorRef | None, steps: int, examples: int) -> Any:
+    return np.full(steps, examples, np.int64) if sizes is None else p.contiguous(sizes)
+
+
+def recurrence_backward(
+    p: Plan, kind: str, steps: int, examples: int, rows: int, size: int, gates: int, backwards: bool,
+    sizes: TensorRef | None, weight: TensorRef, state: Buffer, gate_rows: Buffer, beside: Buffer, out: Buffer,
+    grad: Buffer, grads: Buffer,
+) -> tuple[Buffer, Buffer, Buffer]:  # fmt: skip
+    """Go back through all steps; see the kernel.
 
     It returns the gradients for the inputs' shares of the gates, for those of the hidden states, and these before each
     step.
     """
-    dtype = type.numpy
-    address, work = blas_addresses()[dtype], rows * size * gates // 8
-    plan = _plan(kind, steps, examples, rows, size, size, backwards, gates)
-    kernel_of = kernel_for(
-        recurrence.recurrence_backward, dtype, (int, _INT64, _INT64, *[dtype] * 11), work, slopes_row=_STEPS[kind][1]
-    )
-
-    def launch(sizes: Any, weight: Any, *given: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        slopes, previous = empty_row(rows * gates, dtype), empty_row(rows * size, dtype)
-        shares = empty_row(rows * gates, dtype) if kind == "gru" else slopes
-        cells = np.empty(int(plan[recurrence.SLICES]) * size, dtype)
-        with one_thread():
-            kernel_of().entry(address, plan, sizes, weight, *given, slopes, shares, previous, cells)
-        return slopes, shares, previous
-
-    return launch
+    dtype, plan = out.dtype, _plan(kind, steps, examples, rows, size, size, backwards, gates)
+    slopes, previous = p.new(rows * gates, dtype), p.new(rows * size, dtype)
+    shares = p.new(rows * gates, dtype) if kind == "gru" else slopes
+    p.run(
+        kernels.recurrence_backward, dtype, blas_addresses()[dtype], plan, _each_step(p, sizes, steps, examples),
+        p.contiguous(weight), state, gate_rows, beside, out, grad, grads, slopes, shares, previous,
+        p.new(int(plan[kernels.SLICES]) * size, dtype),
+        work=rows * size * gates // 8, one_thread=True, slopes_row=_STEPS[kind][1],
+    )  # fmt: skip
+    return slopes, shares, previous
 
 
 def _plan(

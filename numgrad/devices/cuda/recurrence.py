@@ -5,47 +5,34 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from numgrad_kernels.cuda import recurrence
+from numgrad_kernels.cuda import recurrence as kernels
 
-from ...core.layout import Layout, layout_of
-from ..plan import Plan
+from ..plan import Array, Buffer, Plan, TensorRef, on_memory
 from ..rows import DeviceRow
 from .launching import blocks_for, launch
-from .memory import empty_row, optional
+from .memory import optional
 from .products import product
 
-__all__ = ["recurrence_backward_launcher", "recurrence_launcher"]
+__all__ = ["recurrence", "recurrence_backward", "recurrence_is_fused"]
 
 _KINDS = (np.dtype(np.float32), np.dtype(np.float64))
 
 #: What does a step, what goes back through it, and the parts of that, by the kind of network.
 _STEPS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
-    "lstm": (recurrence.lstm_step, recurrence.lstm_slopes, {}),
-    "gru": (recurrence.gru_step, recurrence.gru_slopes, {}),
-    "rnn_tanh": (recurrence.tanh_step, recurrence.plain_slopes, {"of_gate": recurrence.of_tanh}),
-    "rnn_relu": (recurrence.relu_step, recurrence.plain_slopes, {"of_gate": recurrence.of_relu}),
+    "lstm": (kernels.lstm_step, kernels.lstm_slopes, {}),
+    "gru": (kernels.gru_step, kernels.gru_slopes, {}),
+    "rnn_tanh": (kernels.tanh_step, kernels.plain_slopes, {"of_gate": kernels.of_tanh}),
+    "rnn_relu": (kernels.relu_step, kernels.plain_slopes, {"of_gate": kernels.of_relu}),
 }
 
 
-@dataclass
-class _Matrix:
-    """What a product is given for a tensor: a part of a row."""
-
-    _layout: Layout
-    _storage: DeviceRow
-    _offset: int = 0
-
-
-def _multiplier(left: Layout, right: Layout, turned: tuple[bool, bool] = (False, False)) -> Callable[..., DeviceRow]:
-    """What multiplies two matrices of these layouts."""
-    p = Plan(left.type.backend, left.type.device.index)
-    p.results = (product(p, p.operand(left), p.operand(right), turned),)
-    return p
+def recurrence_is_fused(type: Any) -> bool:
+    """Return whether there are kernels for tensors of this type."""
+    return type.numpy in _KINDS
 
 
 def _order(sizes: Any, backwards: bool) -> Iterator[tuple[int, int, int, int]]:
@@ -58,61 +45,77 @@ def _order(sizes: Any, backwards: bool) -> Iterator[tuple[int, int, int, int]]:
     return ((*own, *before) for own, before in zip(steps, [(0, 0), *steps], strict=False))
 
 
-def recurrence_launcher(
-    type: Any, kind: str, steps: int, examples: int, rows: int, size: int, gates: int, backwards: bool
-) -> Callable[..., None] | None:
-    """What does all steps; see the CPU's."""
-    dtype, step = type.numpy, _STEPS[kind][0]
-    if dtype not in _KINDS:
-        return None
-    weights = layout_of(type, (gates, size))
+def _each_step(sizes: TensorRef | None, steps: int, examples: int) -> Any:
+    return np.full(steps, examples) if sizes is None else Array(sizes.memory.number)
+
+
+def _product(p: Plan, left: Buffer, right: Buffer, type: Any, m: int, k: int, n: int, turned: bool) -> Buffer:
+    """The product of an (m, k) and a (k, n) matrix, or a ``turned`` (n, k) one."""
+    weights = p.tensor(right, type, (n, k) if turned else (k, n))
+    return product(p, p.tensor(left, type, (m, k)), weights, (False, turned))
+
+
+def _multiplier(type: Any, k: int, n: int, turned: bool) -> Callable[[int], Callable[..., DeviceRow]]:
+    """Return what gives the product of a matrix of so many rows and the weights, as a function of both."""
 
     @functools.cache
-    def multiply(count: int) -> tuple[Any, Any]:
-        hidden = layout_of(type, (count, size))
-        return hidden, _multiplier(hidden, weights, (False, True))
+    def multiply(count: int) -> Callable[..., DeviceRow]:
+        sizes = (count * k, type.numpy), (k * n, type.numpy)
+        return on_memory(type.backend, type.device.index, _product, sizes, type, count, k, n, turned)
 
-    def run(sizes: Any, weight: Any, bias: Any, gate_rows: Any, beside: Any, end: Any, out: Any) -> None:
-        for count, row, *_ in _order(sizes, backwards):
-            hidden, product = multiply(count)
-            shares = product(_Matrix(hidden, end), _Matrix(weights, weight))
-            launch(
-                step, dtype, gate_rows, row, shares, *optional(bias, dtype), beside, end, out, examples, size, count,
-                blocks=blocks_for(count * size),
-            )
-
-    return run
+    return multiply
 
 
-def recurrence_backward_launcher(
-    type: Any, kind: str, steps: int, examples: int, rows: int, size: int, gates: int, backwards: bool
-) -> Callable[..., tuple[DeviceRow, DeviceRow, DeviceRow]]:
-    """What goes back through all steps; see the CPU's."""
-    dtype, (_, slopes_of, parts) = type.numpy, _STEPS[kind]
-    weights = layout_of(type, (gates, size))
+def recurrence(
+    p: Plan, kind: str, steps: int, examples: int, rows: int, size: int, gates: int, backwards: bool,
+    sizes: TensorRef | None, weight: TensorRef, bias: Buffer | None, gate_rows: Buffer, beside: Buffer, end: Buffer,
+    out: Buffer,
+) -> None:  # fmt: skip
+    """Do all steps; see the CPU's."""
+    numbers = kind, examples, size, gates, backwards, weight.type, _each_step(sizes, steps, examples)
+    p.call(_forwards, *numbers, p.contiguous(weight), bias, gate_rows, beside, end, out)
 
-    @functools.cache
-    def multiply(count: int) -> tuple[Any, Any]:
-        slopes = layout_of(type, (count, gates))
-        return slopes, _multiplier(slopes, weights)
 
-    def run(
-        sizes: Any, weight: Any, state: Any, gate_rows: Any, beside: Any, out: Any, grad: Any, grads: Any
-    ) -> tuple[DeviceRow, DeviceRow, DeviceRow]:
-        device = grads.device
-        slopes, previous = empty_row(rows * gates, dtype, device), empty_row(rows * size, dtype, device)
-        shares = empty_row(rows * gates, dtype, device) if kind == "gru" else slopes
-        for count, row, had, ahead in reversed([*_order(sizes, backwards)]):
-            layout, product = multiply(count)
-            launch(
-                slopes_of, dtype, gate_rows, row, beside, ahead, had, state, out, grad, grads, slopes, shares, previous,
-                examples, size, count, blocks=blocks_for(count * size), **parts,
-            )
-            products = product(_Matrix(layout, shares, row * gates), _Matrix(weights, weight))
-            launch(
-                recurrence.carry, dtype, products, int(kind == "gru"), count * size, grads,
-                blocks=blocks_for(count * size),
-            )
-        return slopes, shares, previous
+def _forwards(
+    kind: str, examples: int, size: int, gates: int, backwards: bool, type: Any, sizes: np.ndarray, weight: DeviceRow,
+    bias: DeviceRow | None, gate_rows: DeviceRow, beside: DeviceRow, end: DeviceRow, out: DeviceRow,
+) -> None:  # fmt: skip
+    multiply = _multiplier(type, size, gates, True)
+    for count, row, *_ in _order(sizes, backwards):
+        shares = multiply(count)(end, weight)
+        launch(
+            _STEPS[kind][0], out.dtype, gate_rows, row, shares, *optional(bias, out.dtype), beside, end, out, examples,
+            size, count, blocks=blocks_for(count * size),
+        )
 
-    return run
+
+def recurrence_backward(
+    p: Plan, kind: str, steps: int, examples: int, rows: int, size: int, gates: int, backwards: bool,
+    sizes: TensorRef | None, weight: TensorRef, state: Buffer, gate_rows: Buffer, beside: Buffer, out: Buffer,
+    grad: Buffer, grads: Buffer,
+) -> tuple[Buffer, Buffer, Buffer]:  # fmt: skip
+    """Go back through all steps; see the CPU's."""
+    dtype = out.dtype
+    slopes, previous = p.new(rows * gates, dtype), p.new(rows * size, dtype)
+    shares = p.new(rows * gates, dtype) if kind == "gru" else slopes
+    numbers = kind, examples, size, gates, backwards, weight.type, _each_step(sizes, steps, examples)
+    known = state, gate_rows, beside, out, grad
+    p.call(_backwards, *numbers, p.contiguous(weight), *known, grads, slopes, shares, previous)
+    return slopes, shares, previous
+
+
+def _backwards(
+    kind: str, examples: int, size: int, gates: int, backwards: bool, type: Any, sizes: np.ndarray, weight: DeviceRow,
+    state: DeviceRow, gate_rows: DeviceRow, beside: DeviceRow, out: DeviceRow, grad: DeviceRow, grads: DeviceRow,
+    slopes: DeviceRow, shares: DeviceRow, previous: DeviceRow,
+) -> None:  # fmt: skip
+    _, slopes_of, parts = _STEPS[kind]
+    multiply = _multiplier(type, gates, size, False)
+    for count, row, had, ahead in reversed([*_order(sizes, backwards)]):
+        blocks = blocks_for(count * size)
+        launch(
+            slopes_of, out.dtype, gate_rows, row, beside, ahead, had, state, out, grad, grads, slopes, shares, previous,
+            examples, size, count, blocks=blocks, **parts,
+        )
+        products = multiply(count)(shares[row * gates :], weight)
+        launch(kernels.carry, out.dtype, products, int(kind == "gru"), count * size, grads, blocks=blocks)

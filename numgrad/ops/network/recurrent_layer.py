@@ -6,21 +6,19 @@ steps are done by other operations, as they are to be differentiated a second ti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from ...autograd.backward import grad as gradients_of
 from ...autograd.grad_mode import no_grad, recording_apart
-from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor, tensor_of
-from ...devices import Plan
+from ...core.layout import layout_of
+from ...core.tensor import Tensor
+from ...devices import Given, Plan, TensorRef
 from ..matrices.matmul import linear
-from ..matrices.products import multiplied, turned_plan
-from ..memory.copying import contiguous_op, copier, row_reader
+from ..matrices.products import multiplied
+from ..memory.copying import contiguous_op
 from ..pointwise.arithmetic import add
-from ..reductions.axes import Prepared, axis_launcher
+from ..reductions.sums import sum_dims
 from ..shapes.joining import stack, unbind_op
 from ..shapes.splitting import split_sizes_op
 from ..table.composition import as_variable, differentiated_as
@@ -42,7 +40,7 @@ class _Sizes(NamedTuple):
     backwards: bool
 
 
-def _sizes(input: Layout, begin: Layout, sizes: Layout | None, kind: str, backwards: bool) -> _Sizes:
+def _sizes(input: TensorRef, begin: TensorRef, sizes: TensorRef | None, kind: str, backwards: bool) -> _Sizes:
     """The sizes of a layer: an input without ``sizes`` has the shape (steps, examples, features)."""
     (_, examples, size), steps = begin.shape, input.shape[0] if sizes is None else sizes.shape[0]
     rows = input.shape[0] if sizes is not None else steps * examples
@@ -50,8 +48,8 @@ def _sizes(input: Layout, begin: Layout, sizes: Layout | None, kind: str, backwa
 
 
 def _check(
-    own: _Sizes, input: Layout, begin: Layout, weight: Layout, weight_hh: Layout, bias: Layout | None,
-    bias_hh: Layout | None,
+    own: _Sizes, input: TensorRef, begin: TensorRef, weight: TensorRef, weight_hh: TensorRef, bias: TensorRef | None,
+    bias_hh: TensorRef | None,
 ) -> None:
     """Raise unless all have one dtype, of floating-point or complex numbers, and the shapes fit.
 
@@ -88,23 +86,15 @@ def _check(
         )
 
 
-def _each_step(own: _Sizes, sizes: Layout | None) -> Callable[[Any], Any]:
-    """What gives how many examples each step has, as a row, of the tensor that says so, or None."""
-    if sizes is not None:
-        return row_reader(sizes)
-    all_of_them = np.full(own.steps, own.examples, np.int64)
-    return lambda nothing: all_of_them
-
-
 @planned(
     "MkldnnRnnLayerBackward0", aten="mkldnn_rnn_layer",
     inputs=["input", "begin", "weight", "weight_hh", "bias", "bias_hh", "sizes"], nondifferentiable=["sizes"],
     outputs=["out", "end"], extras=["gates", "beside"], joint=True, anywhere=["sizes"],
 )
 def recurrent_layer(
-    input: Layout, begin: Layout, weight: Layout, weight_hh: Layout, bias: Layout | None, bias_hh: Layout | None,
-    sizes: Layout | None, kind: str, backwards: bool,
-) -> Prepared:
+    p: Plan, input: TensorRef, begin: TensorRef, weight: TensorRef, weight_hh: TensorRef, bias: TensorRef | None,
+    bias_hh: TensorRef | None, sizes: TensorRef | None, kind: str, backwards: bool,
+) -> tuple[TensorRef, ...]:
     """The hidden states in all steps, and the state after the last one; for the gradients the gates, and what else.
 
     Args:
@@ -119,52 +109,33 @@ def recurrent_layer(
     """
     own = _sizes(input, begin, sizes, kind, backwards)
     _check(own, input, begin, weight, weight_hh, bias, bias_hh)
-    outer = input.shape[:-1]
-    out, end = layout_of(input.type, (*outer, own.size)), layout_of(input.type, begin.shape)
-    run = own.type.backend.recurrence_launcher(*own) if own.rows and own.size else None
-    if run is None:
-        none = layout_of(input.type, (0,))
-        return (out, end, none, none), _by_operations(kind, backwards, none)
-    gates = layout_of(input.type, (own.rows, own.gates))
-    beside = layout_of(input.type, (own.rows, own.size if kind in ("lstm", "gru") else 0))
-    rows = layout_of(input.type, (own.rows, input.shape[-1]))
-    reads = [row_reader(each) for each in (input, weight_hh, bias, bias_hh)]
-    total = None  # of the biases, if they may be added at once: in the steps, which go through the gates anyway
-    if bias is not None and bias_hh is not None and kind != "gru":
-        total = add.op.launcher([bias, bias_hh], layout_of(input.type, (own.gates,)))
-    p = Plan(own.type.backend, own.type.device.index)
-    biased = (own.gates,) if bias is not None and total is None else ()
-    factors = p.operand(rows), p.operand(weight)
-    row = p.contiguous(p.operand(layout_of(input.type, biased))) if biased else None
-    multiply = p.returns(multiplied(p, *factors, (False, True), row)).launcher()
-    start, each_step = copier(begin, end), _each_step(own, sizes)
-    new, new_beside = [own.type.backend.memory_launcher(one, False) for one in (out, beside)]
-
-    def launch(input: Tensor, begin: Tensor, weight: Tensor, *given: Tensor | None) -> tuple[Any, ...]:
-        weight_hh, bias, bias_hh, sizes = given
-        inputs, own_weight, own_bias, other_bias = [
-            read(one) for read, one in zip(reads, (input, weight_hh, bias, bias_hh), strict=True)
-        ]
-        if total is not None:
-            own_bias, other_bias = None, total(bias, bias_hh)
-        added = () if own_bias is None else (tensor_of(layout_of(own.type, (own.gates,)), own_bias),)
-        gate_rows = multiply(tensor_of(rows, inputs), weight, *added)
-        found = new(), start(begin), gate_rows, new_beside()
-        run(each_step(sizes), own_weight, other_bias, gate_rows, found[3], found[1], found[0])
-        return found
-
-    return (out, end, gates, beside), launch
+    type, backend = own.type, p.backend
+    layouts = layout_of(type, (*input.shape[:-1], own.size)), layout_of(type, begin.shape)
+    if not (own.rows and own.size and backend.recurrence_is_fused(type)):
+        given = _given(input, begin, weight, weight_hh, bias, bias_hh, sizes)
+        none = layout_of(type, (0,))
+        return *p.host(_by_operations, layouts, *given, kind, backwards), p.new_tensor(none), p.new_tensor(none)
+    if bias is not None and bias_hh is not None and kind != "gru":  # added at once, by the steps
+        bias, bias_hh = None, add.op.build(p, bias, bias_hh)
+    added, other = [None if one is None else p.contiguous(one) for one in (bias, bias_hh)]
+    rows = p.tensor(p.contiguous(input), type, (own.rows, input.shape[-1]))
+    gates = multiplied(p, rows, weight, (False, True), added)
+    beside = p.new_tensor(layout_of(type, (own.rows, own.size if kind in ("lstm", "gru") else 0)))
+    out, end = [p.new_tensor(layout) for layout in layouts]
+    p.assign(begin, end)
+    backend.recurrence(p, *own[1:], sizes, weight_hh, other, *map(p.contiguous, (gates, beside, end, out)))
+    return out, end, gates, beside
 
 
-def _by_operations(kind: str, backwards: bool, none: Layout) -> Callable[..., tuple[Any, ...]]:
-    new = none.type.backend.memory_launcher(none, False)
+def _given(*tensors: TensorRef | None) -> list[Given | None]:
+    """Operands of a call, for a host function that computes with tensors."""
+    return [None if one is None else Given(one.memory.number) for one in tensors]
 
-    def launch(*tensors: Any) -> tuple[Any, ...]:
-        with no_grad():
-            found = steps_of_layer(*[*tensors, kind, backwards])
-            return *[contiguous_op.function(one)._storage for one in found], new(), new()
 
-    return launch
+def _by_operations(*given: Any) -> list[Any]:
+    """The memory of the result and the state, by other operations."""
+    with no_grad():
+        return [contiguous_op.function(one)._storage for one in steps_of_layer(*given)]
 
 
 def steps_of_layer(
@@ -204,70 +175,54 @@ _GRADIENTS = ["of_input", "of_begin", "of_weight", "of_weight_hh", "of_bias", "o
     nondifferentiable=["sizes", "out", "gates", "beside"], outputs=_GRADIENTS, anywhere=["sizes"],
 )
 def recurrent_layer_backward(
-    grad_out: Layout | None, grad_end: Layout | None, input: Layout, begin: Layout, weight: Layout, weight_hh: Layout,
-    bias: Layout | None, bias_hh: Layout | None, sizes: Layout | None, out: Layout, gates: Layout, beside: Layout,
-    kind: str, backwards: bool, wanted: tuple[bool, ...],
-) -> Prepared:
+    p: Plan, grad_out: TensorRef | None, grad_end: TensorRef | None, input: TensorRef, begin: TensorRef,
+    weight: TensorRef, weight_hh: TensorRef, bias: TensorRef | None, bias_hh: TensorRef | None,
+    sizes: TensorRef | None, out: TensorRef, gates: TensorRef, beside: TensorRef, kind: str, backwards: bool,
+    wanted: tuple[bool, ...],
+) -> Sequence[TensorRef]:
     """The gradients for the inputs of the layer; of those that are not ``wanted``, tensors without elements.
 
     What comes out of the layer is a function of these inputs, and the rule knows that.
     """
-    own, backend = _sizes(input, begin, sizes, kind, backwards), input.type.backend
+    own, type = _sizes(input, begin, sizes, kind, backwards), input.type
     _check(own, input, begin, weight, weight_hh, bias, bias_hh)
-    shapes = input.shape, begin.shape, weight.shape, weight_hh.shape, (own.gates,), (own.gates,)
-    layouts = tuple([layout_of(input.type, shape if one else (0,)) for shape, one in zip(shapes, wanted, strict=True)])
     if gates.shape == (0,):
-        return layouts, _gradients_by_operations(kind, backwards, wanted)
-    rows, slope_rows, hidden_rows = [
-        layout_of(input.type, (own.rows, width)) for width in (input.shape[-1], own.gates, own.size)
-    ]
-    given = begin, gates, beside, out
-    reads = [row_reader(each) for each in given]
-    read_input, read_weight, each_step = row_reader(input), row_reader(weight_hh), _each_step(own, sizes)
-    start = _zeros(begin) if grad_end is None else copier(grad_end, layout_of(input.type, begin.shape))
-    read_grad = _zeros(out) if grad_out is None else row_reader(grad_out)
-    run = backend.recurrence_backward_launcher(*own)
-    multiply = {
-        0: turned_plan(slope_rows, weight).launcher(), 2: turned_plan(slope_rows, rows, True).launcher(),
-        3: turned_plan(slope_rows, hidden_rows, True).launcher(),
-    }
-    total = axis_launcher("fold_axis", slope_rows, (0,), "sum", input.type.numpy)
-    nothing = backend.memory_launcher(layout_of(input.type, (0,)), False)
-    repeat = copier(layout_of(input.type, (own.gates,)), layout_of(input.type, (own.gates,)))
-
-    def launch(grad_out: Any, grad_end: Any, input: Any, begin: Any, weight: Any, weight_hh: Any, *others: Any) -> Any:
-        *_, sizes, out, gates, beside = others
-        known = [read(one) for read, one in zip(reads, (begin, gates, beside, out), strict=True)]
-        grads = start(grad_end)
-        slopes, shares, before = run(each_step(sizes), read_weight(weight_hh), *known, read_grad(grad_out), grads)
-        slopes, shares = tensor_of(slope_rows, slopes), tensor_of(slope_rows, shares)
-        makers: list[Callable[[], Any]] = [
-            lambda: multiply[0](slopes, weight), lambda: grads,
-            lambda: multiply[2](slopes, tensor_of(rows, read_input(input))),
-            lambda: multiply[3](shares, tensor_of(hidden_rows, before)), lambda: total(slopes),
-        ]  # fmt: skip
-        found = [make() if one else nothing() for make, one in zip(makers, wanted, strict=False)]
-        if not wanted[5]:
-            return *found, nothing()
-        as_other = wanted[4] and kind != "gru"
-        return *found, repeat(tensor_of(layouts[4], found[4])) if as_other else total(shares)
-
-    return layouts, launch
+        shapes = input.shape, begin.shape, weight.shape, weight_hh.shape, (own.gates,), (own.gates,)
+        layouts = [layout_of(type, shape if one else (0,)) for shape, one in zip(shapes, wanted, strict=True)]
+        given = _given(grad_out, grad_end, input, begin, weight, weight_hh, bias, bias_hh, sizes)
+        return p.host(_gradients_by_operations, layouts, *given, kind, backwards, wanted)
+    grads = p.new_tensor(layout_of(type, begin.shape), zeroed=grad_end is None)
+    if grad_end is not None:
+        p.assign(grad_end, grads)
+    grad = p.new(out.size, type.numpy, zeroed=True) if grad_out is None else p.contiguous(grad_out)
+    known = [p.contiguous(one) for one in (begin, gates, beside, out)]
+    found = p.backend.recurrence_backward(p, *own[1:], sizes, weight_hh, *known, grad, p.contiguous(grads))
+    widths = own.gates, own.gates, own.size
+    slopes, shares, before = [p.tensor(one, type, (own.rows, w)) for one, w in zip(found, widths, strict=True)]
+    made = [p.new_tensor(layout_of(type, (0,))) for _ in wanted]
+    if wanted[1]:
+        made[1] = grads
+    if wanted[0]:
+        made[0] = p.tensor(p.contiguous(multiplied(p, slopes, weight)), type, input.shape)
+    if wanted[2]:
+        rows = p.tensor(p.contiguous(input), type, (own.rows, input.shape[-1]))
+        made[2] = multiplied(p, slopes, rows, (True, False))
+    if wanted[3]:
+        made[3] = multiplied(p, shares, before, (True, False))
+    if wanted[4]:
+        made[4] = sum_dims.build(p, slopes, (0,), False)
+    if wanted[5] and wanted[4] and kind != "gru":
+        made[5] = p.new_tensor(made[4].layout)
+        p.assign(made[4], made[5])
+    elif wanted[5]:
+        made[5] = sum_dims.build(p, shares, (0,), False)
+    return made
 
 
-def _zeros(like: Layout) -> Callable[[Any], Any]:
-    """What gives zeros for a gradient that there is not."""
-    new = like.type.backend.memory_launcher(layout_of(like.type, like.shape), True)
-    return lambda nothing: new()
-
-
-def _gradients_by_operations(kind: str, backwards: bool, wanted: tuple[bool, ...]) -> Callable[..., tuple[Any, ...]]:
-    def launch(*tensors: Any) -> tuple[Any, ...]:
-        with no_grad():
-            found = _gradients(*tensors[:9], kind, backwards, wanted)
-            return tuple([contiguous_op.function(one)._storage for one in found])
-
-    return launch
+def _gradients_by_operations(*given: Any) -> list[Any]:
+    """The memory of the gradients, by other operations."""
+    with no_grad():
+        return [contiguous_op.function(one)._storage for one in _gradients(*given)]
 
 
 @differentiated_as(recurrent_layer_backward)
