@@ -10,7 +10,7 @@ from typing import Any
 from ...core.layout import Layout, numel
 from ...core.tensor import Tensor
 from ...core.types import dtype, int64
-from ...devices import Buffer, Plan, TensorRef
+from ...devices import Plan, TensorRef
 from ..batching.batches import physical, size_of
 from ..indexing.gathering import scatter_zeros
 from ..shapes.dimensions import permute_op, unsqueeze_op
@@ -78,16 +78,6 @@ def passes(shape: tuple[int, ...], dims: tuple[int, ...]) -> list[tuple[int, int
         else:
             outer *= size
     return found or [(1, 1, numel(shape))]
-
-
-def axis_launcher(
-    name: str, input: Layout, dims: tuple[int, ...], *arguments: Any, dtype: dtype | None = None
-) -> Callable[[Tensor], Any]:
-    """The same as a launcher, for operations that are not written as plans yet."""
-    p = Plan(input.type.backend, input.type.device.index)
-    made = along_axis(p, name, p.operand(input), dims, *arguments, dtype=dtype)
-    p.results = (made,) if isinstance(made, Buffer) else made
-    return p.launcher()
 
 
 def picked(

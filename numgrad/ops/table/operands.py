@@ -205,23 +205,6 @@ def _error(target: Tensor, source: Tensor) -> RuntimeError:
     )
 
 
-def fused_launcher(
-    name: str, function: Callable[..., Any], given: Sequence[Any], out: Layout, into: bool = False
-) -> Callable[..., Any]:
-    """What computes a function of scalars for each element of ``out``, in its dtype.
-
-    Args:
-        name: of the kernel, before that of the function.
-        given: for each parameter the layout of a tensor, or the class of a number, both of which a launch is given; or
-            a number, which is written into the kernel.
-        into: whether a launch is given last a tensor to overwrite, instead of making memory.
-    """
-    types = tuple([own.type.numpy if isinstance(own, Layout) else own for own in given])
-    program = _program(name + function.__name__, function, out.type.numpy, types, out.type.numpy)
-    operands = [own for own in given if not isinstance(own, float)]
-    return devices.pointwise_plan(program, operands, [out], into).launcher()
-
-
 def fused(
     p: Plan, name: str, function: Callable[..., Any], given: Sequence[Any], out: Layout, compute: Any = None,
     passed: Sequence[float] = (), into: TensorRef | None = None,
