@@ -6,7 +6,6 @@ Shapes and strides are tuples of ints, in elements.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import operator
 import os
@@ -301,20 +300,17 @@ def loop_nest(shape: Ints, geometry: tuple[tuple[Ints, Ints | None], ...]) -> tu
     return (tuple(sizes), tuple(zip(*steps, strict=True))) if sizes else ((1,), ((1,),) * len(geometry))
 
 
-def matrix_steps(source: Layout, target: Layout) -> tuple[list[tuple[int, int]], tuple[Ints, Ints], int]:
+def matrix_steps(source: Layout, target: Layout) -> tuple[Ints, Ints] | None:
     """How to go through the matrices in the last two dimensions of two tensors of one shape together.
 
-    Returns where each group of evenly spaced matrices starts in both, the steps from a matrix to the next, from row to
-    row and from column to column in both, and the number of matrices in a group.
+    Returns for each the steps from a matrix to the next, from row to row and from column to column; None where the
+    matrices are not evenly spaced in both.
     """
     shape = source.shape[:-2]
     sizes, steps = loop_nest(shape, ((shape, source.strides[:-2]), (shape, target.strides[:-2])))
-    *outer, count = sizes
-    starts = [
-        (sum(map(operator.mul, index, steps[0])), sum(map(operator.mul, index, steps[1])))
-        for index in (itertools.product(*map(range, outer)) if source.size else ())
-    ]
-    return starts, ((steps[0][-1], *source.strides[-2:]), (steps[1][-1], *target.strides[-2:])), count
+    if len(sizes) > 1 and source.size:
+        return None
+    return (steps[0][-1], *source.strides[-2:]), (steps[1][-1], *target.strides[-2:])
 
 
 def view_strides(shape: Ints, strides: Ints, target: Ints) -> Ints | None:

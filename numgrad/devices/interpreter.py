@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .plan import Array, Bare, Buffer, Found, Given, New, Offset, Plan, Report, SizeOf, Storage, Value
+from .plan import Array, Bare, Buffer, Found, Given, New, Offset, Plan, Report, Scaled, SizeOf, Storage, Value
 
 __all__ = ["interpret"]
 
@@ -67,6 +67,8 @@ def _memory(buffer: Buffer, plan: Plan, operands: Sequence[Any], memories: dict[
     if size is None:
         held = held[start:] if start else held
     elif held.size != size:
+        if start.__class__ is Scaled:
+            start = _scaled(start, operands[start.number])
         held = held[start : start + size]
     return held if held.dtype is dtype else held.view(dtype)
 
@@ -76,10 +78,15 @@ def _storage(operand: Storage, tensor: Any) -> Any:
     return held if held.dtype is operand.dtype else held.view(operand.dtype)
 
 
+def _scaled(operand: Scaled, number: int) -> int:
+    return number * operand.step
+
+
 #: For each class of operands what a kernel takes, given the operand of the call.
 _READ: dict[Any, Callable[[Any, Any], Any]] = {
     Given: lambda operand, given: given,
     Storage: _storage,
+    Scaled: _scaled,
     Offset: lambda operand, tensor: tensor._offset + operand.start,
     Value: lambda operand, tensor: tensor._layout.type.backend.value_of(tensor),
     Array: lambda operand, tensor: tensor._layout.type.backend.array_of(tensor),

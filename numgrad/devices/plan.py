@@ -32,8 +32,7 @@ from .memory import check_countable
 
 __all__ = [
     "Array", "Bare", "Bounds", "Buffer", "Found", "Given", "HandWritten", "Input", "New", "Offset", "Plan", "Pointwise",
-    "Report", "SizeOf", "Step", "Storage", "TensorRef", "Value", "on_memory",
-    "pointwise_plan",
+    "Report", "Scaled", "SizeOf", "Step", "Storage", "TensorRef", "Value", "on_memory", "pointwise_plan",
 ]
 
 
@@ -77,15 +76,15 @@ class New:
 class Buffer(NamedTuple):
     """``size`` adjacent elements of an input or of new memory.
 
-    ``start`` counts from the first element of the input, or of the new memory.  Without a size a buffer of an input
-    extends to the end of its memory: a kernel that runs over other operands reads no more than it needs.  One of new
-    memory is all that a host function has made.
+    ``start`` counts from the first element of the input, or of the new memory; there it may be ``Scaled``.  Without a
+    size a buffer of an input extends to the end of its memory: a kernel that runs over other operands reads no more
+    than it needs.  One of new memory is all that a host function has made.
     """
 
     memory: Any  # Input or New
     size: Any  # int, SizeOf or None
     dtype: np.dtype
-    start: int = 0
+    start: Any = 0
 
     def part(self, start: int, size: int) -> Buffer:
         """``size`` of its elements from ``start`` on."""
@@ -117,6 +116,13 @@ class Given(NamedTuple):
     kind: Any = None
 
 
+class Scaled(NamedTuple):
+    """Position in new memory that a number of the call says: ``step`` elements for each 1 of it."""
+
+    number: int
+    step: int
+
+
 class Value(NamedTuple):
     """The one element of an input, which each run reads as a number."""
 
@@ -146,7 +152,7 @@ class TensorRef(NamedTuple):
 
     memory: Any  # Input or New
     layout: Layout
-    start: int = 0
+    start: Any = 0  # as in Buffer
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -353,9 +359,10 @@ class Plan:
             self.backend.row_step(self, program, [source, target], source.size)
 
     def fill(self, buffer: Buffer, value: Any) -> None:
-        """Add a step that fills a buffer with a number."""
+        """Add a step that fills a buffer with a number, which may come with the call."""
         if buffer.size:
-            self.backend.row_step(self, filler(value.__class__, buffer.dtype), [value, buffer], buffer.size)
+            kind = value.kind if value.__class__ is Given else value.__class__
+            self.backend.row_step(self, filler(kind, buffer.dtype), [value, buffer], buffer.size)
 
     def host(self, function: Callable[..., Any], outs: Sequence[Layout] | Sequence[Buffer], *operands: Any) -> Any:
         """Add the call of a host function, which returns a tuple of the memory of new tensors, or new buffers."""
@@ -371,7 +378,8 @@ class Plan:
         """Finish with these results; with none, a call in place."""
         self.layouts = tuple([one.layout for one in results])
         self.results = tuple([
-            Buffer(memory, _extent(memory, layout), layout.type.numpy, start) for memory, layout, start in results
+            Buffer(memory, _extent(memory, layout, start), layout.type.numpy, start)
+            for memory, layout, start in results
         ])
         return self
 
@@ -443,10 +451,11 @@ def pointwise_plan(
     return p.returns(*() if into else targets)
 
 
-def _extent(memory: Any, layout: Layout) -> Any:
-    """Number of elements of memory that the result of a layout keeps: of new memory a part, if it is contiguous."""
+def _extent(memory: Any, layout: Layout, start: Any) -> Any:
+    """Number of elements of memory that a result keeps: of new memory all from its start on, unless it has no gaps."""
     if memory.__class__ is New and (memory.size.__class__ is SizeOf or not layout.contiguous):
-        return memory.size
+        size: Any = memory.size
+        return size - start if start else size
     return layout.size
 
 

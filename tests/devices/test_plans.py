@@ -7,7 +7,7 @@ from devices.test_recording import cases
 
 import numgrad
 from numgrad.devices import Plan, cpu, launches
-from numgrad.devices.plan import Buffer, Given, HandWritten, Input, Pointwise
+from numgrad.devices.plan import Buffer, Given, HandWritten, Input, Pointwise, Scaled
 from numgrad.ops.reductions.sums import sum_dims
 from numgrad.ops.table.entries import forget_calls
 from numgrad.ops.table.op import ops
@@ -88,6 +88,27 @@ def test_numbers_come_with_the_call():
     plan = mul.entry([numgrad.ones(3), 2.0], mul.statics)[0].plan
     assert plan.steps[0].operands[1] == Given(1, float)
     assert [plan(numgrad.ones(3), number).tolist() for number in (2.0, 5.0)] == [[2.0] * 3, [5.0] * 3]
+
+
+def test_a_place_in_new_memory_comes_with_the_call():
+    backward = ops["select_backward"]
+    plan = plan_of(backward, numgrad.ones(2), (3, 2), 0, 1)
+    assert plan.steps[0].operands[-1].start == Scaled(1, 2)
+    for launch in (plan, cpu.bind(plan)):
+        for number in range(3):
+            row = launch(numgrad.tensor([4.0, 5.0]), number).reshape(3, 2)
+            assert row[number].tolist() == [4.0, 5.0]
+            assert np.count_nonzero(row) == 2
+
+
+def test_a_result_with_gaps_begins_where_the_plan_says():
+    whole = numgrad.arange(12.0)
+    p = Plan(cpu)
+    made = p.new_tensor(whole._layout)
+    p.assign(p.operand(whole._layout), made)
+    p.returns(made.viewed(numgrad.empty(5, 2)[:, 0]._layout, 3))
+    for launch in (p, cpu.bind(p)):
+        assert launch(whole)[::2].tolist() == [3.0, 5.0, 7.0, 9.0, 11.0]
 
 
 def test_an_operation_that_is_called_again_is_bound():

@@ -29,6 +29,7 @@ from ..plan import (
     Plan,
     Pointwise,
     Report,
+    Scaled,
     SizeOf,
     Step,
     Storage,
@@ -117,7 +118,7 @@ def _type_of(operand: Any) -> Any:
     kind = operand.__class__
     if kind is Buffer or kind is Storage or kind is np.ndarray:
         return operand.dtype
-    if kind is Offset:
+    if kind is Offset or kind is Scaled:
         return int
     if kind is Given:
         return operand.kind
@@ -199,6 +200,8 @@ class _Writer:
         kind = operand.__class__
         if kind is Buffer:
             return self.buffer(operand)
+        if kind is Scaled:
+            return f"x{operand.number} * {self.constant(operand.step)}"
         write = _EXPRESSIONS.get(kind)
         if write is None:
             return self.constant(operand)
@@ -206,32 +209,49 @@ class _Writer:
             return f"x{operand.number}._offset + {self.constant(operand.start)}"
         return write.replace("#", str(operand.number) if operand else "")
 
-    def name(self, buffer: tuple[Any, int, Any]) -> str:
+    def name(self, buffer: tuple[Any, Any, Any]) -> str:
         return self.buffers.setdefault(buffer, f"r{len(self.buffers)}")
 
     def buffer(self, buffer: Buffer) -> str:
         """The variable of a buffer, which gets a value at its first use."""
-        memory, size, _, start = buffer
-        known = (memory, start, size)
+        memory, size, dtype, start = buffer
+        is_whole = memory.__class__ is New and size == memory.size
+        if is_whole and dtype.itemsize != memory.dtype.itemsize:
+            return self.viewed(buffer)
+        known = (memory, 0 if is_whole else start, size)
         if known in self.buffers:
             return self.buffers[known]
         if memory.__class__ is Bare:
             return self.of_operand(known, f"x{memory.number}", "0", size, start)
         if memory.__class__ is Input:
             return self.of_operand(known, f"x{memory.number}._storage", f"x{memory.number}._offset", size, start)
-        if size != memory.size:
+        if not is_whole:
             whole = self.buffer(Buffer(memory, memory.size, memory.dtype))
             name = self.name(known)
-            self.lines.append(f"{name} = {whole}[{self.constant(start)}:{self.constant(start + size)}]")
+            if start.__class__ is Scaled:
+                self.lines.append(f"first = {self.operand(start)}")
+                first, stop = "first", f"first + {self.constant(size)}"
+            else:
+                first, stop = self.constant(start), self.constant(start + size)
+            self.lines.append(f"{name} = {whole}[{first}:{stop}]")
             return name
-        name, dtype, zeros = self.name(known), self.constant(memory.dtype), "zeros" if memory.zeroed else "empty"
+        name, own, zeros = self.name(known), self.constant(memory.dtype), "zeros" if memory.zeroed else "empty"
         if size.__class__ is SizeOf:
-            self.lines.append(f"{name} = {zeros}({self.size_of(size)}, {dtype})")
+            self.lines.append(f"{name} = {zeros}({self.size_of(size)}, {own})")
         elif size * memory.dtype.itemsize < LARGE:
-            self.lines.append(f"{name} = {zeros}({self.constant(size)}, {dtype})")
+            self.lines.append(f"{name} = {zeros}({self.constant(size)}, {own})")
         else:
             self.lines.append(f"{name} = allocate({self.constant(memory)}, {self.constant(size)})")
         return name
+
+    def viewed(self, buffer: Buffer) -> str:
+        """The variable of new memory as elements of another length: of complex numbers' parts."""
+        memory, size, dtype, _ = buffer
+        known = (memory, dtype, size)
+        if known not in self.buffers:
+            whole = self.buffer(Buffer(memory, size, memory.dtype))
+            self.lines.append(f"{self.name(known)} = {whole}.view({self.constant(dtype)})")
+        return self.buffers[known]
 
     def of_operand(self, known: Any, storage: str, offset: str, size: Any, start: int) -> str:
         """The variable of a buffer in the memory of an operand, given the expressions of this and of its beginning."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -14,13 +15,16 @@ from numgrad_kernels.cpu import copying
 from ...core.layout import Layout, loop_nest, matrix_steps, numel
 from ..common import WORDS, evenly_spaced, factor_copier, word_of
 from ..memory import NO_MEMORY, check_countable, empty_row, out_of_memory
-from ..plan import HandWritten, Plan, Step, TensorRef
+from ..plan import Buffer, HandWritten, Plan, Step, TensorRef
 from .launching import kernel_for
 from .pointwise import pointwise_kernel
 from .threads import worth_threads
 
-__all__ = ["copy_step", "counted", "joiner", "roller", "spread", "triangle_writer"]
+__all__ = ["copy_step", "counted", "join_rows", "keep_triangle", "roll_rows", "spread"]
 
+
+#: Tensors that are joined by steps of their own: of more, the launcher's text would be long.
+TOGETHER = 32
 
 #: Elements from which a copy is worth finding out how it can be made in runs.
 RUNS_FROM = 4096
@@ -55,63 +59,55 @@ def _runs(
     return missing + x, (missing + out)[:3], (1,) * len(missing) + sizes
 
 
-def joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., np.ndarray]:
-    """What makes a row of the elements of tensors, given one by one, joined along a dimension.
-
-    They are of one dtype and contiguous.  The work is one thread's.
-    """
-    size, dtype = out.size, out.type.numpy
-    outer = numel(out.shape[:dim])
-    widths = [layout.size // outer if outer else 0 for layout in tensors]
-    stride = sum(widths)
-    kernel_of = row_joiner(dtype)
-    if len(tensors) == 2:
-        width, other = widths
-
-        def join_two(x: Any, y: Any) -> np.ndarray:
-            row = np.empty(size, dtype)
-            kernel_of().entry(
-                x._storage, x._offset, width, width, y._storage, y._offset, other, other, outer, stride, 0, row
-            )
-            return row
-
-        return join_two
-    pairs = list(zip(itertools.accumulate(widths, initial=0), widths, strict=False))
-    steps = []
-    for first in range(0, len(pairs), 2):
-        second = first + 1 if first + 1 < len(pairs) else first
-        start, width = pairs[first]
-        steps.append((first, width, second, pairs[second][1] if second > first else 0, start))
-
-    def launch(*given: Any) -> np.ndarray:
-        row = np.empty(size, dtype)
-        join = kernel_of().entry
-        for first, width, second, other, start in steps:
-            x, y = given[first], given[second]
-            join(x._storage, x._offset, width, width, y._storage, y._offset, other, other, outer, stride, start, row)
-        return row
-
-    return launch
-
-
-def roller(layout: Layout, dim: int, shift: int) -> Callable[[Any], np.ndarray]:
-    """What makes a row of a contiguous tensor's elements with those of a dimension moved on, the last to the front.
+def join_rows(p: Plan, tensors: Sequence[TensorRef], dim: int, out: TensorRef) -> None:
+    """Add the steps that write contiguous tensors, of the result's dtype, beside each other along a dimension.
 
     The work is one thread's.
     """
-    size, dtype = layout.size, layout.type.numpy
-    outer, inner = numel(layout.shape[:dim]), numel(layout.shape[dim + 1 :])
-    width, front = layout.shape[dim] * inner, shift * inner
-    kernel_of = row_joiner(dtype)
+    outer = max(numel(out.shape[:dim]), 1)
+    widths, stride = [one.size // outer for one in tensors], out.size // outer
+    starts = [*itertools.accumulate(widths, initial=0)]
+    places = [p.strided(one) for one in tensors]
+    if len(tensors) % 2:
+        places.append(places[0])
+        widths.append(0)
+    pairs = [(n, widths[n], widths[n + 1], starts[n]) for n in range(0, len(widths), 2)]
+    if len(tensors) > TOGETHER:
+        join = functools.partial(_join_all, pairs, outer, stride)
+        p.call(join, Buffer(out.memory, out.size, out.type.numpy), *itertools.chain(*places))
+        return
+    for n, width, other, start in pairs:
+        _join(p, (*places[n], width, width), (*places[n + 1], other, other), outer, stride, start, out)
 
-    def launch(tensor: Any) -> np.ndarray:
-        row, x, start = np.empty(size, dtype), tensor._storage, tensor._offset
-        kernel_of().entry(
-            x, start + width - front, width, front, x, start, width, width - front, outer, width, 0, row
-        )
-        return row
 
-    return launch
+def _join_all(pairs: Sequence[Any], outer: int, stride: int, out: np.ndarray, *places: Any) -> None:
+    """Write tensors, given by their memory and where they begin, beside each other, two at a time."""
+    word = word_of(out.dtype)
+    join = kernel_for(copying.join_rows, word, (word, int, int, int) * 2 + (int, int, int, word), 0)().entry
+    for n, width, other, start in pairs:
+        x, begin, y, other_begin = places[2 * n : 2 * n + 4]
+        join(x, begin, width, width, y, other_begin, other, other, outer, stride, start, out)
+
+
+def roll_rows(p: Plan, input: TensorRef, dim: int, shift: int, out: TensorRef) -> None:
+    """Add the copy of a contiguous tensor with the elements of a dimension moved on, the last to the front.
+
+    The work is one thread's.
+    """
+    outer, inner = numel(input.shape[:dim]), numel(input.shape[dim + 1 :])
+    width, front = input.shape[dim] * inner, shift * inner
+    end = p.strided(input._replace(start=input.start + width - front))
+    _join(p, (*end, width, front), (*p.strided(input), width, width - front), outer, width, 0, out)
+
+
+def _join(
+    p: Plan, left: Sequence[Any], right: Sequence[Any], outer: int, stride: int, start: int, out: TensorRef
+) -> None:
+    """Add one run of ``join_rows``."""
+    word = word_of(out.type.numpy)
+    (x, *where), (y, *other) = left, right
+    given = x._replace(dtype=word), *where, y._replace(dtype=word), *other
+    p.run(copying.join_rows, word, *given, outer, stride, start, Buffer(out.memory, out.size, word))
 
 
 def rearranger(
@@ -130,34 +126,19 @@ def rearranger(
     return launch
 
 
-def row_joiner(dtype: np.dtype) -> Callable[[], Any]:
-    """The kernel that puts rows of elements of this dtype beside each other."""
-    word = word_of(dtype)
-    return kernel_for(copying.join_rows, word, (word, int, int, int) * 2 + (int, int, int, word), 0)
+def keep_triangle(p: Plan, source: TensorRef, target: TensorRef, diagonal: int, above: bool) -> None:
+    """Add the copy of matrices, in the last two dimensions, with zeros above (or below) a diagonal.
 
-
-def triangle_writer(source: Layout, target: Layout, diagonal: int, above: bool) -> Callable[..., None]:
-    """What copies matrices, in the last two dimensions, with zeros above (or below) a diagonal.
-
-    It is given the memory and the first element of a tensor of the layout ``source``, then those of one of the layout
-    ``target``, which is overwritten, and may be the same.
+    They are evenly spaced in both tensors, which may be the same.
     """
-    dtype = source.type.numpy
-    word = word_of(dtype)
-    starts, steps, count = matrix_steps(source, target)
-    numbers = (count, *source.shape[-2:], diagonal, above)
-    signature = (word, int, int, int, int) * 2 + (int, int, int, int, bool)
-    kernel_of = kernel_for(copying.keep_triangle, word, signature, source.size)
-
-    (x_step, x_row, x_column), (out_step, out_row, out_column) = steps
-
-    def launch(x: np.ndarray, first: int, out: np.ndarray, offset: int) -> None:
-        for start, goal in starts:
-            kernel_of().entry(
-                x, first + start, x_step, x_row, x_column, out, offset + goal, out_step, out_row, out_column, *numbers
-            )
-
-    return launch
+    if target.size:
+        word, steps = word_of(source.type.numpy), matrix_steps(source.layout, target.layout)
+        assert steps is not None
+        (x, first), (out, start), sizes = p.strided(source), p.strided(target), target.shape[-2:]
+        p.run(
+            copying.keep_triangle, word, x._replace(dtype=word), first, *steps[0], out._replace(dtype=word), start,
+            *steps[1], target.size // numel(sizes), *sizes, diagonal, above, work=target.size,
+        )
 
 
 def counted(start: float, step: float, count: int, type: Any) -> np.ndarray:

@@ -3,83 +3,57 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from numgrad_kernels.cuda import copying
 
-from ...core.layout import Layout, matrix_steps, numel
-from ..common import WORDS, evenly_spaced
+from ...core.layout import matrix_steps, numel
+from ..common import evenly_spaced
+from ..plan import Plan, TensorRef
 from ..rows import DeviceRow
 from .indexing import narrow
-from .launching import INT64, blocks_for, launch
+from .launching import INT64, THREADS, blocks_for, launch
 from .memory import empty_row, no_row, row_from
 
-__all__ = ["counted", "joiner", "spread", "triangle_writer"]
+__all__ = ["counted", "join_rows", "keep_triangle", "spread"]
 
 
 #: How many tensors one kernel joins.
 TOGETHER = 4
 
 
-def _joined(tensors: Sequence[Any], dim: int, shape: tuple[int, ...], size: int) -> DeviceRow:
-    rows = [tensor._flat for tensor in tensors]
-    first = tensors[0]
-    out = empty_row(size, first._layout.type.numpy, first._layout.type.device.index)
-    if not size:
-        return out
-    outer, item = numel(shape[:dim]), out.itemsize
-    widths = [row.size // outer * item for row in rows]  # in bytes, until it is known how long a word may be
-    stride = size // outer * item
-    word = next(
-        length
-        for length in (8, 4, 2, 1)
-        if not any(width % length for width in widths) and not any(row.address % length for row in rows)
-    )
-    dtype, start = WORDS[word], 0
-    out_words, widths = out.view(dtype), [width // word for width in widths]
-    for group in range(0, len(rows), TOGETHER):
-        taken = widths[group : group + TOGETHER]
-        missing = TOGETHER - len(taken)
-        given = [row.view(dtype) for row in rows[group : group + TOGETHER]] + [no_row(dtype)] * missing
-        pairs = zip(given, [*taken, *[0] * missing], strict=True)
-        most = outer * max(taken)
-        launch(
-            copying.join_rows, dtype, *itertools.chain.from_iterable(pairs), outer, stride // word, start, out_words,
-            blocks=blocks_for(most), **narrow(most),
-        )
-        start += sum(taken)
-    return out
-
-
-def triangle_writer(source: Layout, target: Layout, diagonal: int, above: bool) -> Callable[..., None]:
-    """What copies matrices, in the last two dimensions, with zeros above (or below) a diagonal.
-
-    It is given the memory and the first element of a tensor of the layout ``source``, then those of one of the layout
-    ``target``, which is overwritten, and may be the same.
-    """
-    dtype, sizes = source.type.numpy, source.shape[-2:]
-    starts, steps, matrices = matrix_steps(source, target)
-    count = matrices * numel(sizes)
-
-    def launch_all(x: DeviceRow, first: int, out: DeviceRow, offset: int) -> None:
-        for start, goal in starts:
-            launch(
-                copying.keep_triangle, dtype, x, first + start, *steps[0], out, offset + goal, *steps[1], *sizes, count,
-                diagonal, above, blocks=blocks_for(count), **narrow(count),
+def join_rows(p: Plan, tensors: Sequence[TensorRef], dim: int, out: TensorRef) -> None:
+    """Add the steps that write contiguous tensors, of the result's dtype, beside each other along a dimension."""
+    outer, dtype, start = max(numel(out.shape[:dim]), 1), out.type.numpy, 0
+    for group in range(0, len(tensors), TOGETHER):
+        pairs: list[Any] = [(p.contiguous(one), one.size // outer) for one in tensors[group : group + TOGETHER]]
+        widths = [width for _, width in pairs]
+        pairs += [(no_row(dtype), 0)] * (TOGETHER - len(pairs))
+        most = outer * max(widths)
+        if most:
+            p.run(
+                copying.join_rows, dtype, *itertools.chain(*pairs), outer, out.size // outer, start,
+                p.contiguous(out), grid=(blocks_for(most), THREADS), **narrow(most),
             )
+        start += sum(widths)
 
-    return launch_all
 
+def keep_triangle(p: Plan, source: TensorRef, target: TensorRef, diagonal: int, above: bool) -> None:
+    """Add the copy of matrices, in the last two dimensions, with zeros above (or below) a diagonal.
 
-def joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., Any]:
-    """What makes a row of the elements of tensors, given one by one, joined along a dimension.
-
-    They are of one dtype and contiguous.
+    They are evenly spaced in both tensors, which may be the same.
     """
-    return lambda *given: _joined(given, dim, out.shape, out.size)
+    if target.size:
+        steps = matrix_steps(source.layout, target.layout)
+        assert steps is not None
+        p.run(
+            copying.keep_triangle, source.type.numpy, *p.strided(source), *steps[0], *p.strided(target), *steps[1],
+            *target.shape[-2:], target.size, diagonal, above, grid=(blocks_for(target.size), THREADS),
+            **narrow(target.size),
+        )
 
 
 _FLOAT64 = np.dtype(np.float64)

@@ -36,7 +36,7 @@ def following(
         positions = [named.index(name) for name in names]
 
         def chosen(args: Sequence[Any]) -> list[Any]:
-            inputs = [one.layout if one.__class__ is TensorRef else one for one in [args[n] for n in positions]]
+            inputs = [_layouts(args[n]) for n in positions]
             if not ambiguous:
                 inputs = [input for input in inputs if not input.contiguous]
             if volumes is not True:
@@ -54,6 +54,13 @@ def following(
         return wrapped
 
     return decorate
+
+
+def _layouts(one: Any) -> Any:
+    """The layout of an input, or the layouts of several."""
+    if one.__class__ is tuple:
+        return tuple(map(_layouts, one))
+    return one.layout if one.__class__ is TensorRef else one
 
 
 def in_format(p: Plan, inputs: Sequence[Any], made: Any) -> Any:

@@ -9,8 +9,9 @@ from numgrad_kernels import scalar
 
 from ... import devices
 from ...core.layout import Layout, broadcast_shapes, layout_of
-from ...core.tensor import Tensor, tensor_of
+from ...core.tensor import Tensor
 from ...core.types import complex_of, real_of, tensor_type
+from ...devices import Plan, TensorRef
 from ..batching.physical import aligned
 from ..memory.copying import clone, contiguous, filled_of
 from ..memory.overwriting import copy_
@@ -118,7 +119,7 @@ def _set_imag(self: Tensor, value: Any) -> None:
     copy_(imag(self), value)
 
 
-def _of_parts(first: Layout, second: Layout, real: Any, imag: Any) -> Prepared:
+def _of_parts(p: Plan, first: TensorRef, second: TensorRef, real: Any, imag: Any) -> TensorRef:
     """Complex numbers, whose parts scalar functions compute."""
     one, other = first.type.dtype, second.type.dtype
     if not (one.is_floating_point and other.is_floating_point):
@@ -130,19 +131,12 @@ def _of_parts(first: Layout, second: Layout, real: Any, imag: Any) -> Prepared:
             f"Expected object of scalar type {one.legacy} but got scalar type {other.legacy} for second argument"
         )
     shape = broadcast_shapes(first.shape, second.shape)
-    out = layout_of(tensor_type(complex_of(one), first.type.device), shape)
-    part = layout_of(first.type, shape, tuple([2 * step for step in out.strides]))
+    out = p.new_tensor(layout_of(tensor_type(complex_of(one), first.type.device), shape))
+    part = layout_of(first.type, shape, tuple([2 * step for step in out.layout.strides]))
     program = _program(first.type.numpy, real, imag)
-    compute = devices.pointwise_plan(program, [first, second], [part, part], True).launcher()
-    memory = first.type.backend.memory_launcher(out, False)
-
-    def launch(*tensors: Tensor) -> Any:
-        row = memory()
-        parts = row.view(first.type.numpy)
-        compute(*tensors, tensor_of(part, parts), tensor_of(part, parts, 1))
-        return row
-
-    return out, launch
+    operands = first, second, out.viewed(part), out.viewed(part, 1)
+    p.run_over(program, operands, [one.layout for one in operands], False)
+    return out
 
 
 @functools.cache
@@ -160,13 +154,13 @@ def _imag_given(real, imag):
 
 
 @operation("ComplexBackward0", inputs=["real", "imag"], method=False)
-def complex_op(real: Layout, imag: Layout) -> Prepared:
+def complex_op(p: Plan, real: TensorRef, imag: TensorRef) -> TensorRef:
     """Complex numbers from their real and imaginary parts, which have one floating-point dtype and broadcast.
 
     Raises:
         RuntimeError: the dtypes differ, or are not floating-point ones.
     """
-    return _of_parts(real, imag, _real_given, _imag_given)
+    return _of_parts(p, real, imag, _real_given, _imag_given)
 
 
 def _of_examples(op: Any, *parts: Tensor) -> Tensor:
@@ -194,13 +188,13 @@ def _sine_part(abs, angle):
 
 
 @operation("PolarBackward0", inputs=["abs", "angle"], method=False)
-def polar_op(abs: Layout, angle: Layout) -> Prepared:
+def polar_op(p: Plan, abs: TensorRef, angle: TensorRef) -> TensorRef:
     """Complex numbers of this magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``.
 
     Raises:
         RuntimeError: the dtypes differ, or are not floating-point ones.
     """
-    return _of_parts(abs, angle, _cosine_part, _sine_part)
+    return _of_parts(p, abs, angle, _cosine_part, _sine_part)
 
 
 @polar_op.gradient("abs")

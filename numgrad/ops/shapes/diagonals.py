@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ...core.layout import Layout, layout_of, normal_dim
+from ...core.layout import Layout, layout_of, matrix_steps, normal_dim
 from ...core.tensor import Tensor
 from ...core.types import bool_
 from ...devices import Plan, TensorRef
 from ..indexing.launchers import updating
-from ..memory.copying import copier
+from ..memory.copying import contiguous_op
 from ..memory.overwriting import fill_
 from ..reductions.sums import sum_all
 from ..table.lookup import lookup, operation
@@ -18,7 +18,7 @@ from ..table.op import composite, public
 from ..table.operands import not_implemented
 from ..table.planned import Planned, planned
 from .broadcasting import expand_op
-from .parts import add_to_part, narrow, of_part, overwrite_part, part_cleared, part_written
+from .parts import add_to_part, in_zeros, narrow, overwrite_part, part_cleared
 from .views import ravel
 from .windows import as_strided
 
@@ -35,10 +35,8 @@ def diagonal_op(input: Layout, offset: int, dim1: int, dim2: int) -> tuple[Layou
 
 
 @planned("DiagonalBackward0_copy", linear=True, dims=["dim1", "dim2"])
-def diagonal_copy(input: Layout, offset: int, dim1: int, dim2: int) -> Any:
-    part, start = diagonal_op.prepare(input, offset, dim1, dim2)
-    out = layout_of(part.type, part.shape)
-    return out, of_part(part, start, copier(part, out))
+def diagonal_copy(p: Plan, input: TensorRef, offset: int, dim1: int, dim2: int) -> TensorRef:
+    return contiguous_op.build(p, input.viewed(*diagonal_op.prepare(input.layout, offset, dim1, dim2)))
 
 
 @diagonal_op.gradient("input")
@@ -54,11 +52,12 @@ def _(total, grad, input_shape, offset, dim1, dim2):
 
 
 @planned("DiagonalBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim1", "dim2"], shapes=["shape"])
-def diagonal_backward(grad_output: Layout, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Any:
+def diagonal_backward(
+    p: Plan, grad_output: TensorRef, shape: tuple[int, ...], offset: int, dim1: int, dim2: int
+) -> TensorRef:
     """Zeros of ``shape`` with the gradient on the diagonal."""
     part, start = diagonal_op.prepare(layout_of(grad_output.type, shape), offset, dim1, dim2)
-    out, launch = part_written(grad_output, shape, part.strides, start)
-    return out, lambda tensor: launch(tensor, 1)
+    return in_zeros(p, grad_output, shape, part.strides, start)
 
 
 @diagonal_backward.gradient("grad_output")
@@ -88,12 +87,12 @@ def diagonal(input: Layout, offset: int = 0, dim1: int = 0, dim2: int = 1) -> An
 
 
 @planned("DiagEmbedBackward0", linear=True, dims=["dim1", "dim2"])
-def diag_embed_op(input: Layout, offset: int, dim1: int, dim2: int) -> Any:
+def diag_embed_op(p: Plan, input: TensorRef, offset: int, dim1: int, dim2: int) -> TensorRef:
     side = input.shape[-1] + abs(offset)
     shape = list(input.shape[:-1])
     for dim in sorted((dim1, dim2)):
         shape.insert(dim, side)
-    return diagonal_backward.prepare(input, tuple(shape), offset, dim1, dim2)
+    return diagonal_backward.build(p, input, tuple(shape), offset, dim1, dim2)
 
 
 @diag_embed_op.gradient("input")
@@ -133,7 +132,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 
 @operation("TraceBackward0", linear=True)
-def trace_op(input: Layout) -> Any:
+def trace_op(p: Plan, input: TensorRef) -> TensorRef:
     """The sum of a matrix's diagonal; of integers as int64.
 
     Raises:
@@ -145,9 +144,7 @@ def trace_op(input: Layout) -> Any:
         )
     if input.type.dtype is bool_:
         raise not_implemented("trace", input)
-    part, start = diagonal_op.prepare(input, 0, 0, 1)
-    out, launch = sum_all.prepare(part)
-    return out, of_part(part, start, launch)
+    return sum_all.build(p, input.viewed(*diagonal_op.prepare(input.layout, 0, 0, 1)))
 
 
 @trace_op.decomposed
@@ -194,18 +191,13 @@ def _triangle(name: str, node: str, where: str) -> Planned:
     """The operation that puts zeros above, or below, a diagonal of matrices."""
     above = where == "above"
 
-    def decide(input: Layout, diagonal: int = 0) -> Any:
+    def decide(p: Plan, input: TensorRef, diagonal: int = 0) -> TensorRef:
         _check_matrices(name, input)
-        out = layout_of(input.type, input.shape)
-        write = input.type.backend.triangle_writer(input, out, _within(input, diagonal), above)
-        empty = out.type.backend.memory_launcher(out, False)
-
-        def launch(tensor: Tensor) -> Any:
-            row = empty()
-            write(tensor._storage, tensor._offset, row, 0)
-            return row
-
-        return out, launch
+        out = p.new_tensor(layout_of(input.type, input.shape))
+        if matrix_steps(input.layout, out.layout) is None:
+            input = contiguous_op.build(p, input)
+        p.backend.keep_triangle(p, input, out, _within(input, diagonal), above)
+        return out
 
     decide.__name__ = f"{name}_op"
     decide.__doc__ = f"""Matrices with zeros {where} a diagonal, which is counted from the main one to the right.
@@ -216,10 +208,12 @@ def _triangle(name: str, node: str, where: str) -> Planned:
     op = operation(node, dims=(), in_place=True)(decide)
 
     @op.changing
-    def _(input: Layout, diagonal: int) -> Any:
-        _check_matrices(name, input)
-        write = input.type.backend.triangle_writer(input, input, _within(input, diagonal), above)
-        return lambda _, target: write(target._storage, target._offset, target._storage, target._offset)
+    def _(p: Plan, target: TensorRef, diagonal: int) -> None:
+        _check_matrices(name, target)
+        if matrix_steps(target.layout, target.layout) is None:
+            p.assign(decide(p, target, diagonal), target)
+        else:
+            p.backend.keep_triangle(p, target, target, _within(target, diagonal), above)
 
     @op.gradient("input")
     def _(grad, diagonal):
@@ -228,13 +222,13 @@ def _triangle(name: str, node: str, where: str) -> Planned:
     return op
 
 
-def _within(input: Layout, diagonal: int) -> int:
+def _within(input: TensorRef, diagonal: int) -> int:
     """The diagonal, or if it is far outside the matrices one beside them, with which no sum overflows."""
     rows, columns = input.shape[-2:]
     return min(max(operator.index(diagonal), -rows), columns)
 
 
-def _check_matrices(name: str, input: Layout) -> None:
+def _check_matrices(name: str, input: TensorRef) -> None:
     if len(input.shape) < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions (shape {list(input.shape)})")
 

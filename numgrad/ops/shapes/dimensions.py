@@ -7,8 +7,8 @@ from typing import Any
 
 from ...core.layout import Layout, layout_of, normal_dim, normal_dims
 from ...core.tensor import Tensor
+from ...devices import Plan, TensorRef
 from ..batching.batches import physical
-from ..memory.copying import row_reader
 from ..pointwise.arithmetic import conj
 from ..table.arguments import Dim
 from ..table.lookup import lookup, operation
@@ -123,9 +123,9 @@ def _(input):
 
 
 @planned("SqueezeBackward4", aten="squeeze", linear=True, dims=["dim"])
-def squeeze_result(input: Layout, dim: int) -> Any:
+def squeeze_result(p: Plan, input: TensorRef, dim: int) -> TensorRef:
     """A result of one row as a vector: it takes over the memory, as PyTorch's in-place squeeze does."""
-    return layout_of(input.type, input.shape[:dim] + input.shape[dim + 1 :]), row_reader(input)
+    return p.tensor(p.contiguous(input), input.type, input.shape[:dim] + input.shape[dim + 1 :])
 
 
 @squeeze_all.gradient("input")

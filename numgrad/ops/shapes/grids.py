@@ -11,10 +11,11 @@ import numpy as np
 
 from ... import devices
 from ...core.device import CPU
-from ...core.layout import Layout, layout_of
+from ...core.layout import layout_of
 from ...core.tensor import Tensor, check_one_device
 from ...core.types import int64, tensor_type
-from ..memory.copying import assembly, convert, from_row, zeros_of
+from ...devices import Plan, TensorRef
+from ..memory.copying import convert, from_row, zeros_of
 from ..table.op import composite, public_functions
 from ..table.planned import planned
 from ..table.promotion import promote_types
@@ -109,15 +110,14 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 @planned("BlockDiagBackward0", inputs=["tensors"], sequence=True, linear=True)
-def block_diag_op(tensors: tuple[Layout, ...], shapes: tuple[tuple[int, ...], ...]) -> Any:
+def block_diag_op(p: Plan, tensors: tuple[TensorRef, ...], shapes: tuple[tuple[int, ...], ...]) -> TensorRef:
     blocks = list(_blocks(shapes))
     row, column, height, width = blocks[-1]
-    out = layout_of(tensors[0].type, (row + height, column + width))
-    parts = [
-        (tensor, layout_of(out.type, block[2:], out.strides), block[0] * out.shape[1] + block[1])
-        for tensor, block in zip(tensors, blocks, strict=True)
-    ]
-    return out, assembly(out, parts, zeroed=True)
+    out = p.new_tensor(layout_of(tensors[0].type, (row + height, column + width)), True)
+    for tensor, (top, left, *shape) in zip(tensors, blocks, strict=True):
+        part = layout_of(out.type, tuple(shape), out.layout.strides)
+        p.assign(tensor, out.viewed(part, top * out.shape[1] + left))
+    return out
 
 
 @block_diag_op.gradient("tensors")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...core.layout import Layout, layout_of, normal_dim
 from ...core.tensor import Tensor
 from ...core.types import tensor_type
+from ...devices import Plan, TensorRef
 from ..batching.physical import expanded
-from ..memory.copying import STRETCHES_FROM, assembly, convert, zeros_of
+from ..memory.copying import STRETCHES_FROM, convert, zeros_of
 from ..memory.images import following
 from ..table.arguments import Dim
 from ..table.dispatch import caller, perform
@@ -50,27 +51,25 @@ def _(grad, input_shape, dim):
 
 @planned("CatBackward0", inputs=["tensors"], sequence=True, linear=True)
 @following("tensors")
-def cat_op(tensors: tuple[Layout, ...], dim: int, extents: tuple[int | None, ...]) -> Any:
+def cat_op(p: Plan, tensors: tuple[TensorRef, ...], dim: int, extents: tuple[int | None, ...]) -> TensorRef:
     """Rows of no elements, whose extent is None, may stand beside tensors of any shape."""
-    first = next(layout for layout, extent in zip(tensors, extents, strict=True) if extent is not None)
+    first = next(tensor for tensor, extent in zip(tensors, extents, strict=True) if extent is not None)
     shape = (*first.shape[:dim], sum([extent or 0 for extent in extents]), *first.shape[dim + 1 :])
-    out = layout_of(first.type, shape)
-    return out, _joiner(tensors, dim, out)
+    return _beside_each_other(p, tensors, dim, layout_of(first.type, shape))
 
 
-def _joiner(tensors: Sequence[Layout], dim: int, out: Layout) -> Callable[..., Any]:
-    """What makes the memory of the tensors, given one by one, joined along a dimension; rows of no elements are left
-    out."""
-    on_gpu = out.type.device.type != "cpu"
-    if (on_gpu or out.size < STRETCHES_FROM) and all(own.contiguous and own.type is out.type for own in tensors):
-        return out.type.backend.joiner(tensors, dim, out)
-    parts: list[Any] = []
+def _beside_each_other(p: Plan, tensors: Sequence[TensorRef], dim: int, layout: Layout) -> TensorRef:
+    """The tensors joined along a dimension; rows of no elements are left out."""
+    out = p.new_tensor(layout)
+    parts, on_gpu = [one for one in tensors if one.size], out.type.device.type != "cpu"
+    if (on_gpu or out.size < STRETCHES_FROM) and all(one.layout.contiguous and one.type is out.type for one in parts):
+        p.backend.join_rows(p, parts, dim, out)
+        return out
     start = 0
-    for own in tensors:
-        part = (own, layout_of(out.type, own.shape, out.strides), start * out.strides[dim]) if own.size else None
-        parts.append(part)
-        start += own.shape[dim] if part is not None else 0
-    return assembly(out, parts)
+    for one in parts:
+        p.assign(one, out.viewed(layout_of(out.type, one.shape, layout.strides), start * layout.strides[dim]))
+        start += one.shape[dim]
+    return out
 
 
 @cat_op.batched
@@ -195,11 +194,11 @@ def _cat(given: tuple[Tensor, ...], dim: int) -> tuple[Any, ...]:
 
 
 @planned("StackBackward0", inputs=["tensors"], sequence=True, linear=True)
-def stack_op(tensors: tuple[Layout, ...], dim: int) -> Any:
-    dtype = functools.reduce(promote_types, [layout.type.dtype for layout in tensors])
+def stack_op(p: Plan, tensors: tuple[TensorRef, ...], dim: int) -> TensorRef:
+    dtype = functools.reduce(promote_types, [tensor.type.dtype for tensor in tensors])
     first = tensors[0]
     out = layout_of(tensor_type(dtype, first.type.device), (*first.shape[:dim], len(tensors), *first.shape[dim:]))
-    return out, _joiner([unsqueeze_op.prepare(layout, dim)[0] for layout in tensors], dim, out)
+    return _beside_each_other(p, [one.viewed(unsqueeze_op.prepare(one.layout, dim)[0]) for one in tensors], dim, out)
 
 
 @stack_op.batched

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ...core.formats import kept_layout
 from ...core.layout import Layout, layout_of
-from ...core.tensor import Tensor, tensor_of
+from ...core.tensor import Tensor
 from ...core.types import bool_, dtype
-from ..memory.copying import contiguous, copier, writer
-from ..memory.images import in_format_of
+from ...devices import Given, Plan, TensorRef
+from ..memory.copying import clone_op, contiguous
+from ..memory.images import in_format
 from ..memory.overwriting import fitting
 from ..network.resampling import LineMap, check_rows, map_maker, resampled
 from ..table.dispatch import caller
@@ -19,36 +19,28 @@ from ..table.lookup import lookup
 from ..table.operands import not_implemented
 from ..table.planned import planned
 from .joining import cat
-from .parts import cut, of_part, slice_op
+from .parts import cut, slice_op
 from .views import sizes_of
 
 
 @planned("ConstantPadNdBackward0", aten="constant_pad_nd", dims=(), numbers=["value"])
-def constant_pad(input: Layout, pad: tuple[int, ...], value: Any) -> Any:
-    """The input with ``value`` around it; a negative number in ``pad`` takes elements away."""
+def constant_pad(p: Plan, input: TensorRef, pad: tuple[int, ...], value: Given | None) -> TensorRef:
+    """The input with ``value``, by default 0, around it; a negative number in ``pad`` takes elements away."""
     widths = _by_dimension(len(input.shape), pad)
-    source, begin = cut(input, [(dim, max(-low, 0), input.shape[dim] - max(-high, 0)) for dim, low, high in widths])
+    source = cut(input, [(dim, max(-low, 0), input.shape[dim] - max(-high, 0)) for dim, low, high in widths])
     if not any(n > 0 for n in pad):
-        out = kept_layout(source)
-        copy = of_part(source, begin, copier(source, out))
-        return out, lambda tensor, value: copy(tensor)
-    out = layout_of(input.type, _padded_shape(input.shape, pad))
-    target, start = cut(out, [(dim, max(low, 0), max(low, 0) + source.shape[dim]) for dim, low, _ in widths])
-    write, zeros = writer(source, target) if target.size else None, out.type.backend.memory_launcher(out, True)
-
-    def launch(tensor: Tensor, value: Any) -> Any:
-        row = zeros() if value.__class__ is int and not value else out.type.backend.filled(out.shape, value, out.type)
-        if write is not None:
-            write(tensor_of(source, tensor._storage, tensor._offset + begin), tensor_of(target, row, start))
-        return row
-
-    return in_format_of([input], out, launch)
+        return clone_op.build(p, source)
+    out = p.new_tensor(layout_of(input.type, _padded_shape(input.shape, pad)), value is None)
+    if value is not None:
+        p.fill(p.contiguous(out), value)
+    p.assign(source, cut(out, [(dim, max(low, 0), max(low, 0) + source.shape[dim]) for dim, low, _ in widths]))
+    return in_format(p, [input.layout], out)
 
 
 @constant_pad.gradient("input")
 def _(grad, pad):
-    """``constant_pad(grad, -pad, 0)``."""
-    return constant_pad(grad, tuple([-n for n in pad]), 0)
+    """``constant_pad(grad, -pad, None)``."""
+    return constant_pad(grad, tuple([-n for n in pad]), None)
 
 
 def _by_dimension(rank: int, pad: tuple[int, ...]) -> list[tuple[int, int, int]]:
@@ -182,7 +174,7 @@ def pad(input: Layout, pad: Any, mode: str = "constant", value: Layout | Any = N
         _padded_shape(input.shape, widths)
         if isinstance(value, Layout):
             return lambda input, value: constant_pad(input, widths, _as_value(value, input.dtype)), ()
-        number = _as_value(0 if value is None else value, input.type.dtype)
+        number = None if value is None else _as_value(value, input.type.dtype)
         perform = caller(constant_pad.prepared((input, widths, number)))
         return lambda input: perform(input, number), ()
     if mode not in _MODES:

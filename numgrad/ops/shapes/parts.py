@@ -10,9 +10,9 @@ from ...autograd.grad_mode import state
 from ...core.formats import kept_layout
 from ...core.layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
 from ...core.tensor import Tensor, tensor_of
-from ...devices import Plan, TensorRef
+from ...devices import Given, Plan, Scaled, TensorRef
 from ..indexing.launchers import updating
-from ..memory.copying import copier, repeated_zero, writer
+from ..memory.copying import repeated_zero
 from ..pointwise.arithmetic import add
 from ..table.arguments import Dim
 from ..table.entries import Entries
@@ -22,22 +22,11 @@ from ..table.planned import Planned, planned
 from .views import sizes_of
 
 
-def part_written(grad_output: Layout, shape: tuple[int, ...], strides: tuple[int, ...], step: int) -> Any:
-    """The layout of zeros of ``shape``, and what makes them and writes a tensor to a part of them.
-
-    The part has the tensor's shape, ``strides``, and begins ``step`` elements later for each 1 of a number.
-    """
-    type = grad_output.type
-    part, out = layout_of(type, grad_output.shape, strides), layout_of(type, shape)
-    write = writer(grad_output, part)
-    zeros = type.backend.memory_launcher(out, True)
-
-    def launch(tensor: Tensor, number: int = 0, *_: int) -> Any:
-        row = zeros()
-        write(tensor, tensor_of(part, row, number * step))
-        return row
-
-    return out, launch
+def in_zeros(p: Plan, tensor: TensorRef, shape: tuple[int, ...], strides: tuple[int, ...], start: Any) -> TensorRef:
+    """Zeros of ``shape`` with the tensor in the part that has its shape, ``strides``, and begins at ``start``."""
+    out = p.new_tensor(layout_of(tensor.type, shape), True)
+    p.assign(tensor, TensorRef(out.memory, layout_of(tensor.type, tensor.shape, strides), start))
+    return out
 
 
 @planned(
@@ -85,10 +74,11 @@ def add_to_part(total: Tensor, grad: Tensor, key: Any, number: int, view: Planne
 @planned(
     "SelectBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"], numbers=["index"]
 )
-def select_backward(grad_output: Layout, shape: tuple[int, ...], dim: int, index: int) -> Any:
+def select_backward(p: Plan, grad_output: TensorRef, shape: tuple[int, ...], dim: int, index: Given) -> TensorRef:
     """Zeros of ``shape`` with the gradient in place of what was selected."""
     strides = contiguous_strides(shape)
-    return part_written(grad_output, shape, strides[:dim] + strides[dim + 1 :], strides[dim])
+    rest = strides[:dim] + strides[dim + 1 :]
+    return in_zeros(p, grad_output, shape, rest, Scaled(index.number, strides[dim]))
 
 
 @select_backward.gradient("grad_output")
@@ -159,11 +149,13 @@ def _(total, grad, input_shape, dim, start, stop, step):
     "SliceBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"],
     numbers=["start", "stop"],
 )
-def slice_backward(grad_output: Layout, shape: tuple[int, ...], dim: int, start: int, stop: int, step: int) -> Any:
+def slice_backward(
+    p: Plan, grad_output: TensorRef, shape: tuple[int, ...], dim: int, start: Given, stop: Given, step: int
+) -> TensorRef:
     """Zeros of ``shape`` with the gradient in place of the slice."""
     strides = contiguous_strides(shape)
     taken = (*strides[:dim], strides[dim] * step, *strides[dim + 1 :])
-    return part_written(grad_output, shape, taken, strides[dim] if grad_output.shape[dim] else 0)
+    return in_zeros(p, grad_output, shape, taken, Scaled(start.number, strides[dim]))
 
 
 @slice_backward.gradient("grad_output")
@@ -202,19 +194,18 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 
 @planned("FlipBackward0", linear=True, dims=["dims"])
-def flip_op(input: Layout, dims: tuple[int, ...]) -> Any:
-    backwards, last = _backwards(input, dims)
-    out = kept_layout(input)
-    return out, of_part(backwards, last, copier(backwards, out))
+def flip_op(p: Plan, input: TensorRef, dims: tuple[int, ...]) -> TensorRef:
+    out = p.new_tensor(kept_layout(input.layout))
+    p.assign(input.viewed(*_backwards(input.layout, dims)), out)
+    return out
 
 
-def cut(layout: Layout, ranges: Iterable[tuple[int, int, int]]) -> tuple[Layout, int]:
-    """The layout of a part, and by how many elements later it begins; ``ranges`` are (dim, start, stop)."""
-    begin = 0
+def cut(tensor: TensorRef, ranges: Iterable[tuple[int, int, int]]) -> TensorRef:
+    """A part of a tensor of a plan; ``ranges`` are (dim, start, stop)."""
     for dim, start, stop in ranges:
-        layout, step = slice_op.prepare(layout, dim, start, stop, 1)
-        begin += start * step
-    return layout, begin
+        layout, step = slice_op.prepare(tensor.layout, dim, start, stop, 1)
+        tensor = tensor.viewed(layout, start * step)
+    return tensor
 
 
 def of_part(part: Layout, start: int, launch: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:

@@ -10,57 +10,43 @@ import numpy as np
 from ... import devices
 from ...core.device import CPU
 from ...core.layout import Layout, layout_of, normal_dim
-from ...core.tensor import Tensor, tensor_of
+from ...core.tensor import Tensor
 from ...core.types import int32, int64
 from ...devices import Plan, TensorRef
 from ..batching.batches import physical, same_for_all, size_of
 from ..batching.physical import aligned
 from ..indexing.launchers import row_found
-from ..memory.copying import STRETCHES_FROM, contiguous_op, convert, copier, writer
-from ..memory.images import in_format_of
+from ..memory.copying import STRETCHES_FROM, contiguous_op, convert
+from ..memory.images import in_format
 from ..reductions.sums import sum_dims
 from ..table.lookup import lookup
 from ..table.op import check_tensors, composite, public_functions
 from ..table.planned import planned
 from .broadcasting import expand_op
 from .dimensions import transpose_op, unsqueeze_op
-from .parts import cut, flip_op, of_part
+from .parts import cut, flip_op
 from .views import flatten, reshape, sizes_of
 
 
 @planned("RollBackward0", linear=True)
-def roll_op(input: Layout, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
-    out = layout_of(input.type, input.shape)
+def roll_op(p: Plan, input: TensorRef, shifts: tuple[int, ...], dims: tuple[int, ...]) -> TensorRef:
     if not dims:
-        row = layout_of(input.type, (input.size,))
-        if input.contiguous:
-            return out, roll_op.prepare(row, shifts, (0,))[1]
-        read, turned = copier(input, out), roll_op.prepare(row, shifts, (0,))[1]
-        return out, lambda tensor: turned(tensor_of(row, read(tensor)))
+        row = p.tensor(p.contiguous(input), input.type, (input.size,))
+        return roll_op.build(p, row, shifts, (0,)).viewed(layout_of(input.type, input.shape))
+    out = p.new_tensor(layout_of(input.type, input.shape))
     totals = _total_shifts(input.shape, shifts, dims)
-    if len(totals) == 1 and input.contiguous and input.size < STRETCHES_FROM and input.type.device is CPU:
-        return out, devices.cpu.roller(input, *totals.popitem())
+    if len(totals) == 1 and input.layout.contiguous and input.size < STRETCHES_FROM and input.type.device is CPU:
+        devices.cpu.roll_rows(p, input, *totals.popitem(), out)
+        return out
     # Along each dimension two segments are exchanged: (where it starts, where it goes, how long it is).
     segments = []
     for dim, total in totals.items():
         rest = input.shape[dim] - total
         segments.append([(dim, 0, total, rest), (dim, rest, 0, total)])
-    moves = []
     for choice in itertools.product(*segments):
-        source, begin = cut(input, [(dim, start, start + length) for dim, start, _, length in choice])
-        target, target_begin = cut(out, [(dim, goal, goal + length) for dim, _, goal, length in choice])
-        if target.size:
-            moves.append((source, begin, target, target_begin, writer(source, target)))
-
-    empty = out.type.backend.memory_launcher(out, False)
-
-    def launch(tensor: Tensor) -> Any:
-        memory, offset, row = tensor._storage, tensor._offset, empty()
-        for source, begin, target, target_begin, write in moves:
-            write(tensor_of(source, memory, offset + begin), tensor_of(target, row, target_begin))
-        return row
-
-    return in_format_of([input], out, launch)
+        source = cut(input, [(dim, start, start + length) for dim, start, _, length in choice])
+        p.assign(source, cut(out, [(dim, goal, goal + length) for dim, _, goal, length in choice]))
+    return in_format(p, [input.layout], out)
 
 
 def _total_shifts(shape: tuple[int, ...], shifts: tuple[int, ...], dims: tuple[int, ...]) -> dict[int, int]:
@@ -107,14 +93,13 @@ def roll(input: Layout, shifts: Any, dims: Any = ()) -> Any:
 
 
 @planned("Rot90Backward0", linear=True, dims=["dims"])
-def rot90_op(input: Layout, k: int, dims: tuple[int, int]) -> Any:
+def rot90_op(p: Plan, input: TensorRef, k: int, dims: tuple[int, int]) -> TensorRef:
     if k == 0:
-        out = layout_of(input.type, input.shape)
-        return out, copier(input, out)
+        return contiguous_op.build(p, input)
     if k == 2:
-        return flip_op.prepare(input, dims)
-    turned, launch = flip_op.prepare(input, (dims[1] if k == 1 else dims[0],))
-    return transpose_op.prepare(turned, *dims)[0], launch
+        return flip_op.build(p, input, dims)
+    turned = flip_op.build(p, input, (dims[1] if k == 1 else dims[0],))
+    return turned.viewed(transpose_op.prepare(turned.layout, *dims)[0])
 
 
 @rot90_op.gradient("input")
@@ -151,29 +136,15 @@ def _interleaved(shape: tuple[int, ...], repeats: tuple[int, ...]) -> tuple[int,
 
 
 @planned("RepeatBackward0", linear=True)
-def repeat_op(input: Layout, repeats: tuple[int, ...]) -> Any:
+def repeat_op(p: Plan, input: TensorRef, repeats: tuple[int, ...]) -> TensorRef:
     pairs = _interleaved(input.shape, repeats)
     shape = tuple([often * extent for often, extent in zip(pairs[::2], pairs[1::2], strict=True)])
-    own = (0,) * (len(repeats) - len(input.shape)) + input.strides
+    own = (0,) * (len(repeats) - len(input.shape)) + input.layout.strides
     steps = [step for pair in zip((0,) * len(own), own, strict=True) for step in pair]
     copies = layout_of(input.type, pairs, tuple(steps))
-    out = layout_of(input.type, shape)
-    launch = of_part(copies, 0, copier(copies, layout_of(input.type, pairs)))
-    return out, launch if out.size < _LARGE else _with_shape_told(launch, out)
-
-
-#: Elements from which there may be no memory for a result.
-_LARGE = 1 << 24
-
-
-def _with_shape_told(launch: Any, out: Layout) -> Any:
-    """A launcher that says, if there is no memory, for which shape, though it makes the result in another."""
-
-    def run(tensor: Tensor) -> Any:
-        with devices.shape_told(out.shape, out.type):
-            return launch(tensor)
-
-    return run
+    out = p.new_tensor(layout_of(input.type, shape))
+    p.assign(input.viewed(copies), out.viewed(layout_of(input.type, pairs)))
+    return out
 
 
 @repeat_op.batched

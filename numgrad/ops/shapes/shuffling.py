@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of, view_strides
-from ..memory.copying import copier
-from ..memory.images import in_format_of
+from ...devices import Plan, TensorRef
+from ..memory.copying import contiguous_op
+from ..memory.images import in_format
 from ..table.lookup import lookup, operation
 from ..table.planned import planned
 
@@ -14,15 +15,16 @@ from ..table.planned import planned
 __all__ = ["channel_shuffle", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 
 
-def _rearranged(input: Layout, sizes: Ints, order: Ints, shape: Ints) -> Any:
+def _rearranged(p: Plan, input: TensorRef, sizes: Ints, order: Ints, shape: Ints) -> TensorRef:
     """The input seen with these sizes, which split its dimensions, in another order of dimensions, as ``shape``."""
-    strides = view_strides(input.shape, input.strides, sizes) if input.size else (1,) * len(sizes)
+    strides = view_strides(input.shape, input.layout.strides, sizes) if input.size else (1,) * len(sizes)
     assert strides is not None  # to split dimensions takes no copy
     source = layout_of(input.type, tuple([sizes[d] for d in order]), tuple([strides[d] for d in order]))
-    return in_format_of([input], layout_of(input.type, shape), copier(source, layout_of(input.type, source.shape)))
+    out = contiguous_op.build(p, input.viewed(source)).viewed(layout_of(input.type, shape))
+    return in_format(p, [input.layout], out)
 
 
-def _check_image(name: str, input: Layout, what: str, factor: int) -> None:
+def _check_image(name: str, input: TensorRef, what: str, factor: int) -> None:
     if len(input.shape) < 3:
         raise RuntimeError(
             f"{name} expects input to have at least 3 dimensions, but got input with {len(input.shape)} dimension(s)"
@@ -32,7 +34,7 @@ def _check_image(name: str, input: Layout, what: str, factor: int) -> None:
 
 
 @operation("PixelShuffleBackward0", linear=True, dims=(), method=False)
-def pixel_shuffle_op(input: Layout, upscale_factor: int) -> Any:
+def pixel_shuffle_op(p: Plan, input: TensorRef, upscale_factor: int) -> TensorRef:
     """Images with as many times as many rows and columns, made of that many channels (Shi et al. 2016).
 
     ``(..., c * r**2, h, w)`` becomes ``(..., c, h * r, w * r)``.
@@ -50,11 +52,11 @@ def pixel_shuffle_op(input: Layout, upscale_factor: int) -> Any:
         )
     n, c = len(outer), channels // r**2
     sizes, order = (*outer, c, r, r, height, width), (*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return _rearranged(input, sizes, order, (*outer, c, height * r, width * r))
+    return _rearranged(p, input, sizes, order, (*outer, c, height * r, width * r))
 
 
 @operation("PixelUnshuffleBackward0", linear=True, dims=(), method=False)
-def pixel_unshuffle_op(input: Layout, downscale_factor: int) -> Any:
+def pixel_unshuffle_op(p: Plan, input: TensorRef, downscale_factor: int) -> TensorRef:
     """What :func:`pixel_shuffle` does undone: ``(..., c, h * r, w * r)`` becomes ``(..., c * r**2, h, w)``.
 
     Raises:
@@ -71,7 +73,7 @@ def pixel_unshuffle_op(input: Layout, downscale_factor: int) -> Any:
             )
     n, h, w = len(outer), height // r, width // r
     sizes, order = (*outer, channels, h, r, w, r), (*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return _rearranged(input, sizes, order, (*outer, channels * r**2, h, w))
+    return _rearranged(p, input, sizes, order, (*outer, channels * r**2, h, w))
 
 
 @pixel_shuffle_op.gradient("input")
@@ -85,11 +87,11 @@ def _(grad, downscale_factor):
 
 
 @planned("ChannelShuffleBackward0", linear=True, dims=["dim"])
-def channel_shuffle_op(input: Layout, groups: int, dim: int) -> Any:
+def channel_shuffle_op(p: Plan, input: TensorRef, groups: int, dim: int) -> TensorRef:
     """The elements along ``dim`` in the order of a matrix of ``groups`` rows that is read column by column."""
     shape, channels = input.shape, input.shape[dim]
     sizes = (*shape[:dim], groups, channels // groups, *shape[dim + 1 :])
-    return _rearranged(input, sizes, (*range(dim), dim + 1, dim, *range(dim + 2, len(sizes))), shape)
+    return _rearranged(p, input, sizes, (*range(dim), dim + 1, dim, *range(dim + 2, len(sizes))), shape)
 
 
 @channel_shuffle_op.gradient("input")

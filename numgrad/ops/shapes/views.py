@@ -9,9 +9,10 @@ from ...autograd.grad_mode import TRACED, state
 from ...core import types
 from ...core.layout import Layout, layout_of, numel, view_strides
 from ...core.tensor import Tensor, tensor_of
+from ...devices import Plan, TensorRef
 from ...devices.recording import place_read
 from ..batching.batches import is_mapped, mapped, physical, size_of
-from ..memory.copying import contiguous, row_reader
+from ..memory.copying import contiguous
 from ..table.arguments import Dim
 from ..table.lookup import lookup
 from ..table.op import attach, composite
@@ -135,9 +136,9 @@ def _(grad, input_shape):
 
 
 @planned("UnsafeViewBackward0", aten="_unsafe_view", linear=True, shapes=["shape"])
-def unsafe_view(input: Layout, shape: tuple[int, ...]) -> Any:
+def unsafe_view(p: Plan, input: TensorRef, shape: tuple[int, ...]) -> TensorRef:
     """A reshaped tensor that takes over the memory of a contiguous intermediate result nobody else holds."""
-    return layout_of(input.type, shape), row_reader(input)
+    return p.tensor(p.contiguous(input), input.type, shape)
 
 
 @unsafe_view.gradient("input")
