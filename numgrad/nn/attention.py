@@ -1,4 +1,4 @@
-"""``torch.nn.attention``: which kind of attention may be chosen; there is one kernel, and it is taken in any case."""
+"""``torch.nn.attention``: the choice of attention backends, which has no effect because there is one kernel."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class SDPBackend(enum.IntEnum):
 
 @contextlib.contextmanager
 def sdpa_kernel(backends: SDPBackend | Sequence[SDPBackend], set_priority: bool = False) -> Iterator[None]:
-    """A context in which these kinds of attention are wanted: without effect.
+    """Context manager that accepts a choice of attention backends and ignores it.
 
     Raises:
-        TypeError: one of them is no ``SDPBackend``.
+        TypeError: a backend is not an ``SDPBackend``.
     """
     wanted = [backends] if isinstance(backends, SDPBackend) else list(backends)
     if not wanted or any(not isinstance(one, SDPBackend) for one in wanted):

@@ -1,4 +1,4 @@
-"""``torch.nn.common_types``: annotations of sizes with a number for each dimension, or one for all."""
+"""``torch.nn.common_types``: annotations of sizes, one number for each dimension or one for all."""
 
 from __future__ import annotations
 

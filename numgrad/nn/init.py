@@ -1,6 +1,6 @@
-"""Initial values of parameters, in place; on the CPU, for the same seed, the random ones are PyTorch's.
+"""Initializers of parameters, in place.  On the CPU, random values equal PyTorch's for the same seed.
 
-Every function overwrites the tensor that it is given, without recording that, and returns it.
+Every function overwrites its tensor without recording the operation, and returns the tensor.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
     "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
 ]
 
-#: By how much a nonlinearity shrinks the standard deviation of what it is given.
+#: The factors by which nonlinearities shrink the standard deviation of their input.
 _GAINS = {
     "linear": 1, "conv1d": 1, "conv2d": 1, "conv3d": 1, "conv_transpose1d": 1, "conv_transpose2d": 1,
     "conv_transpose3d": 1, "sigmoid": 1, "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4,
@@ -32,14 +32,14 @@ _GAINS = {
 
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """The factor by which the standard deviation before a nonlinearity is to be larger.
+    """Return the factor by which the standard deviation before a nonlinearity should be larger.
 
     Args:
-        nonlinearity: the name of its function.
-        param: the negative slope, by default 0.01, of "leaky_relu".
+        nonlinearity: the name of the nonlinearity's function.
+        param: the negative slope of "leaky_relu", 0.01 by default.
 
     Raises:
-        ValueError: there is no such nonlinearity, or the slope is no number.
+        ValueError: there is no such nonlinearity, or the slope is not a number.
     """
     if nonlinearity in _GAINS:
         return _GAINS[nonlinearity]
@@ -74,10 +74,10 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """Ones on the diagonal of a matrix, zeros elsewhere.
+    """Fill a matrix with ones on the diagonal and zeros elsewhere.
 
     Raises:
-        ValueError: it is no matrix.
+        ValueError: the tensor is not a matrix.
     """
     _check_matrix(tensor)
     return tensor.copy_(eye(*tensor.shape))
@@ -88,7 +88,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Make the weight of a convolution (of one, two or three dimensions) the identity, in each of the groups.
 
     Raises:
-        ValueError: it is no such weight, or its outputs do not divide into the groups.
+        ValueError: the tensor is not such a weight, or its outputs do not divide into the groups.
     """
     if tensor.dim() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -125,9 +125,9 @@ def trunc_normal_(
 ) -> Tensor:
     """Fill from the normal distribution restricted to [a, b].
 
-    Numbers are drawn until all are within the bounds: from the normal distribution itself where more than 30 % of it
-    is, else from the uniform distribution on [a, b], each accepted with the ratio of the density there to the
-    largest within the bounds.
+    Numbers are drawn until all are within the bounds.  If the bounds contain more than 30 % of the normal distribution,
+    the numbers are drawn from it.  Otherwise they are drawn from the uniform distribution on [a, b], and each is
+    accepted with the ratio of its density to the largest density within the bounds.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -161,7 +161,7 @@ def _normal_distribution(x: float) -> float:
 
 
 def _rounded(value: float, tensor: Tensor) -> float:
-    """The number as the tensor's dtype holds it."""
+    """Return the number rounded to the tensor's dtype."""
     return tensor._layout.type.numpy.type(value).item()
 
 
@@ -194,9 +194,9 @@ def kaiming_uniform_(
     Args:
         tensor: the weight.
         a: the negative slope of "leaky_relu".
-        mode: "fan_in" or "fan_out", whichever is to be ``fan``.
-        nonlinearity: what comes after the weight, which determines the gain.
-        generator: where the random numbers come from, by default numgrad's own generator.
+        mode: "fan_in" or "fan_out", the one to use as ``fan``.
+        nonlinearity: the function that follows the weight, which determines the gain.
+        generator: the source of the random numbers, by default numgrad's own generator.
 
     Raises:
         ValueError: the tensor has fewer than 2 dimensions, or there is no such mode or nonlinearity.
@@ -224,7 +224,7 @@ def _nothing_done(tensor: Tensor) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs a weight (out, in, kernel ...) gathers for an output, and how many outputs an input goes to."""
+    """Return the inputs per output and the outputs per input of a weight of shape (out, in, kernel ...)."""
     if tensor.dim() < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     outputs, inputs, *kernel = tensor.shape
@@ -240,9 +240,9 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Make rows or columns, whichever are fewer, orthogonal and ``gain`` long; further dimensions are flattened.
+    """Make rows or columns, whichever are fewer, orthogonal with norm ``gain``; further dimensions are flattened.
 
-    They are the Q of a QR decomposition of normal numbers, with the signs that make it uniformly distributed.
+    They are the Q of a QR decomposition of normal random numbers, with signs that make Q uniformly distributed.
 
     Raises:
         ValueError: the tensor has fewer than 2 dimensions.
@@ -266,7 +266,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     """Fill a matrix from the normal distribution, and overwrite a fraction of each column with zeros.
 
     Raises:
-        ValueError: it is no matrix.
+        ValueError: the tensor is not a matrix.
     """
     _check_matrix(tensor)
     rows, columns = tensor.shape

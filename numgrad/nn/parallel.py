@@ -1,4 +1,4 @@
-"""``nn.DataParallel``: a module whose batches PyTorch splits over GPUs; here one device computes them whole."""
+"""``nn.DataParallel``: PyTorch splits a module's batches over GPUs; numgrad computes them on one device."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["DataParallel", "DistributedDataParallel"]
 
 
 class DataParallel(Module):
-    """Calls ``module``, whose parameters are found below that name in its ``state_dict``, as in PyTorch.
+    """A wrapper that calls ``module``, whose parameters appear below that name in ``state_dict``, as in PyTorch.
 
     Args:
-        module: what is called.
-        device_ids: the GPUs to compute on: one at most.
-        output_device, dim: taken because PyTorch takes them.
+        module: the module to call.
+        device_ids: the GPUs to compute on, at most one.
+        output_device, dim: accepted for compatibility with PyTorch.
 
     Raises:
-        NotImplementedError: there are several GPUs in ``device_ids``.
+        NotImplementedError: ``device_ids`` has several GPUs.
     """
 
     def __init__(
@@ -33,15 +33,15 @@ class DataParallel(Module):
         self.device_ids = list(device_ids or [])
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module returns."""
+        """Return the module's output."""
         return self.module(*inputs, **kwargs)
 
 
 class DistributedDataParallel(Module):
-    """Refused: numgrad has no processes that train together.
+    """Unsupported: numgrad has no distributed training.
 
     Raises:
-        NotImplementedError: in any case.
+        NotImplementedError: always.
     """
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any):

@@ -1,4 +1,4 @@
-"""Parameter and Buffer: the tensors that a module registers when they are assigned to it; those without a shape yet."""
+"""Parameter and Buffer, the tensors that a module registers on assignment, and their variants without a shape yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = [
 
 
 def _alias_of(class_name: str, data: Any) -> Tensor:
-    """A leaf on the memory of ``data``, or on that of an empty tensor if it is None."""
+    """Return a leaf on the memory of ``data``, or on that of an empty tensor if it is None."""
     if data is None:
         data = empty(0)
     if not isinstance(data, Tensor):
@@ -23,7 +23,7 @@ def _alias_of(class_name: str, data: Any) -> Tensor:
 
 
 class _MarkedTensor(type):
-    """The type of a class that counts as its instances also tensors that bear its mark."""
+    """The metaclass of a class whose instances include tensors that bear its mark."""
 
     _mark: str
 
@@ -34,12 +34,12 @@ class _MarkedTensor(type):
 
 
 class Parameter(Tensor, metaclass=_MarkedTensor):
-    """A tensor to be learnt: assigned to a module, it appears among its ``parameters()``.
+    """A learnable tensor: assigned to a module, it appears among its ``parameters()``.
 
-    It lies in the memory of ``data`` (no copy) and requires a gradient unless told otherwise.
+    It shares the memory of ``data`` and requires a gradient by default.
 
     Raises:
-        TypeError: ``data`` is no tensor.
+        TypeError: ``data`` is not a tensor.
         RuntimeError: its dtype cannot require a gradient.
 
     Example:
@@ -68,10 +68,10 @@ class Parameter(Tensor, metaclass=_MarkedTensor):
 
 
 class Buffer(Tensor, metaclass=_MarkedTensor):
-    """A tensor that belongs to a module's state but is not learnt: assigned to a module, it is registered.
+    """A tensor that is part of a module's state but is not learnt: assigned to a module, it is registered.
 
-    What the call makes is a plain tensor on the memory of ``data``, marked as a buffer.  Unless it is
-    ``persistent`` it is left out of the module's ``state_dict``.
+    The call returns a plain tensor on the memory of ``data``, marked as a buffer.  Unless it is ``persistent``, it is
+    left out of the module's ``state_dict``.
     """
 
     _mark = "_is_buffer"
@@ -88,12 +88,12 @@ _layout_of_tensors: Any = vars(Tensor)["_layout"]
 
 
 class UninitializedTensorMixin:
-    """A tensor that has a dtype and a device, and no shape until ``materialize`` gives it one.
+    """A tensor that has a dtype and a device, but no shape until ``materialize`` gives it one.
 
-    It cannot be used before: ``_layout``, which all operations ask for, raises.
+    Until then it cannot be used: ``_layout``, which all operations read, raises.
     """
 
-    if TYPE_CHECKING:  # so that it is a tensor's
+    if TYPE_CHECKING:  # gives type checkers the attributes of a tensor
         _layout: Any
 
     def _unusable(self) -> Any:
@@ -108,7 +108,7 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self) -> Any:
-        """There is none.
+        """Raise, because there is no shape yet.
 
         Raises:
             RuntimeError: always.
@@ -121,7 +121,7 @@ class UninitializedTensorMixin:
 
     @property
     def data(self: Any) -> Tensor:
-        """An empty tensor of the dtype and on the device that this is to have."""
+        """An empty tensor of the future dtype, on the future device."""
         return tensor_of(_layout_of_tensors.__get__(self), self._storage)
 
     @data.setter
@@ -131,32 +131,32 @@ class UninitializedTensorMixin:
 
     @property
     def dtype(self) -> Any:
-        """The dtype that the tensor is to have."""
+        """The dtype that the tensor will have."""
         return self.data.dtype
 
     @property
     def device(self) -> Any:
-        """Where the tensor is to lie."""
+        """The device that the tensor will be on."""
         return self.data.device
 
     def is_floating_point(self) -> bool:
-        """Whether it is to have floating-point elements."""
+        """Return True if the dtype is floating-point."""
         return self.data.is_floating_point()
 
     def is_complex(self) -> bool:
-        """Whether it is to have complex elements."""
+        """Return True if the dtype is complex."""
         return self.data.is_complex()
 
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
-        """An empty tensor as ``Tensor.to`` makes it of one, for ``Module.to``."""
+        """Return an empty tensor converted by ``Tensor.to``, for use by ``Module.to``."""
         return self.data.to(*args, **kwargs)
 
     def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The same on a GPU."""
+        """Return an empty tensor on a GPU, for use by ``Module.cuda``."""
         return self.data.cuda(*args, **kwargs)
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Make an ordinary, uninitialised parameter or buffer of this object, of this shape."""
+        """Turn this object into an ordinary parameter or buffer of this shape, with uninitialized elements."""
         made = empty(tuple(shape), device=device or self.device, dtype=dtype or self.dtype)
         self.__class__ = self._becomes()
         show_elements_of(self, made)
@@ -180,14 +180,14 @@ class UninitializedTensorMixin:
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter whose shape is not known yet, as lazy modules have them until their first call."""
+    """A parameter whose shape is not known yet, as in lazy modules before their first call."""
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         return _uninitialized(cls, requires_grad, device, dtype)
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer whose shape is not known yet, as lazy modules have them until their first call."""
+    """A buffer whose shape is not known yet, as in lazy modules before their first call."""
 
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
@@ -208,5 +208,5 @@ def _uninitialized(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> An
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether it is a parameter or buffer whose shape is not known yet."""
+    """Return True for a parameter or buffer whose shape is not known yet."""
     return isinstance(param, UninitializedTensorMixin)

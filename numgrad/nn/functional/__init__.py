@@ -1,6 +1,6 @@
 """Layers, activations and losses as functions."""
 
-# ruff: noqa: F403 - what each file has in its __all__
+# ruff: noqa: F403 - each file defines __all__
 
 from typing import TYPE_CHECKING
 

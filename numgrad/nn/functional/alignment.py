@@ -1,4 +1,4 @@
-"""The loss of sequences of labels that lie along longer ones in some unknown way."""
+"""The loss of label sequences that are aligned with longer sequences in an unknown way."""
 
 from __future__ import annotations
 
@@ -33,25 +33,26 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Minus the logarithm of the probability of the targets, each step giving one of them, the last one again, or a
-    blank: connectionist temporal classification (Graves et al., 2006).
+    """Return the connectionist temporal classification loss (Graves et al., 2006): minus the log-probability of the
+    targets, where each step yields a target, its predecessor again, or a blank.
 
-    The gradient is the one for what ``log_softmax`` made ``log_probs`` of, which passes through its rule unchanged.
+    The gradient is that of the input of the ``log_softmax`` that made ``log_probs``, whose rule passes it through
+    unchanged.
 
     Args:
         log_probs: logarithms of the probabilities of the classes, of shape (time, batch, classes) or (time, classes).
-        targets: numbers of classes, of shape (batch, longest), or one after the other in one dimension; on any device.
-        input_lengths: of each example, how many steps count; integers, at most ``time``.
-        target_lengths: of each example, how many targets it has.
-        blank: the class that stands for none.
-        reduction: "mean" of the losses by the lengths of the targets, "sum" or "none".
-        zero_infinity: whether losses that are infinite, where there are more targets than steps, count as 0.
+        targets: class indices, of shape (batch, longest), or concatenated in one dimension; on any device.
+        input_lengths: for each example, the number of steps that count; integers, at most ``time``.
+        target_lengths: for each example, the number of its targets.
+        blank: the class that stands for no label.
+        reduction: "mean" of the losses divided by the lengths of the targets, "sum" or "none".
+        zero_infinity: True to count infinite losses, which occur if there are more targets than steps, as 0.
 
     Raises:
-        RuntimeError: the shapes or lengths do not fit, or the blank is no class.
-        IndexError: a target is no class.  On a GPU it is raised when the program next waits for that.
-        ValueError: the reduction is another.
-        NotImplementedError: the logarithms are not floating-point numbers.
+        RuntimeError: the shapes or lengths do not fit, or the blank is not a class.
+        IndexError: a target is not a class.  On a GPU, the error is raised when the program next synchronizes.
+        ValueError: the reduction is invalid.
+        NotImplementedError: ``log_probs`` is not floating-point.
     """
     reduction = reduction_of(reduction)
     batched = log_probs.dim() == 3
@@ -84,11 +85,11 @@ def _misfit(expected: str, argument: str) -> RuntimeError:
 
 
 def _lengths(name: str, given: Tensor | Sequence[int], count: int, most: int | None) -> list[int]:
-    """One length for each of so many examples.
+    """Return one length for each of ``count`` examples.
 
     Raises:
-        RuntimeError: there are more or fewer, or one is no integer, or out of range.
-        TypeError: they are neither a tensor nor a sequence.
+        RuntimeError: the number of lengths is wrong, or a length is not an integer or out of range.
+        TypeError: the lengths are neither a tensor nor a sequence.
     """
     if isinstance(given, Tensor) and (given.is_floating_point() or given.is_complex()):
         raise RuntimeError(f"{name} must be integral, not {given.dtype}")
@@ -108,11 +109,11 @@ def _lengths(name: str, given: Tensor | Sequence[int], count: int, most: int | N
 
 
 def _labels(targets: Tensor, lengths: list[int], classes: int, blank: int) -> Tensor:
-    """The targets of each example as a row, with blanks around each, and as many as it takes after the last.
+    """Return the targets of each example as a row with blanks around each target, padded to the longest.
 
     Raises:
-        RuntimeError: there are too few of them, or in one dimension too many.
-        IndexError: one is no class.
+        RuntimeError: there are too few targets or, in one dimension, too many.
+        IndexError: a target is not a class.
     """
     rank, shape, count, longest = targets.dim(), targets._layout.shape, len(lengths), max(lengths)
     if rank not in (1, 2):
@@ -134,6 +135,6 @@ def _labels(targets: Tensor, lengths: list[int], classes: int, blank: int) -> Te
     wrong = targets._layout.type.backend.outside(row_of(physical_of(rows)), 0, classes)
     if wrong is not None:
         raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes.")
-    rows = where((rows >= 0) & (rows < classes), rows, blank)  # a GPU tells of others later
+    rows = where((rows >= 0) & (rows < classes), rows, blank)  # a GPU reports other values later
     pairs = stack([full_like(rows, blank), rows], 2).reshape(count, 2 * longest)
     return cat([pairs, rows.new_full((count, 1), blank)], 1)

@@ -1,4 +1,4 @@
-"""Attention by several heads, each to projections of its own of the queries, keys and values."""
+"""Multi-head attention: each head attends to its own projections of the queries, keys and values."""
 
 from __future__ import annotations
 
@@ -48,43 +48,42 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention by several heads, what they found side by side and projected (Vaswani et al., "Attention is all you
-    need", 2017).
+    """Return multi-head attention: the heads' results, concatenated and projected (Vaswani et al., "Attention is all
+    you need", 2017).
 
     Args:
         query: of shape (L, N, E), or (L, E) without a batch.
-        key, value: of shape (S, N, E) or (S, E); with weights apart, of as many elements to a vector as those take.
+        key, value: of shape (S, N, E) or (S, E); with separate weights, the last size is that of each weight's columns.
         embed_dim_to_check: E.
-        num_heads: how many heads there are; each has ``E / num_heads`` of the projections' elements.
-        in_proj_weight: of shape (3 * E, E): the weights for queries, keys and values below each other.
-        in_proj_bias: of shape (3 * E,), or none.
-        bias_k, bias_v: of shape (1, 1, E): one more key, and its value, for all examples; or none.
-        add_zero_attn: whether there is one more key of zeros, with a value of zeros.
-        dropout_p: the probability with which a weight of attention is dropped while ``training``.
-        out_proj_weight, out_proj_bias: those of the projection of the result.
-        training: whether weights are dropped.
-        key_padding_mask: of shape (N, S) or (S,): bool, true for keys that nobody may see, or numbers to add to the
-            scores.
-        need_weights: whether the weights of attention are returned; without them it takes less time and memory.
-        attn_mask: of shape (L, S), or (N * num_heads, L, S): bool, true where a query may not see a key, or numbers to
-            add to the scores.
-        use_separate_proj_weight: whether ``q_proj_weight``, ``k_proj_weight`` and ``v_proj_weight`` are given in place
-            of ``in_proj_weight``.
+        num_heads: the number of heads; each has ``E / num_heads`` of the projections' elements.
+        in_proj_weight: of shape (3 * E, E): the stacked weights for queries, keys and values.
+        in_proj_bias: of shape (3 * E,), or None.
+        bias_k, bias_v: of shape (1, 1, E): an extra key and its value, for all examples; or None.
+        add_zero_attn: True to add a key and a value of zeros.
+        dropout_p: the probability with which an attention weight is dropped in training.
+        out_proj_weight, out_proj_bias: the weight and bias of the output projection.
+        training: True to apply dropout.
+        key_padding_mask: of shape (N, S) or (S,): bool, true for keys to ignore, or numbers to add to the scores.
+        need_weights: True to return the attention weights; without them it takes less time and memory.
+        attn_mask: of shape (L, S), or (N * num_heads, L, S): bool, true where a query must not attend to a key, or
+            numbers to add to the scores.
+        use_separate_proj_weight: True to use ``q_proj_weight``, ``k_proj_weight`` and ``v_proj_weight`` in place of
+            ``in_proj_weight``.
         q_proj_weight, k_proj_weight, v_proj_weight: each of shape (E, elements of a vector).
-        static_k, static_v: of shape (N * num_heads, S, E / num_heads): the heads of keys and values, in place of
+        static_k, static_v: of shape (N * num_heads, S, E / num_heads): keys and values of the heads, used in place of
             projections.
-        average_attn_weights: whether the weights returned are the mean over the heads.
-        is_causal: says that the mask, which must be given, too, lets each query see the keys up to its own index.
+        average_attn_weights: True to return the mean of the weights over the heads.
+        is_causal: a hint that the mask, which is still required, lets each query see the keys up to its own index.
 
     Returns:
         The result, of the query's shape, and the weights: of shape (N, L, S), or (N, num_heads, L, S) if they are not
-        averaged, without N for a query that has no batch; or None.
+        averaged, without N for an unbatched query; or None.
 
     Raises:
-        AssertionError: dimensions or sizes do not fit, arguments are given that exclude each other or lack what goes
-            with them, or a mask is of integers.
-        RuntimeError: the shape of ``attn_mask`` does not fit, or ``is_causal`` is said of no mask.
-        ValueError: ``dropout_p`` is no probability.
+        AssertionError: dimensions or sizes do not fit, arguments are mutually exclusive or incomplete, or a mask is of
+            integers.
+        RuntimeError: the shape of ``attn_mask`` does not fit, or ``is_causal`` is set without a mask.
+        ValueError: ``dropout_p`` is not a probability.
     """
     batched = _check_ranks(query, key, value, key_padding_mask, attn_mask, num_heads)
     if key_padding_mask is not None and not batched:
@@ -152,12 +151,12 @@ def multi_head_attention_forward(
 def added_mask(
     name: str, mask: Tensor | None, kind: dtype, beside: Tensor | None = None, beside_name: str = "attn_mask"
 ) -> Tensor | None:
-    """The mask as numbers to add to scores of this dtype: minus infinity where a bool one is true.
+    """Return the mask as numbers of this dtype to add to scores: minus infinity where a bool mask is true.
 
-    ``beside`` is a mask that is given, too, and should be of the same dtype.
+    ``beside`` is another mask, which should have the same dtype.
 
     Raises:
-        AssertionError: the mask is neither bool nor of floating-point numbers.
+        AssertionError: the mask is neither bool nor floating-point.
     """
     if mask is None:
         return None
@@ -172,10 +171,10 @@ def added_mask(
 
 
 def _by_heads(mask: Tensor, queries: int, keys: int, batch: int, heads: int) -> Tensor:
-    """A mask of (queries, keys), or one of as many for each head, as it broadcasts to (batch, heads, queries, keys).
+    """Return a mask, of (queries, keys) or one per head, in a shape that broadcasts to (batch, heads, queries, keys).
 
     Raises:
-        RuntimeError: it has another shape.
+        RuntimeError: the mask has another shape.
     """
     shape = mask._layout.shape
     expected = (queries, keys) if len(shape) == 2 else (batch * heads, queries, keys)
@@ -187,10 +186,10 @@ def _by_heads(mask: Tensor, queries: int, keys: int, batch: int, heads: int) -> 
 def _merged(
     attn_mask: Tensor | None, key_padding_mask: Tensor | None, expected: Sequence[int], added: int
 ) -> Tensor | None:
-    """Both masks in one, which hides nothing of so many keys that were ``added``.
+    """Return both masks merged into one, which hides none of the ``added`` keys.
 
     Raises:
-        AssertionError: ``key_padding_mask`` is not, with these, of the shape expected.
+        AssertionError: ``key_padding_mask``, extended by these keys, does not have the expected shape.
     """
     if key_padding_mask is None:
         mask = attn_mask
@@ -208,10 +207,10 @@ def _merged(
 
 
 def _packed_weights(key: Tensor, value: Tensor, weight: Tensor | None) -> Sequence[Tensor]:
-    """The one weight.
+    """Return the single weight, after checking it.
 
     Raises:
-        AssertionError: there is none, or keys and values have not one shape.
+        AssertionError: there is none, or the shapes of keys and values differ.
     """
     if key._layout.shape != value._layout.shape:
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
@@ -223,7 +222,7 @@ def _packed_weights(key: Tensor, value: Tensor, weight: Tensor | None) -> Sequen
 def _separate_weights(
     query: Tensor, key: Tensor, value: Tensor, weights: Sequence[Tensor | None], bias: Tensor | None
 ) -> Sequence[Tensor]:
-    """The three weights.
+    """Return the three weights, after checking them.
 
     Raises:
         AssertionError: one is missing, or the shapes do not fit.
@@ -251,7 +250,7 @@ def _separate_weights(
 
 
 def _projected(inputs: Sequence[Tensor], weights: Sequence[Tensor], bias: Tensor | None) -> Sequence[Tensor]:
-    """Queries, keys and values by ``inputs @ weights.T + bias``: one product if they and the weight are one."""
+    """Return ``inputs @ weights.T + bias`` for queries, keys and values, as one product if all inputs are the same."""
     if len(weights) == 1:
         if inputs[0] is inputs[1] is inputs[2]:
             return linear(inputs[0], weights[0], bias).chunk(3, -1)
@@ -261,15 +260,15 @@ def _projected(inputs: Sequence[Tensor], weights: Sequence[Tensor], bias: Tensor
 
 
 def _heads(x: Tensor, batch: int, heads: int, width: int) -> Tensor:
-    """(length, batch, heads * width) as (batch, heads, length, width)."""
+    """Return (length, batch, heads * width) as (batch, heads, length, width)."""
     return x.view(x._layout.shape[0], batch, heads, width).permute(1, 2, 0, 3)
 
 
 def _given_heads(name: str, x: Tensor, batch: int, heads: int, width: int) -> Tensor:
-    """(batch * heads, length, width) as (batch, heads, length, width).
+    """Return (batch * heads, length, width) as (batch, heads, length, width).
 
     Raises:
-        AssertionError: it is of another shape.
+        AssertionError: the tensor has another shape.
     """
     for dim, expected in ((0, batch * heads), (2, width)):
         if x._layout.shape[dim] != expected:
@@ -280,10 +279,10 @@ def _given_heads(name: str, x: Tensor, batch: int, heads: int, width: int) -> Te
 def _check_ranks(
     query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None, heads: int
 ) -> bool:
-    """Whether there is a batch.
+    """Return True if there is a batch.
 
     Raises:
-        AssertionError: the numbers of dimensions do not go together.
+        AssertionError: the numbers of dimensions are inconsistent.
     """
     rank = query.dim()
     if rank not in (2, 3):

@@ -1,4 +1,4 @@
-"""Losses of classification: how improbable a model finds the right classes."""
+"""Losses of classification, which measure how improbable the model makes the right classes."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood ``-weight[t] * input[t]`` of the target classes ``t``.
+    """Return the negative log-likelihood ``-weight[t] * input[t]`` of the target classes ``t``.
 
     Args:
         input: log-probabilities, of shape (classes), (batch, classes) or (batch, classes, ...).
         target: int64 or uint8 classes, of the input's shape without its second (or only) dimension.
-        weight: of each class; none stands for 1.
-        ignore_index: a target that does not count.
-        reduction: "mean", the sum divided by the weights of the targets that count; "sum" or "none".
-        size_average, reduce: PyTorch's older way to give the reduction.
+        weight: the weight of each class; None stands for 1.
+        ignore_index: a target that is ignored.
+        reduction: "mean", the sum divided by the total weight of the targets that are not ignored; "sum" or "none".
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
         IndexError: a target is not in [0, classes).
@@ -65,15 +65,15 @@ def nll_loss(
     return _nll_loss(input, target, weight, ignore_index, reduction)[0]
 
 
-#: What losses without weights come to, for matrices and targets of certain layouts; and cross-entropies, with the
-#: logarithm of softmax before them.
+#: Resolved losses without weights for matrices and targets of certain layouts, and cross-entropies, with the logarithm
+#: of the softmax before them.
 _plain, _plain_of_scores = Entries(), Entries()
 
 
 def _nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str
 ) -> tuple[Tensor, Tensor]:
-    """The loss, and the weights of the targets that count, added up."""
+    """Return the loss, and the sum of the weights of the targets that are not ignored."""
     shapes = _nll_shapes(input._layout, target._layout, None if weight is None else weight._layout)
     if weight is not None:
         refuse_gradient("nll_loss_forward", "weight", weight)
@@ -95,7 +95,7 @@ def _nll_loss(
 def _nll_shapes(
     input: Layout, target: Layout, weight: Layout | None
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The shapes in which input and target are taken, None if they have these; raises unless they fit together."""
+    """Return the shapes to which to reshape input and target, None for no change; raise unless they fit together."""
     given, wanted, dtype = input.shape, target.shape, input.type.dtype
     if not given:
         raise ValueError(f"Expected 1 or more dimensions (got {len(given)})")
@@ -149,18 +149,19 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Minus the logarithm of the softmax of ``input`` at the target class, or averaged over target probabilities.
+    """Return minus the logarithm of the softmax of ``input`` at the target class, or averaged over target
+    probabilities.
 
     Args:
         input: scores, of shape (classes), (batch, classes) or (batch, classes, ...).
         target: int64 or uint8 classes, of the input's shape without its second (or only) dimension; or
             probabilities of the classes, of the input's own shape and a floating-point dtype.
-        weight: of each class; none stands for 1.
-        ignore_index: a class that does not count.
-        reduction: "mean", "sum" or "none".  The mean is over the weights of the classes that count, or, with
+        weight: the weight of each class; None stands for 1.
+        ignore_index: a class that is ignored.
+        reduction: "mean", "sum" or "none".  The mean is over the weights of the classes that are not ignored or, with
             probabilities, over the batch (and further dimensions).
-        label_smoothing: how much of each target, in [0, 1], is spread evenly over all classes.
-        size_average, reduce: PyTorch's older way to give the reduction.
+        label_smoothing: the part of each target, in [0, 1], that is spread evenly over all classes.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
         IndexError: a target is not in [0, classes).
@@ -200,19 +201,19 @@ def cross_entropy(
 
 
 def _share(smoothing: float, classes: int) -> float:
-    """What each class gets of what is spread evenly over all."""
+    """Return each class's share of the evenly spread part."""
     return smoothing / classes if classes else math.inf
 
 
 def _along(weight: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
-    """The weights of the classes as a factor of what has this shape."""
+    """Return the weights of the classes, reshaped to broadcast along ``dim`` of this shape."""
     return reshape(weight, *[-1 if d == dim else 1 for d in range(len(shape))])
 
 
 def _even_loss(
     logs: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str, dim: int, count: Tensor
 ) -> Tensor:
-    """The loss if all classes were the target in equal parts, summed over them; a mean is the sum by ``count``."""
+    """Return the loss for a uniform target, summed over the classes; a mean is the sum divided by ``count``."""
     weighted = logs if weight is None else mul(logs, _along(weight, logs._layout.shape, dim))
     skipped = eq(reshape(target, weighted._layout.shape[:dim] + weighted._layout.shape[dim + 1 :]), ignored)
     losses = neg(sum_dims(weighted, (dim,), False)).masked_fill(skipped, 0.0)
@@ -226,7 +227,7 @@ def _even_loss(
 def _expected_loss(
     logs: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float, dim: int
 ) -> Tensor:
-    """The loss averaged over target probabilities."""
+    """Return the loss averaged over target probabilities."""
     layout = logs._layout
     if smoothing > 0.0:
         target = add(mul(target, 1 - smoothing), _share(smoothing, layout.shape[dim]))
@@ -248,14 +249,14 @@ def _check_same_size(input: Tensor, target: Tensor, message: str) -> None:
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """``-weight * (target * log(input) + (1 - target) * log(1 - input))``, no logarithm counting for less than -100.
+    """Return ``-weight * (target * log(input) + (1 - target) * log(1 - input))``, with logarithms of at least -100.
 
     Args:
         input: probabilities, of any shape.
         target: probabilities of the input's shape and dtype.
-        weight: of each element's loss; its shape broadcasts to the input's.
+        weight: the weight of each element's loss; its shape broadcasts to the input's.
         reduction: "mean", "sum" or "none".
-        size_average, reduce: PyTorch's older way to give the reduction.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
         ValueError: the shapes differ.
@@ -287,19 +288,19 @@ def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean",
     pos_weight: Tensor | None = None
 ) -> Tensor:
-    """:func:`binary_cross_entropy` of ``sigmoid(input)``, without its rounding.
+    """Return :func:`binary_cross_entropy` of ``sigmoid(input)``, without its rounding errors.
 
     Args:
         input: scores, of any shape.
         target: probabilities of the input's shape.
-        weight: of each element's loss; broadcasts.
+        weight: the weight of each element's loss; broadcasts.
         reduction: "mean", "sum" or "none".
-        pos_weight: of the part of ``target`` in the loss, against that of ``1 - target``; broadcasts.
-        size_average, reduce: PyTorch's older way to give the reduction.
+        pos_weight: the weight of the ``target`` term relative to the ``1 - target`` term; broadcasts.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
         ValueError: the shapes of input and target differ.
-        RuntimeError: a weight does not broadcast to it.
+        RuntimeError: a weight does not broadcast to the input's shape.
     """
     _check_same_size(input, target, "Target size ({target}) must be the same as input size ({input})")
     refuse_gradient("binary_cross_entropy_with_logits", "weight", weight)
@@ -325,18 +326,18 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """The Kullback-Leibler divergence, of terms ``target * (log(target) - input)``.
+    """Return the Kullback-Leibler divergence, with the terms ``target * (log(target) - input)``.
 
     Args:
         input: log-probabilities.
-        target: probabilities, or with ``log_target`` their logarithms, of a shape that broadcasts.
-        reduction: "mean" over all terms, which is not the divergence's mean; "batchmean", their sum divided by the
-            first dimension, which is; "sum" or "none".
-        size_average, reduce: PyTorch's older way to give the reduction.
+        target: probabilities, or their logarithms with ``log_target``, of a shape that broadcasts.
+        reduction: "mean" over all terms, which is not the mean divergence; "batchmean", the sum of the terms divided by
+            the first dimension, which is; "sum" or "none".
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
         RuntimeError: the dtypes are not floating-point, or the shapes do not broadcast.
-        ValueError: the reduction is none of those.
+        ValueError: the reduction is invalid.
     """
     if size_average is not None or reduce is not None:
         reduction = reduction_of(reduction, size_average, reduce)

@@ -1,4 +1,4 @@
-"""Dropout: elements, or whole channels, at random left out while training."""
+"""Dropout of random elements or whole channels in training."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ def _check_probability(p: float) -> None:
 
 @tensors_checked
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each element, while training, 0 with probability ``p`` and divided by ``1 - p`` otherwise.
+    """Return the input with each element, in training, set to 0 with probability ``p`` and divided by ``1 - p``
+    otherwise.
 
-    The random numbers are PyTorch's for the same seed.
+    The random numbers equal PyTorch's for the same seed.
 
     Args:
         input: floating-point numbers, of any shape.
         p: the probability of 0, in [0, 1].
-        training: if not, the input itself is returned.
-        inplace: whether the input is overwritten.
+        training: False to return the input itself.
+        inplace: True to overwrite the input.
 
     Raises:
-        ValueError: ``p`` is no probability.
-        RuntimeError: the input is not of floating-point numbers.
+        ValueError: ``p`` is not a probability.
+        RuntimeError: the input is not floating-point.
     """
     _check_probability(p)
     return (ops.dropout_ if inplace else ops.dropout)(input, p, training)
@@ -40,7 +41,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 @tensors_checked
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """:func:`dropout` to the limit of SELU, not to 0, then scaled and shifted to keep mean 0 and variance 1."""
+    """Apply :func:`dropout` with SELU's limit in place of 0, then scale and shift to keep mean 0 and variance 1."""
     _check_probability(p)
     check_tensors("alpha_dropout", input=input)
     return (ops.alpha_dropout_ if inplace else ops.alpha_dropout)(input, p, training)
@@ -48,7 +49,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 @tensors_checked
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """:func:`alpha_dropout` of whole channels: all of ``input[n, c]`` together."""
+    """Apply :func:`alpha_dropout` to whole channels: all of ``input[n, c]`` together."""
     _check_probability(p)
     check_tensors("feature_alpha_dropout", input=input)
     return (ops.feature_alpha_dropout_ if inplace else ops.feature_alpha_dropout)(input, p, training)
@@ -56,10 +57,10 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 @tensors_checked
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """:func:`dropout` of whole channels of an input of shape (batch, channels, length) or (channels, length).
+    """Apply :func:`dropout` to whole channels of an input of shape (batch, channels, length) or (channels, length).
 
     Raises:
-        ValueError: ``p`` is no probability.
+        ValueError: ``p`` is not a probability.
         RuntimeError: the input has another number of dimensions.
     """
     _check_probability(p)
@@ -75,9 +76,9 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @tensors_checked
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """:func:`dropout` of whole channels of an input of shape (batch, channels, height, width).
+    """Apply :func:`dropout` to whole channels of an input of shape (batch, channels, height, width).
 
-    One of any other number of dimensions is taken as (batch, channels, ...), with a warning.
+    An input of another rank is taken as (batch, channels, ...), with a warning.
     """
     _check_probability(p)
     rank = len(input._layout.shape)
@@ -96,9 +97,9 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @tensors_checked
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """:func:`dropout` of whole channels of an input of shape ([batch,] channels, depth, height, width).
+    """Apply :func:`dropout` to whole channels of an input of shape ([batch,] channels, depth, height, width).
 
-    One of any other number of dimensions is taken as (channels, ...), with a warning.
+    An input of another rank is taken as (channels, ...), with a warning.
     """
     _check_probability(p)
     rank = len(input._layout.shape)

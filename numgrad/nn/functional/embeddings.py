@@ -1,4 +1,4 @@
-"""Rows of a table by their numbers, and sums of such rows."""
+"""Embeddings: rows of a table by index, and reductions of such rows."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Rows of ``weight``: ``out[i, j] = weight[input[i, j]]``.
+    """Return rows of ``weight``: ``out[i, j] = weight[input[i, j]]``.
 
     Args:
-        input: int64 or int32 numbers of rows, of any shape; the output has one dimension more.
+        input: int64 or int32 row indices, of any shape; the output has one more dimension.
         weight: of shape (rows, columns).
         padding_idx: a row that gets no gradient; a negative one counts from the end.
-        max_norm: rows that are looked up and have a larger norm are scaled down to it first, in ``weight`` itself.
+        max_norm: the maximum norm; looked-up rows with a larger norm are first scaled down to it, in ``weight`` itself.
         norm_type: the order of that norm.
-        scale_grad_by_freq: whether a row's gradient is divided by the number of times it was looked up.
+        scale_grad_by_freq: True to divide a row's gradient by the number of times it was looked up.
         sparse: ignored: gradients are dense.
 
     Raises:
-        IndexError: a number is not in [0, rows).
-        AssertionError: ``padding_idx`` is none, either.
-        RuntimeError: the weight is no matrix, or the input has another dtype.
+        IndexError: an index is not in [0, rows).
+        AssertionError: ``padding_idx`` is out of range.
+        RuntimeError: the weight is not a matrix, or the input has another dtype.
     """
     if padding_idx is None:
         padding_idx = -1
@@ -83,30 +83,31 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sums, means or largest elements, by columns, of the rows of ``weight`` in bags of row numbers.
+    """Return the sums, means or maxima, by columns, of the rows of ``weight`` in bags of row indices.
 
-    It does what :func:`embedding` and a reduction would do, and keeps none of the rows.  A bag without rows gives 0.
+    The result equals :func:`embedding` followed by a reduction, but the rows are not stored.  A bag without rows gives
+    0.
 
     Args:
-        input: int64 or int32 numbers of rows: of shape (bags, size), or (count) with ``offsets``.
+        input: int64 or int32 row indices: of shape (bags, size), or (count) with ``offsets``.
         weight: of shape (rows, columns), of floating-point numbers.
-        offsets: where in ``input`` each bag begins, the first at 0; int64 or int32, of shape (bags).
-        max_norm: rows that are looked up and have a larger norm are scaled down to it first, in ``weight`` itself.
+        offsets: the start of each bag in ``input``, the first at 0; int64 or int32, of shape (bags).
+        max_norm: the maximum norm; looked-up rows with a larger norm are first scaled down to it, in ``weight`` itself.
         norm_type: the order of that norm.
-        scale_grad_by_freq: whether a row's gradient is divided by the number of times it was looked up.
+        scale_grad_by_freq: True to divide a row's gradient by the number of times it was looked up.
         mode: "sum", "mean" or "max".
-        sparse: must be False: there are no sparse gradients.
+        sparse: must be False, because there are no sparse gradients.
         per_sample_weights: factors of the rows in a sum, of the input's shape and the weight's dtype.
-        include_last_offset: whether ``offsets`` has one element more, where the last bag ends.
-        padding_idx: a row that does not count; a negative one counts from the end.
+        include_last_offset: True if ``offsets`` has an extra element, the end of the last bag.
+        padding_idx: a row that is ignored; a negative one counts from the end.
 
     Returns:
         A tensor of shape (bags, columns).
 
     Raises:
-        ValueError: the shapes do not fit, or the mode is another, or cannot do what is asked.
-        RuntimeError: a number of a row or an offset is wrong, or a dtype.
-        NotImplementedError: there are factors, but no sum; or the gradient should be sparse.
+        ValueError: the shapes do not fit, or the mode is invalid or does not support an option.
+        RuntimeError: a row index, an offset or a dtype is invalid.
+        NotImplementedError: there are factors but the mode is not "sum", or the gradient should be sparse.
     """
     if weight.dtype is int64 and input.is_floating_point():
         warnings.warn(
@@ -191,10 +192,10 @@ def _wrong_type(name: str, tensor: Tensor, expected: str, instead: str = "instea
 
 
 def _starts(offsets: Tensor, size: int, include_last: bool) -> Tensor:
-    """Where the bags begin and the last one ends, for so many row numbers.
+    """Return the starts of the bags and the end of the last one, for ``size`` row indices.
 
     Raises:
-        RuntimeError: the offsets are wrong.
+        RuntimeError: the offsets are invalid.
     """
     given = offsets.detach().cpu().numpy().astype(np.int64)
     if include_last and not given.size:

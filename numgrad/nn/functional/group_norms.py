@@ -16,18 +16,18 @@ __all__ = ["group_norm", "instance_norm"]
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
-    """``(input - mean) / sqrt(variance + eps) * weight + bias``, mean and variance being those of groups of channels.
+    """Return ``(input - mean) / sqrt(variance + eps) * weight + bias``, with the statistics of groups of channels.
 
     Args:
         input: floating-point numbers, of shape (n, channels, ...).
-        num_groups: into how many groups of as many neighbours each the channels are divided.
-        weight, bias: of shape (channels,) and the input's dtype; none stands for 1 and 0.
-        eps: keeps the divisor from 0.
+        num_groups: the number of groups of equally many adjacent channels.
+        weight, bias: of shape (channels,) and the input's dtype; None stands for 1 and 0.
+        eps: a small number that keeps the divisor from 0.
 
     Raises:
-        RuntimeError: the channels cannot be divided so, or the shapes or dtypes do not fit.
-        ValueError: there is one example, and one element to a group.
-        NotImplementedError: the input is not of floating-point numbers.
+        RuntimeError: the channels do not divide into the groups, or the shapes or dtypes do not fit.
+        ValueError: there is a single example with one element per group.
+        NotImplementedError: the input is not floating-point.
     """
     shape = input._layout.shape
     if len(shape) < 2:
@@ -43,21 +43,21 @@ def instance_norm(
     input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
     bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05,
 ) -> Tensor:
-    """:func:`batch_norm` of each example alone: mean and variance are those of a channel of it.
+    """Apply :func:`batch_norm` to each example alone, with the mean and variance of each of its channels.
 
     Args:
         input: floating-point numbers, of shape (n, channels, ...).
-        running_mean, running_var: of shape (channels,) and the input's dtype, or none; they are brought nearer to the
-            mean of those of the examples.
-        weight, bias: of that shape and dtype, too; none stands for 1 and 0.
-        use_input_stats: whether mean and variance are the input's; else they are the running ones.
-        momentum: how near the running ones are brought to the new ones: 1 replaces them.
-        eps: keeps the divisor from 0.
+        running_mean, running_var: of shape (channels,) and the input's dtype, or None; they are moved towards the mean
+            of the examples' statistics.
+        weight, bias: of the same shape and dtype; None stands for 1 and 0.
+        use_input_stats: True to use the mean and variance of the input, False to use the running ones.
+        momentum: the weight of the new statistics in the running ones: 1 replaces them.
+        eps: a small number that keeps the divisor from 0.
 
     Raises:
-        ValueError: there is one element to a channel of an example, and mean and variance are to be the input's.
-        RuntimeError: the sizes do not fit, the dtypes differ, or there are no running statistics to take.
-        NotImplementedError: the input is not of floating-point numbers.
+        ValueError: each channel of an example has a single element, and the input's statistics are to be used.
+        RuntimeError: the sizes do not fit, the dtypes differ, or running statistics are to be used but missing.
+        NotImplementedError: the input is not floating-point.
     """
     shape = input._layout.shape
     running = running_mean, running_var

@@ -1,4 +1,4 @@
-"""The cross-entropy of what a linear layer makes of its input."""
+"""The cross-entropy of the output of a linear layer."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> Tensor:
-    """:func:`cross_entropy` of ``linear(input, linear_weight, linear_bias)``.
+    """Return :func:`cross_entropy` of ``linear(input, linear_weight, linear_bias)``.
 
     Args:
         input: of shape (batch, features) or (features).
-        linear_weight: of shape (classes, features), or (classes, ..., features) where each example has several targets.
-        target: numbers or probabilities of classes, as :func:`cross_entropy` takes them, of shape (batch, ...) or
-            (batch, classes, ...).
+        linear_weight: of shape (classes, features), or (classes, ..., features) if each example has several targets.
+        target: indices or probabilities of classes, as for :func:`cross_entropy`, of shape (batch, ...) or (batch,
+            classes, ...).
         linear_bias: of the weight's shape without the last dimension.
-        weight: of each class; none stands for 1.
+        weight: the weight of each class; None stands for 1.
         reduction: "mean", "sum" or "none".
-        ignore_index: a target that does not count, -100 unless given; none where targets are probabilities.
-        label_smoothing: how much of each target is spread over all classes.
-        options: must be None: PyTorch's ways to do it piece by piece are not there.
+        ignore_index: a target that is ignored, -100 by default; None if targets are probabilities.
+        label_smoothing: the part of each target that is spread over all classes.
+        options: must be None: PyTorch's piecewise computations are not supported.
 
     Raises:
         RuntimeError, ValueError: the shapes or dtypes do not fit.
-        NotImplementedError: there are options.
+        NotImplementedError: ``options`` is not None.
     """
     if options is not None:
         raise NotImplementedError("linear_cross_entropy: numgrad computes it as a whole, with options=None")

@@ -1,4 +1,4 @@
-"""Losses that leave off where a margin is kept."""
+"""Losses that vanish once a margin is reached."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ __all__ = [
 
 @loss_function
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """``log(1 + exp(-target * input))``, which here does not overflow for large negative scores.
+    """Return ``log(1 + exp(-target * input))``, computed without overflow for large negative scores.
 
     Args:
         input: scores, of any shape.
         target: 1 or -1 for each, of a shape that broadcasts to the input's; it has no gradient.
         reduction: "mean", "sum" or "none".
-        size_average, reduce: PyTorch's older way to give the reduction.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
         RuntimeError: the shapes do not fit, or the target requires a gradient.
@@ -53,14 +53,14 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
 
 @loss_function
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
-    """The distance ``input`` where the target is 1, ``max(0, margin - input)`` where it is -1.
+    """Return the distance ``input`` where the target is 1, and ``max(0, margin - input)`` where it is -1.
 
     Args:
         input: distances, of any shape.
-        target: 1 where the two are alike and -1 where they are not.
-        margin: how far apart those should be.
+        target: 1 for similar pairs and -1 for dissimilar ones.
+        margin: the minimum distance of dissimilar pairs.
         reduction: "mean", "sum" or "none".
-        size_average, reduce: PyTorch's older way to give the reduction.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
     """
     check_tensors("hinge_embedding_loss", target=target)
     unlike = where(target != 1, (margin - input).clamp_min(0), 0.0)
@@ -72,14 +72,14 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = "mean"
 ) -> Tensor:
-    """``max(0, -target * (input1 - input2) + margin)``.
+    """Return ``max(0, -target * (input1 - input2) + margin)``.
 
     Args:
-        input1, input2: scores, of equally many dimensions.
-        target: 1 where the first should be the larger and -1 where the second should.
-        margin: by how much.
+        input1, input2: scores, with the same number of dimensions.
+        target: 1 where the first should be larger, -1 where the second should be.
+        margin: the difference that the scores should have.
         reduction: "mean", "sum" or "none".
-        size_average, reduce: PyTorch's older way to give the reduction.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -96,14 +96,15 @@ def margin_ranking_loss(
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, reduction: str = "mean"
 ) -> Tensor:
-    """With the cosine ``c`` of two vectors: ``1 - c`` where the target is 1, ``max(0, c - margin)`` where it is -1.
+    """Return ``1 - c`` where the target is 1 and ``max(0, c - margin)`` where it is -1, for the cosine ``c`` of two
+    vectors.
 
     Args:
         input1, input2: vectors, of shape (batch, size) or (size).
-        target: 1 where the two are alike and -1 where they are not, of shape (batch) or ().
-        margin: the cosine up to which vectors count as unlike.
+        target: 1 for similar and -1 for dissimilar pairs, of shape (batch) or ().
+        margin: the cosine up to which vectors count as dissimilar.
         reduction: "mean", "sum" or "none".
-        size_average, reduce: PyTorch's older way to give the reduction.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -134,15 +135,16 @@ def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06,
     swap: bool = False, reduction: str = "mean"
 ) -> Tensor:
-    """``max(0, distance(anchor, positive) - distance(anchor, negative) + margin)``, by :func:`pairwise_distance`.
+    """Return ``max(0, distance(anchor, positive) - distance(anchor, negative) + margin)``, by
+    :func:`pairwise_distance`.
 
     Args:
-        anchor, positive, negative: vectors along the last dimension, of equally many dimensions.
-        margin: how much farther the negative should be than the positive.
-        p, eps: the order of the norm, and what is added to differences.
-        swap: whether the positive's distance from the negative counts if that is less than the anchor's.
+        anchor, positive, negative: vectors along the last dimension, with the same number of dimensions.
+        margin: the difference between the distances of the negative and of the positive.
+        p, eps: the order of the norm, and the number added to differences.
+        swap: True to use the distance from positive to negative if it is less than that from anchor to negative.
         reduction: "mean", "sum" or "none".
-        size_average, reduce: PyTorch's older way to give the reduction.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
         RuntimeError: the shapes do not fit.
@@ -170,7 +172,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """:func:`triplet_margin_loss` with a distance of one's own; :func:`pairwise_distance` if none is given."""
+    """Return :func:`triplet_margin_loss` with a custom distance; :func:`pairwise_distance` by default."""
     reduction = reduction_of(reduction)
     _check_margin(margin)
     return _triplet(distance_function or pairwise_distance, anchor, positive, negative, margin, swap, reduction)
@@ -196,21 +198,22 @@ def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
     reduction: str = "mean"
 ) -> Tensor:
-    """``sum(max(0, margin - input[target] + input[j]) ** p) / classes * weight[target]``, j being all other classes.
+    """Return ``sum(max(0, margin - input[target] + input[j]) ** p) / classes * weight[target]`` over all other classes
+    j.
 
     Args:
         input: scores, of shape (batch, classes) or (classes).
-        target: int64 numbers of classes, of shape (batch) or ().
+        target: int64 class indices, of shape (batch) or ().
         p: 1 or 2.
-        margin: by how much the target's score should be the largest.
-        weight: of shape (classes); none stands for 1.
+        margin: the amount by which the target's score should exceed the others.
+        weight: of shape (classes); None stands for 1.
         reduction: "mean", "sum" or "none".
-        size_average, reduce: PyTorch's older way to give the reduction.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
-        ValueError: ``p`` is another number.
-        RuntimeError: the shapes or dtypes do not fit, or there is no such class.
-        NotImplementedError: the input is not of floating-point numbers.
+        ValueError: ``p`` is neither 1 nor 2.
+        RuntimeError: the shapes or dtypes do not fit, or a target is not a class.
+        NotImplementedError: the input is not floating-point.
     """
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -239,10 +242,10 @@ def multi_margin_loss(
 
 
 def _batch_of_scores(input: Tensor) -> tuple[int, int]:
-    """For how many examples the input has scores of classes, and of how many.
+    """Return the number of examples and the number of classes of the input.
 
     Raises:
-        RuntimeError: it is no matrix and no vector, or there are no classes.
+        RuntimeError: the input is neither a matrix nor a vector, or there are no classes.
     """
     shape, classes = input._layout.shape, (input._layout.shape or (1,))[-1]
     if len(shape) > 2 or classes == 0:
@@ -261,17 +264,18 @@ def _check_dtypes(kernel: str, input: Tensor, target: Tensor) -> None:
 
 @loss_function
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """``sum(max(0, 1 - input[t] + input[j])) / classes``, over the targets t and all classes j that are none.
+    """Return ``sum(max(0, 1 - input[t] + input[j])) / classes``, over the targets t and all classes j that are not
+    targets.
 
     Args:
         input: scores, of shape (batch, classes) or (classes).
-        target: int64 numbers of classes, of the input's shape: those of an example end before the first -1.
+        target: int64 class indices, of the input's shape; the targets of an example end before the first -1.
         reduction: "mean", "sum" or "none".
-        size_average, reduce: PyTorch's older way to give the reduction.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
-        RuntimeError: the shapes or dtypes do not fit, or there is no such class.
-        NotImplementedError: the input is not of floating-point numbers.
+        RuntimeError: the shapes or dtypes do not fit, or a target is not a class.
+        NotImplementedError: the input is not floating-point.
     """
     batch, classes = _batch_of_scores(input)
     shape = input._layout.shape
@@ -286,7 +290,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
         )
     rows, given = input.reshape(batch, classes), target.reshape(batch, classes)
     counted = (given < 0).cumsum(1) == 0
-    if batch and not is_batched(target):  # as many columns as there are targets of an example, at most
+    if batch and not is_batched(target):  # at most as many columns as an example has targets
         most = int(counted.sum(1).max())
         counted, given = counted[:, :most], given[:, :most]
     places = where(counted, given, 0)
@@ -301,14 +305,14 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
 def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor | float, weight: Tensor | float | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """The mean over the classes of ``-target * log(sigmoid(input)) - (1 - target) * log(sigmoid(-input))``.
+    """Return the mean over the classes of ``-target * log(sigmoid(input)) - (1 - target) * log(sigmoid(-input))``.
 
     Args:
         input: scores, of shape (..., classes).
-        target: 1 for the classes that it is of and 0 for others, of a shape that broadcasts with the input's.
-        weight: of each class; broadcasts.
+        target: 1 for the classes of an example and 0 for the others, of a shape that broadcasts with the input's.
+        weight: the weight of each class; broadcasts.
         reduction: "mean", "sum" or "none".
-        size_average, reduce: PyTorch's older way to give the reduction.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
         RuntimeError: the shapes do not broadcast.

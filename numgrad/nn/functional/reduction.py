@@ -1,4 +1,4 @@
-"""What losses share: how they are reduced, and what they ask of their arguments."""
+"""Shared parts of losses: reduction and argument checks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["check_sizes", "loss_function", "newer_reduction", "reduction_of"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-#: PyTorch's older way to give the reduction: parameters that stand before it.
+#: PyTorch's deprecated form of the reduction: parameters that precede it.
 _OLDER = {"size_average": "bool | None", "reduce": "bool | None"}
 
 
 def loss_function(function: _Function) -> _Function:
-    """Decorate a loss: it takes the older parameters, too, and what is wrong with its arguments is said.
+    """Decorate a loss so that it accepts the deprecated parameters and reports invalid arguments clearly.
 
     Raises:
         ValueError: the reduction is not "none", "mean" or "sum".
@@ -55,10 +55,10 @@ def loss_function(function: _Function) -> _Function:
 
 
 def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
-    """The reduction meant by a loss's arguments.
+    """Return the reduction that a loss's arguments specify.
 
     Raises:
-        ValueError: it is not "none", "mean" or "sum".
+        ValueError: the reduction is not "none", "mean" or "sum".
     """
     reduction = newer_reduction(reduction, size_average, reduce, stacklevel=5)
     _check_reduction(reduction)
@@ -71,7 +71,7 @@ def _check_reduction(reduction: str) -> None:
 
 
 def newer_reduction(reduction: str, size_average: bool | None, reduce: bool | None, *, stacklevel: int = 4) -> str:
-    """The reduction as newer programs name it; what older ones say instead wins, with a warning."""
+    """Return the reduction in its current form; the deprecated parameters take precedence, with a warning."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
         warnings.warn(
@@ -82,7 +82,7 @@ def newer_reduction(reduction: str, size_average: bool | None, reduce: bool | No
 
 
 def check_sizes(input: Tensor, target: Tensor) -> None:
-    """Warn if the target has not the input's shape, and has to be broadcast."""
+    """Warn if the target does not have the input's shape and must be broadcast."""
     if target._layout.shape != input._layout.shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "

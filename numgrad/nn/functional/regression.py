@@ -1,4 +1,4 @@
-"""Losses of regression: how far predictions are from what was measured."""
+"""Losses of regression, which measure the distance of predictions from observations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["gaussian_nll_loss", "huber_loss", "l1_loss", "mse_loss", "poisson_nl
 
 
 def _alike(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
-    """Both in one shape."""
+    """Return both tensors in one shape."""
     return (input, target) if input._layout.shape == target._layout.shape else broadcast_tensors(input, target)
 
 
@@ -30,20 +30,20 @@ def _check_loss_weight(weight: Tensor, input: Tensor) -> None:
 
 
 def _weighted(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
-    """The losses times their weights; a mean is divided by the sum of these."""
+    """Return the losses multiplied by their weights; a mean is divided by the sum of the weights."""
     losses = losses * weight
     return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
 @loss_function
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
-    """``(input - target) ** 2``.
+    """Return ``(input - target) ** 2``.
 
     Args:
-        input, target: floating-point numbers, of shapes that broadcast; if they differ, that warns.
+        input, target: floating-point numbers, of shapes that broadcast; a warning is issued if the shapes differ.
         reduction: "mean", "sum" or "none".
-        weight: of each element's loss, of the input's shape; the mean is divided by the sum of the weights.
-        size_average, reduce: PyTorch's older way to give the reduction.
+        weight: the weight of each element's loss, of the input's shape; the mean is divided by the sum of the weights.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
         NotImplementedError: both are integers.
@@ -59,25 +59,25 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Ten
 
 @loss_function
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
-    """``abs(input - target)``; arguments and errors as in :func:`mse_loss`."""
+    """Return ``abs(input - target)``; arguments and errors are those of :func:`mse_loss`."""
     check_sizes(input, target)
     pair = _alike(input, target)
     losses = (pair[0] - pair[1]).abs()
     if weight is None:
-        return losses.mean() if reduction == "mean" else reduced(losses, reduction)  # of integers there is no mean
+        return losses.mean() if reduction == "mean" else reduced(losses, reduction)  # integers have no mean
     _check_loss_weight(weight, input)
     return _weighted(losses, weight, reduction)
 
 
 @loss_function
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
-    """With ``d = abs(input - target)``: ``d ** 2 / (2 * beta)`` where ``d < beta``, ``d - beta / 2`` elsewhere.
+    """Return ``d ** 2 / (2 * beta)`` where ``d < beta``, else ``d - beta / 2``, with ``d = abs(input - target)``.
 
     Args:
-        input, target: floating-point numbers, of shapes that broadcast; if they differ, that warns.
+        input, target: floating-point numbers, of shapes that broadcast; a warning is issued if the shapes differ.
         reduction: "mean", "sum" or "none".
-        beta: where the square ends and the straight line begins; with 0 this is :func:`l1_loss`.
-        size_average, reduce: PyTorch's older way to give the reduction.
+        beta: the difference at which the parabola becomes a straight line; with 0 this is :func:`l1_loss`.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
 
     Raises:
         NotImplementedError: both are integers.
@@ -96,16 +96,16 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """With ``d = abs(input - target)``: ``d ** 2 / 2`` where ``d <= delta``, ``delta * (d - delta / 2)`` elsewhere.
+    """Return ``d ** 2 / 2`` where ``d <= delta``, else ``delta * (d - delta / 2)``, with ``d = abs(input - target)``.
 
     Args:
-        input, target: floating-point numbers, of shapes that broadcast; if they differ, that warns.
+        input, target: floating-point numbers, of shapes that broadcast; a warning is issued if the shapes differ.
         reduction: "mean", "sum" or "none".
-        delta: where the square ends and the straight line begins.
-        weight: of each element's loss, of the input's shape.
+        delta: the difference at which the parabola becomes a straight line.
+        weight: the weight of each element's loss, of the input's shape.
 
     Raises:
-        NotImplementedError: they are integers.
+        NotImplementedError: the tensors are integers.
         RuntimeError, ValueError: ``delta`` is not positive, the dtypes differ, or the shapes do not fit.
     """
     check_sizes(input, target)
@@ -131,14 +131,15 @@ def gaussian_nll_loss(
     eps: float = 1e-06,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of a normal distribution, ``(log(var) + (input - target) ** 2 / var) / 2``.
+    """Return the negative log-likelihood of a normal distribution, ``(log(var) + (input - target) ** 2 / var) / 2``.
 
     Args:
         input: the means.
-        target: what was observed.
-        var: the variances: of the input's shape, without its last dimension or with one of size 1, or one number.
-        full: whether the constant ``log(2 * pi) / 2`` is added.
-        eps: the least that a variance counts for.
+        target: the observations.
+        var: the variances: of the input's shape, of that shape without its last dimension or with size 1 there, or one
+            number.
+        full: True to add the constant ``log(2 * pi) / 2``.
+        eps: the lower bound of the variances.
         reduction: "mean", "sum" or "none".
 
     Raises:
@@ -147,7 +148,7 @@ def gaussian_nll_loss(
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
     variance = _variance(input, var).clone()
-    with no_grad():  # where the variance is raised to eps, it still has a gradient
+    with no_grad():  # a variance raised to eps still has a gradient
         variance.clamp_(min=eps)
     loss = 0.5 * (variance.log() + (input - target) ** 2 / variance)
     if full:
@@ -156,10 +157,10 @@ def gaussian_nll_loss(
 
 
 def _variance(input: Tensor, var: Tensor | float) -> Tensor:
-    """The variances in a shape that broadcasts to the input's.
+    """Return the variances in a shape that broadcasts to the input's.
 
     Raises:
-        ValueError: one is negative, or their shape does not fit.
+        ValueError: a variance is negative, or the shape does not fit.
     """
     if not isinstance(var, Tensor):
         if var < 0:
@@ -186,15 +187,15 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of a Poisson distribution, ``exp(input) - target * input``.
+    """Return the negative log-likelihood of a Poisson distribution, ``exp(input) - target * input``.
 
     Args:
-        input: the logarithms of the means, or unless ``log_input`` the means themselves.
-        target: the counts observed.
-        full: whether Stirling's approximation of ``log(target!)`` is added where the target is more than 1.
-        eps: added to a mean before its logarithm is taken.
+        input: the logarithms of the means, or the means themselves unless ``log_input``.
+        target: the observed counts.
+        full: True to add Stirling's approximation of ``log(target!)`` where the target is more than 1.
+        eps: a number added to a mean before taking its logarithm.
         reduction: "mean", "sum" or "none".
-        size_average, reduce: PyTorch's older way to give the reduction.
+        size_average, reduce: PyTorch's deprecated form of the reduction.
     """
     reduction = reduction_of(reduction, size_average, reduce)
     check_tensors("poisson_nll_loss", target=target)

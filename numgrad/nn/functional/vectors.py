@@ -1,4 +1,4 @@
-"""Along a dimension: softmax and its relatives, layer normalization, norms of 1."""
+"""Functions along a dimension: softmax and its relatives, layer normalization, normalization to norm 1."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = ["gumbel_softmax", "layer_norm", "log_softmax", "normalize", "rms_norm
 
 @tensors_checked
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """``input`` divided by its ``p``-norm along ``dim``, which counts for at least ``eps``.
+    """Return ``input`` divided by its ``p``-norm along ``dim``, or by ``eps`` if the norm is smaller.
 
     Args:
         input: floating-point numbers, of any shape.
         p: the order of the norm.
-        dim: the dimension, or dimensions, that the vectors lie along.
-        eps: keeps the divisor from 0.
-        out: a tensor to be overwritten with the result; then nothing is recorded.
+        dim: the dimension, or dimensions, of the vectors.
+        eps: the lower bound of the divisor.
+        out: a tensor to overwrite with the result, in which case nothing is recorded.
 
     Raises:
-        RuntimeError: the input is not of floating-point numbers.
+        RuntimeError: the input is not floating-point.
         IndexError: there is no such dimension.
     """
     if not (input.is_floating_point() or input.is_complex()):
@@ -53,25 +53,25 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-05,
 ) -> Tensor:
-    """``(input - mean) / sqrt(variance + eps) * weight + bias``, over the last dimensions.
+    """Return ``(input - mean) / sqrt(variance + eps) * weight + bias``, with statistics over the last dimensions.
 
-    The variance is the mean of the squared distances from the mean.
+    The variance is the mean of the squared deviations from the mean.
 
     Args:
         input: floating-point numbers, of shape (..., *normalized_shape).
         normalized_shape: the sizes of the last dimensions, over which mean and variance are taken.
-        weight, bias: of ``normalized_shape`` and the input's dtype; none stands for 1 and 0.
-        eps: keeps the divisor from 0.
+        weight, bias: of shape ``normalized_shape`` and the input's dtype; None stands for 1 and 0.
+        eps: a small number that keeps the divisor from 0.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
-        NotImplementedError: the input is not of floating-point numbers.
+        NotImplementedError: the input is not floating-point.
     """
     return normalization_ops.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def _dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
-    """The dimension given, or, with a warning, the one that PyTorch used to choose."""
+    """Return the given dimension or, with a warning, the one that PyTorch used to choose."""
     if dim is not None:
         return dim
     warnings.warn(
@@ -83,42 +83,42 @@ def _dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
 
 @tensors_checked
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """``exp(input)`` divided by its sum along ``dim``.
+    """Return ``exp(input)`` divided by its sum along ``dim``.
 
     Args:
         input: floating-point numbers, of any shape.
         dim: the dimension along which the results sum to 1.
-        dtype: what the input is converted to first.
+        dtype: the dtype to which the input is converted first.
 
     Raises:
         IndexError: there is no such dimension.
-        NotImplementedError: the input is not of floating-point numbers.
+        NotImplementedError: the input is not floating-point.
     """
     return softmax_ops.softmax(input, _dim("softmax", input, dim, _stacklevel), dtype)
 
 
 @tensors_checked
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """:func:`softmax` of ``-input``."""
+    """Return :func:`softmax` of ``-input``."""
     return softmax_ops.softmax(-input, _dim("softmin", input, dim, _stacklevel), dtype)
 
 
 @tensors_checked
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """The logarithm of :func:`softmax`, without its rounding."""
+    """Return the logarithm of :func:`softmax`, without its rounding errors."""
     return softmax_ops.log_softmax(input, _dim("log_softmax", input, dim, _stacklevel), dtype)
 
 
 @tensors_checked
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A random choice that has a gradient: :func:`softmax` of ``(logits + g) / tau``, ``g`` being Gumbel noise.
+    """Return a differentiable random choice: :func:`softmax` of ``(logits + g) / tau`` with Gumbel noise ``g``.
 
     Args:
         logits: unnormalized log-probabilities, of any shape.
-        tau: the temperature; the lower, the nearer the result is to a choice of one.
-        hard: whether the result is that choice, as zeros and a one, with the gradient of the soft one.
-        eps: without meaning, taken because PyTorch takes it.
-        dim: the dimension to choose along.
+        tau: the temperature; the lower it is, the closer the result is to a one-hot choice.
+        hard: True to return that choice as a one-hot vector, with the gradient of the soft one.
+        eps: ignored, accepted for compatibility with PyTorch.
+        dim: the dimension along which to choose.
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)

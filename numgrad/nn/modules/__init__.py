@@ -1,6 +1,6 @@
-"""The modules, in the files that PyTorch has them in, or in parts of those."""
+"""The modules, in files named as in PyTorch or in parts of those."""
 
-# ruff: noqa: F403, F405 - what each file has in its __all__
+# ruff: noqa: F403, F405 - each file defines __all__
 
 from . import utils as utils
 from .activation import *

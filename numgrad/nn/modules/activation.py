@@ -8,7 +8,7 @@ from ...core.tensor import Tensor
 from ...ops.creation.factories import empty
 from .. import functional
 from ..parameter import Parameter
-from .attention import MultiheadAttention as MultiheadAttention  # which PyTorch has here
+from .attention import MultiheadAttention as MultiheadAttention  # part of this module in PyTorch
 from .module import CallsFunction
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class _Activation(CallsFunction):
-    """A function with arguments, which are kept as attributes and shown."""
+    """A function whose arguments are kept as attributes and shown in ``repr``."""
 
     _arguments: tuple[str, ...] = ()
 
@@ -35,7 +35,7 @@ class _Activation(CallsFunction):
 
 
 class _NoArguments(_Activation):
-    """A function without arguments; any that are given are ignored."""
+    """A function without arguments; any arguments given are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class _ScaledInPlace(_Activation):
 
 
 class _Shrink(_Activation):
-    """A function that makes 0 of what is not further than ``lambd`` from it."""
+    """A function that is 0 within ``lambd`` of 0."""
 
     lambd: float
 
@@ -96,7 +96,7 @@ class _AlongDim(_Activation):
         return self._function(input, self.dim, _stacklevel=5)
 
 
-# -- linear pieces ----------------------------------------------------------------------------------------------
+# -- piecewise linear -------------------------------------------------------------------------------------------
 
 
 class ReLU(_InPlace, function=functional.relu):
@@ -114,7 +114,7 @@ class LeakyReLU(_Activation):
 
 
 class RReLU(_Activation):
-    """``max(0, x) + slope * min(0, x)`` of each element, in training with a random slope for each."""
+    """``max(0, x) + slope * min(0, x)`` of each element, with a random slope for each element in training."""
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__(lower=lower, upper=upper, inplace=inplace)
@@ -141,7 +141,7 @@ class PReLU(_Activation):
 
 
 class Hardtanh(_Activation):
-    """Each element, but at least ``min_val`` and at most ``max_val``."""
+    """Each element clamped to at least ``min_val`` and at most ``max_val``."""
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__(min_val=min_val, max_val=max_val, inplace=inplace)
@@ -180,7 +180,7 @@ class Hardswish(_InPlace, function=functional.hardswish):
 
 
 class Threshold(_Activation):
-    """Each element that is larger than ``threshold``, and ``value`` in place of the others."""
+    """Each element above ``threshold``, with ``value`` in place of the others."""
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(threshold=threshold, value=value, inplace=inplace)
@@ -190,11 +190,11 @@ class Threshold(_Activation):
 
 
 class Hardshrink(_Shrink, function=functional.hardshrink):
-    """Each element further than ``lambd`` from 0, and 0 in place of the others."""
+    """Each element more than ``lambd`` away from 0, with 0 in place of the others."""
 
 
 class Softshrink(_Shrink, function=functional.softshrink):
-    """Each element moved towards 0 by ``lambd``, and 0 in place of those that are not further than that from it."""
+    """Each element moved towards 0 by ``lambd``, with 0 in place of elements within ``lambd`` of 0."""
 
 
 # -- smooth -----------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class Softsign(_NoArguments, function=functional.softsign):
 
 
 class Softplus(_Activation):
-    """``log(1 + exp(beta * x)) / beta`` of each element, and the element itself where ``beta * x > threshold``."""
+    """``log(1 + exp(beta * x)) / beta`` of each element, or the element itself where ``beta * x > threshold``."""
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__(beta=beta, threshold=threshold)
@@ -249,15 +249,15 @@ class Mish(_InPlace, function=functional.mish):
 
 
 class ELU(_ScaledInPlace, function=functional.elu):
-    """``x`` if it is positive, else ``alpha * (exp(x) - 1)``."""
+    """``x`` if it is positive, otherwise ``alpha * (exp(x) - 1)``."""
 
 
 class CELU(_ScaledInPlace, function=functional.celu):
-    """``x`` if it is positive, else ``alpha * (exp(x / alpha) - 1)``."""
+    """``x`` if it is positive, otherwise ``alpha * (exp(x / alpha) - 1)``."""
 
 
 class SELU(_InPlace, function=functional.selu):
-    """A scaled ELU that keeps the mean at 0 and the variance at 1 from layer to layer."""
+    """A scaled ELU that preserves mean 0 and variance 1 from layer to layer."""
 
 
 # -- along a dimension ------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ class Softmax(_AlongDim, function=functional.softmax):
 
 
 class Softmax2d(_NoArguments):
-    """The softmax over the channels of inputs (batch, channels, height, width), or without the batch."""
+    """The softmax over the channels of inputs (batch, channels, height, width), with or without the batch."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):

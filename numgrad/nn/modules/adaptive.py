@@ -1,4 +1,4 @@
-"""A softmax over many classes, of which the rare ones share clusters."""
+"""A softmax over many classes, with clusters of rare classes."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ class _Result(NamedTuple):
     loss: Tensor
 
 
-_Result.__name__ = _Result.__qualname__ = "_ASMoutput"  # as PyTorch prints it
+_Result.__name__ = _Result.__qualname__ = "_ASMoutput"  # the name that PyTorch prints
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """The negative log-likelihood of classes, most of which are rare: they are looked at in clusters (Grave et al.,
-    "Efficient softmax approximation for GPUs", 2017).
+    """The negative log-likelihood of many classes, with rare classes grouped in clusters (Grave et al., "Efficient
+    softmax approximation for GPUs", 2017).
 
     The head has a score for each of the ``cutoffs[0]`` most frequent classes and for each cluster.  Cluster ``i`` has
-    the classes from ``cutoffs[i]`` to the next cutoff, whose scores two linear layers make, by way of
-    ``in_features // div_value ** (i + 1)`` features, for those examples alone whose target is in it.
+    the classes from ``cutoffs[i]`` to the next cutoff.  Two linear layers compute their scores, via
+    ``in_features // div_value ** (i + 1)`` features, only for the examples whose target is in the cluster.
 
-    Called with an input of shape (batch, in_features) or (in_features) and int64 targets of shape (batch) or (), it
-    returns ``output``, the logarithm of each target's probability, and ``loss``, minus their mean.
+    It is called with an input of shape (batch, in_features) or (in_features) and int64 targets of shape (batch) or ().
+    It returns ``output``, the logarithm of each target's probability, and ``loss``, minus their mean.
 
     Args:
-        in_features: how many features the input has.
-        n_classes: how many classes there are, by falling frequency.
-        cutoffs: where clusters begin.
-        div_value: by what the features of a cluster are fewer than those of the one before.
-        head_bias: whether the head has a bias.
+        in_features: the number of features of the input.
+        n_classes: the number of classes, ordered by decreasing frequency.
+        cutoffs: the starts of the clusters.
+        div_value: the factor by which the features decrease from one cluster to the next.
+        head_bias: True if the head has a bias.
 
     Raises:
-        ValueError: the cutoffs do not rise, or one is not in [1, n_classes).
-        RuntimeError: input and target do not fit each other, or a target is no class.
+        ValueError: the cutoffs are not increasing, or one is not in [1, n_classes).
+        RuntimeError: input and target do not fit each other, or a target is not a class.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Draw all weights afresh."""
+        """Draw all weights anew."""
         for layer in (self.head, *[layer for cluster in self.tail for layer in cluster]):
             layer.reset_parameters()
 
@@ -118,11 +118,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 )
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The logarithms of the probabilities of all classes, (batch, n_classes), of an input (batch, in_features)."""
+        """Return the log-probabilities of all classes, (batch, n_classes), for an input (batch, in_features)."""
         return self._all_classes(input, self.head(input))
 
     def _all_classes(self, input: Tensor, scores: Tensor) -> Tensor:
-        """The same, given the scores of the head."""
+        """Return the log-probabilities of all classes, given the scores of the head."""
         head = functional.log_softmax(scores, 1)
         out = input.new_empty((head.shape[0], self.n_classes))
         out[:, : self.shortlist_size] = head[:, : self.shortlist_size]
@@ -133,7 +133,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return out
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most probable class of each example, int64 of shape (batch).  Clusters are asked where it is in one."""
+        """Return the most probable class of each example, int64 of shape (batch), computing clusters only if needed."""
         scores = self.head(input)
         output = scores.argmax(1)
         rare = (output >= self.shortlist_size).nonzero().squeeze(1)

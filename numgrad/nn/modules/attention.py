@@ -1,4 +1,4 @@
-"""Attention by several heads as a module."""
+"""Multi-head attention as a module."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ __all__ = ["MultiheadAttention"]
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A ``Linear``, called what PyTorch calls the one in here."""
+    """A ``Linear`` under the name of PyTorch's output projection."""
 
 
 class MultiheadAttention(Module):
-    """Attention by several heads, each to projections of its own of the queries, keys and values.
+    """Multi-head attention: each head attends to its own projections of the queries, keys and values.
 
-    Calling it gives what ``functional.multi_head_attention_forward`` gives, with these parameters: a result of the
-    query's shape, and the weights of attention or None.
+    The call returns the result of ``functional.multi_head_attention_forward`` with these parameters: a tensor of the
+    query's shape, and the attention weights or None.
 
     Args:
-        embed_dim: E, the elements of a query, and of all projections together.
-        num_heads: how many heads there are; it must divide ``embed_dim``.
-        dropout: the probability with which a weight of attention is dropped in training.
-        bias: whether the projections have biases.
-        add_bias_kv: whether there is one more key, and its value, learnt.
-        add_zero_attn: whether there is one more key of zeros, with a value of zeros.
-        kdim, vdim: the elements of a key and of a value; E unless given.
-        batch_first: whether tensors are of shape (N, L, E), not (L, N, E).
-        device: where the parameters lie.
-        dtype: that of the parameters.
+        embed_dim: E, the size of a query, and of all projections together.
+        num_heads: the number of heads, which must divide ``embed_dim``.
+        dropout: the probability with which an attention weight is dropped in training.
+        bias: True if the projections have biases.
+        add_bias_kv: True to add a learnt key and value.
+        add_zero_attn: True to add a key and a value of zeros.
+        kdim, vdim: the sizes of a key and of a value; E by default.
+        batch_first: True if tensors are of shape (N, L, E), False for (L, N, E).
+        device: the device of the parameters.
+        dtype: the dtype of the parameters.
 
     Raises:
         ValueError: ``embed_dim`` or ``num_heads`` is not positive.
@@ -82,7 +82,7 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:
-        """Draw the weights of the projections and what is added to keys and values; biases are zeros."""
+        """Draw the weights of the projections and the extra key and value; set biases to zeros."""
         for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
             if weight is not None:
                 init.xavier_uniform_(weight)
@@ -117,6 +117,6 @@ class MultiheadAttention(Module):
 
 
 def _turned(*tensors: Tensor) -> list[Tensor]:
-    """The tensors with the first two dimensions exchanged: one for those that are one, which are projected at once."""
+    """Return the tensors with their first two dimensions exchanged; identical tensors stay one, for one projection."""
     views = {id(tensor): tensor.transpose(0, 1) for tensor in tensors}
     return [views[id(tensor)] for tensor in tensors]

@@ -1,4 +1,4 @@
-"""What a module does when attributes are set: parameters, buffers and submodules are registered, by name."""
+"""Attribute assignment of modules, which registers parameters, buffers and submodules by name."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _registration_hooks: dict[str, OrderedDict[int, Callable[..., Any]]] = {
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, parameter)`` whenever a parameter is registered; what it returns takes its place."""
+    """Call ``hook(module, name, parameter)`` whenever a parameter is registered; its result replaces the parameter."""
     return add_hook(_registration_hooks["parameter"], hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, buffer)`` whenever a buffer is registered; what it returns takes its place."""
+    """Call ``hook(module, name, buffer)`` whenever a buffer is registered; its result replaces the buffer."""
     return add_hook(_registration_hooks["buffer"], hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, submodule)`` whenever a module is registered; what it returns takes its place."""
+    """Call ``hook(module, name, submodule)`` whenever a module is registered; its result replaces the module."""
     return add_hook(_registration_hooks["module"], hook)
 
 
 def has_registration_hooks() -> bool:
-    """Return whether there are any of these."""
+    """Return True if any registration hooks exist."""
     return any(_registration_hooks.values())
 
 
@@ -52,7 +52,7 @@ def _after_hooks(category: str, module: Any, name: str, value: Any) -> Any:
 
 
 class Attributes:
-    """The part of a module that keeps parameters, buffers and submodules apart from other attributes."""
+    """The part of a module that stores parameters, buffers and submodules apart from other attributes."""
 
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
@@ -60,12 +60,12 @@ class Attributes:
     _parameters: dict[str, Parameter | None]
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter (or, with None, its name alone), to be found as the attribute ``name``.
+        """Add a parameter, or with None only its name, as the attribute ``name``.
 
         Raises:
             AttributeError: ``Module.__init__`` has not been called.
             KeyError: the name is empty, contains a dot or is taken.
-            TypeError: the name is no string, or ``param`` no Parameter.
+            TypeError: the name is not a string, or ``param`` is not a Parameter.
             ValueError: ``param`` is not a leaf of the graph.
         """
         if "_parameters" not in self.__dict__:
@@ -83,14 +83,14 @@ class Attributes:
         self._parameters[name] = None if param is None else _after_hooks("parameter", self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a buffer: a tensor that moves and is saved with the module but is not learnt.
+        """Add a buffer: a tensor that is moved and saved with the module but is not learnt.
 
-        It is found as the attribute ``name``; unless ``persistent`` it is left out of the ``state_dict``.
+        It becomes the attribute ``name``; unless ``persistent``, it is left out of the ``state_dict``.
 
         Raises:
             AttributeError: ``Module.__init__`` has not been called.
             KeyError: the name is empty, contains a dot or is taken.
-            TypeError: the name is no string, or ``tensor`` no tensor.
+            TypeError: the name is not a string, or ``tensor`` is not a tensor.
         """
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
@@ -106,11 +106,11 @@ class Attributes:
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a submodule, to be found as the attribute ``name``.
+        """Add a submodule as the attribute ``name``.
 
         Raises:
             KeyError: the name is empty, contains a dot or is taken.
-            TypeError: the name is no string, or ``module`` no Module.
+            TypeError: the name is not a string, or ``module`` is not a Module.
         """
         if module is not None and not isinstance(module, Attributes):
             raise TypeError(f"{type_name(module)} is not a Module subclass")
@@ -118,7 +118,7 @@ class Attributes:
         self._modules[name] = _after_hooks("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """``add_module`` by another name."""
+        """Add a submodule; an alias of ``add_module``."""
         self.add_module(name, module)
 
     def _check_name(self, category: str, name: Any, present: dict[str, Any]) -> None:
@@ -158,7 +158,7 @@ class Attributes:
             self._set_other(name, value, members.get("_modules"), members.get("_buffers"))
 
     def _set_other(self, name: str, value: Any, modules: Any, buffers: Any) -> None:
-        """Set an attribute that is no parameter."""
+        """Set an attribute that is not a parameter."""
         if isinstance(value, Attributes):
             if modules is None:
                 raise AttributeError("cannot assign module before Module.__init__() call")
@@ -189,7 +189,7 @@ class Attributes:
         return self.__dict__.get("_non_persistent_buffers_set", set())
 
     def _forget(self, name: str, but: dict[str, Any]) -> None:
-        """Drop what has this name so far, wherever it is kept except in ``but``, where it will be overwritten."""
+        """Remove a name from every registry except ``but``, where it will be overwritten."""
         members = self.__dict__
         for registry in (members, members["_parameters"], members["_buffers"], members["_modules"]):
             if registry is not but:

@@ -1,4 +1,4 @@
-"""Batch normalization, and what normalization of examples has in common with it."""
+"""Batch normalization, and the base class that it shares with instance normalization."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "Lazy
 
 
 class _NormBase(Module):
-    """What normalizes channels: ``weight`` and ``bias`` of one number each, and running means and variances.
+    """The base class of normalizations of channels: ``weight`` and ``bias`` per channel, and running means and
+    variances.
 
     Args:
-        num_features: how many channels.
-        eps: added to the variance.
-        momentum: how near the running statistics are brought to new ones: 1 replaces them, and None makes them the
-            means of all so far.
-        affine: whether there are a weight, which starts as ones, and a bias, of zeros.
-        track_running_stats: whether there are running statistics.
-        device: where all these lie.
-        dtype: that of all these.
-        bias: whether there is a bias if ``affine``.
+        num_features: the number of channels.
+        eps: a number added to the variance.
+        momentum: the weight of new statistics in the running ones: 1 replaces them, and None makes them the means of
+            all batches so far.
+        affine: True for a weight, initially ones, and a bias, initially zeros.
+        track_running_stats: True to keep running statistics.
+        device: the device of all of these.
+        dtype: the dtype of all of these.
+        bias: True for a bias, if ``affine``.
     """
 
     _version = 2
@@ -55,14 +56,14 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forget all batches: the running means are 0, the variances 1."""
+        """Reset the running means to 0, the variances to 1 and the number of batches to 0."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Forget all batches, and fill the weight with ones and the bias with zeros."""
+        """Reset the running statistics, and fill the weight with ones and the bias with zeros."""
         self.reset_running_stats()
         if self.weight is not None:
             init.ones_(self.weight)
@@ -70,10 +71,10 @@ class _NormBase(Module):
             init.zeros_(self.bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
-        """Raise unless the input has as many dimensions as the module's name says, with or without examples.
+        """Raise unless the input's rank fits the module's name, with or without a batch dimension.
 
         Raises:
-            ValueError: it has others.
+            ValueError: the rank does not fit.
         """
         if input.dim() not in self._ranks:
             wanted = " or ".join([f"{rank}D" for rank in self._ranks])
@@ -88,7 +89,7 @@ class _NormBase(Module):
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Any, *args: Any
     ) -> None:
-        """States older than ``num_batches_tracked`` leave that as it is."""
+        """Load a state; states that predate ``num_batches_tracked`` leave it unchanged."""
         name = f"{prefix}num_batches_tracked"
         if local_metadata.get("version", 1) < 2 and self.track_running_stats and name not in state_dict:
             state_dict[name] = self.num_batches_tracked
@@ -112,8 +113,9 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """``(x - mean) / sqrt(variance + eps) * weight + bias`` for each channel of (n, channels[, length]).
 
-    Mean and variance are, in training, those of the batch, by which the running ones are moved, and the running ones in
-    evaluation.  Arguments are those of PyTorch; with ``track_running_stats=False`` they are always the batch's.
+    In training, mean and variance are those of the batch, and the running statistics are moved towards them.  In
+    evaluation, the running statistics are used.  Arguments are those of PyTorch; with ``track_running_stats=False`` the
+    statistics are always the batch's.
     """
 
     _ranks = 2, 3
@@ -132,7 +134,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class _LazyNorm(LazyModuleMixin, _NormBase):
-    """A normalization that learns from its first input how many channels there are, and is an ordinary one then."""
+    """A normalization that infers the number of channels from its first input and then becomes an ordinary one."""
 
     weight: Any
     bias: Any
@@ -154,12 +156,12 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
             self.num_batches_tracked = tensor(0, dtype=int64, device=device)
 
     def reset_parameters(self) -> None:
-        """Forget all batches, and fill weight and bias, once there are some."""
+        """Reset the running statistics, and fill weight and bias if they have a shape."""
         if not self.has_uninitialized_params() and self.num_features:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Make all for inputs with so many channels."""
+        """Create the parameters and buffers for the input's number of channels."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
             for own in (self.weight, self.bias, self.running_mean, self.running_var):
@@ -169,21 +171,21 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
-    """A ``BatchNorm1d`` that learns ``num_features`` from its first input, and is one from then on."""
+    """A lazy ``BatchNorm1d`` that infers ``num_features`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = BatchNorm1d
     _ranks = BatchNorm1d._ranks
 
 
 class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
-    """A ``BatchNorm2d`` that learns ``num_features`` from its first input, and is one from then on."""
+    """A lazy ``BatchNorm2d`` that infers ``num_features`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = BatchNorm2d
     _ranks = BatchNorm2d._ranks
 
 
 class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
-    """A ``BatchNorm3d`` that learns ``num_features`` from its first input, and is one from then on."""
+    """A lazy ``BatchNorm3d`` that infers ``num_features`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = BatchNorm3d
     _ranks = BatchNorm3d._ranks

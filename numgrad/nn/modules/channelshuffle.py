@@ -1,4 +1,4 @@
-"""Channels in another order as a module."""
+"""Channel shuffling as a module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Images whose channels come from all groups of channels in turn."""
+    """Images whose channels are taken from the groups of channels in turn."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Modules that hold modules: in a row, in a list, by name."""
+"""Containers of modules: sequences, lists and dictionaries."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["ModuleDict", "ModuleList", "Sequential"]
 
 
 def normal_index(length: int, index: Any) -> int:
-    """An index into ``length`` things, counted from the front.
+    """Return an index into ``length`` items as a non-negative number.
 
     Raises:
-        IndexError: there is no such thing.
+        IndexError: the index is out of range.
     """
     position = operator.index(index)
     if not -length <= position < length:
@@ -25,7 +25,7 @@ def normal_index(length: int, index: Any) -> int:
 
 
 class _Numbered(Module):
-    """Modules in a row, which are called "0", "1" and so on unless they were given names."""
+    """An ordered container whose modules are named "0", "1" and so on by default."""
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -37,7 +37,7 @@ class _Numbered(Module):
         return list(self._modules)[normal_index(len(self), index)]
 
     def _renumber(self, modules: Iterable[Any]) -> None:
-        """Hold just these modules, called by their numbers."""
+        """Replace the contents by these modules, named by their numbers."""
         named = {str(index): module for index, module in enumerate(modules)}
         self._modules.clear()
         self._modules.update(named)
@@ -53,18 +53,18 @@ class _Numbered(Module):
         self._renumber(modules)
 
     def pop(self, key: int | slice) -> Any:
-        """Take out the module at ``key`` (or those in a slice) and return it."""
+        """Remove and return the module at ``key``, or the modules of a slice."""
         taken = self[key]
         del self[key]
         return taken
 
     def append(self, module: Module) -> Self:
-        """Add a module at the end; returns this one."""
+        """Add a module at the end and return the container."""
         self.add_module(str(len(self)), module)
         return self
 
     def insert(self, index: int, module: Module) -> Any:
-        """Put a module before the one at ``index``."""
+        """Insert a module before the one at ``index``."""
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
@@ -75,12 +75,12 @@ class _Numbered(Module):
         return self._part(list(self._modules.items())[index])
 
     def _part(self, modules: list[tuple[str, Any]]) -> Any:
-        """Another container of some of the modules."""
+        """Return another container of some of the modules."""
         raise NotImplementedError(f"{type(self).__name__} does not define _part")
 
 
 class Sequential(_Numbered):
-    """Modules applied one after the other: given as such, or with their names as one ordered dictionary.
+    """Modules applied in sequence, given as arguments or, with their names, as one ordered dictionary.
 
     Example:
         >>> from numgrad import nn
@@ -108,7 +108,7 @@ class Sequential(_Numbered):
         return type(self)(OrderedDict(modules))
 
     def insert(self, index: int, module: Module) -> Self:
-        """Put a module before the one at ``index``; returns this one."""
+        """Insert a module before the one at ``index`` and return the container."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         count = len(self)
@@ -118,7 +118,7 @@ class Sequential(_Numbered):
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
-        """Add modules at the end; returns this one."""
+        """Add modules at the end and return the container."""
         for module in list(sequential):
             self.append(module)
         return self
@@ -153,7 +153,7 @@ def _factor(modules: Sequential, count: Any) -> int:
 
 
 class ModuleList(_Numbered):
-    """Modules in a list, whose parameters are found; it is indexed and changed like one."""
+    """A list of modules, which registers them."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -164,7 +164,7 @@ class ModuleList(_Numbered):
         return type(self)([module for _, module in modules])
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Add modules at the end; returns this one."""
+        """Add modules at the end and return the list."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         for module in list(modules):
@@ -193,7 +193,7 @@ class ModuleList(_Numbered):
 
 
 class ModuleDict(Module):
-    """Modules by name, whose parameters are found; it is indexed and changed like a dictionary."""
+    """A dictionary of modules, which registers them."""
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -223,33 +223,33 @@ class ModuleDict(Module):
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
-        """Take out the module called ``key`` and return it."""
+        """Remove and return the module with this name."""
         return self._modules.pop(key)
 
     def keys(self) -> KeysView[str]:
-        """The names."""
+        """Return the names."""
         return self._modules.keys()
 
     def items(self) -> ItemsView[str, Any]:
-        """The names and modules."""
+        """Return the names and modules."""
         return self._modules.items()
 
     def values(self) -> ValuesView[Any]:
-        """The modules."""
+        """Return the modules."""
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Add modules from a dictionary or from pairs of name and module."""
+        """Add modules from a mapping or from pairs of name and module."""
         for name, module in named_pairs("ModuleDict", modules):
             self[name] = module
 
 
 def named_pairs(name: str, values: Any) -> list[tuple[str, Any]]:
-    """What ``update`` of a container was given, as pairs.
+    """Return the argument of a container's ``update`` as pairs.
 
     Raises:
-        TypeError: it is neither a mapping nor an iterable of iterables.
-        ValueError: one of those has not two elements.
+        TypeError: the argument is neither a mapping nor an iterable of iterables.
+        ValueError: an item does not have two elements.
     """
     if not isinstance(values, Iterable):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Convolutions, transposed ones, and those that learn the number of their channels from the first input."""
+"""Convolutions, transposed convolutions, and lazy variants that infer their input channels."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = [
     "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
 ]
 
-#: A number for all dimensions of an image, or one for each.
+#: One number for all dimensions of an image, or one for each.
 Sizes = int | Sequence[int]
 
 
 class _ConvNd(CallsFunction):
-    """What all convolutions have: ``weight`` and ``bias``, which they draw, and the numbers that they were given.
+    """The base class of convolutions, with ``weight`` and ``bias`` and their initialization.
 
     Raises:
-        ValueError: the channels cannot be divided into groups, or the padding is none.
+        ValueError: the channels do not divide into the groups, or the padding is invalid.
     """
 
     _rank: int
@@ -70,7 +70,7 @@ class _ConvNd(CallsFunction):
             )
 
     def _widths(self) -> tuple[int, ...]:
-        """What ``pad`` is given for the padding: two numbers for each dimension, the last dimension first."""
+        """Return the padding as ``pad`` takes it: two numbers for each dimension, the last dimension first."""
         if self.padding == "valid":
             return (0, 0) * self._rank
         if isinstance(self.padding, tuple):
@@ -84,7 +84,7 @@ class _ConvNd(CallsFunction):
         return first, second // self.groups, *self.kernel_size
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias afresh, uniformly within ``1 / sqrt(fan_in)`` of 0."""
+        """Draw weight and bias anew, uniformly within ``1 / sqrt(fan_in)`` of 0."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         fan_in = math.prod(self.weight.shape[1:])
         if self.bias is not None and fan_in:
@@ -131,25 +131,25 @@ class Conv2d(_Conv, function=functional.conv2d):
     """The convolution of images of shape (n, in_channels, rows, columns), or without n, with learnt filters.
 
     Args:
-        in_channels: channels of an image.
-        out_channels: filters, each of which gives a channel of the result.
-        kernel_size: the size of a filter, as ``stride``, ``padding`` and ``dilation`` one number or one for each
+        in_channels: the number of channels of an image.
+        out_channels: the number of filters, each of which yields a channel of the result.
+        kernel_size: the size of a filter; like ``stride``, ``padding`` and ``dilation``, one number or one for each
             dimension.
-        stride: by how many elements windows lie apart.
-        padding: how many elements are added at either end of a dimension; "same" for as many as leave the size as it
-            is, "valid" for none.
-        dilation: by how many elements of an image those of a filter lie apart.
-        groups: of channels and filters; each filter sees the channels of its group.
-        bias: whether each filter has a number that is added to all that it gives.
-        padding_mode: what is added: "zeros", "reflect", "replicate" or "circular" (see ``nn.functional.pad``).
-        device: where weight and bias lie.
-        dtype: theirs.
+        stride: the distance between adjacent windows.
+        padding: the number of elements added at both ends of a dimension; "same" for the number that preserves the
+            size, "valid" for none.
+        dilation: the distance in the image between adjacent elements of a filter.
+        groups: the number of groups of channels and filters; each filter is applied to the channels of its group.
+        bias: True to add a learnt number to each channel of the result.
+        padding_mode: the kind of padding: "zeros", "reflect", "replicate" or "circular" (see ``nn.functional.pad``).
+        device: the device of weight and bias.
+        dtype: the dtype of weight and bias.
 
     ``weight`` has the shape (out_channels, in_channels / groups, *kernel_size).  It and ``bias`` are drawn uniformly
     between ``-1 / sqrt(n)`` and ``1 / sqrt(n)``, where n is the number of elements of a filter.
 
     Raises:
-        ValueError: the channels cannot be divided into groups, or the padding is none.
+        ValueError: the channels do not divide into the groups, or the padding is invalid.
     """
 
     _rank = 2
@@ -175,17 +175,17 @@ class _ConvTransposeNd(_ConvNd):
         )
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """The transposed convolution; ``output_size`` says which of the possible sizes the result is to have."""
+        """Return the transposed convolution; ``output_size`` selects one of the possible sizes of the result."""
         extra = self.output_padding if output_size is None else self._for_size(input, tuple(output_size))
         return self._function(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
 
     def _for_size(self, input: Tensor, size: tuple[int, ...]) -> tuple[int, ...]:
-        """The ``output_padding`` that gives a result of this size.
+        """Return the ``output_padding`` for a result of this size.
 
         Raises:
-            ValueError: there is none.
+            ValueError: the size is impossible.
         """
         rank = self._rank
         outer = input.dim() - rank
@@ -218,27 +218,27 @@ class ConvTranspose1d(_ConvTransposeNd, function=functional.conv_transpose1d):
 class ConvTranspose2d(_ConvTransposeNd, function=functional.conv_transpose2d):
     """The transposed convolution of images of shape (n, in_channels, rows, columns), or without n.
 
-    It is the gradient of a convolution for its images: each element is multiplied with a filter, and what overlaps is
-    added up.
+    It is the gradient of a convolution with respect to its images: each element is multiplied by a filter, and
+    overlapping products are added up.
 
     Args:
-        in_channels: channels of an image.
-        out_channels: channels of the result.
-        kernel_size: the size of a filter, as the numbers that follow one or one for each dimension.
-        stride: by how many elements the results of neighbours lie apart.
-        padding: how many elements are taken away at either end of a dimension.
-        output_padding: how many elements more there are behind each dimension, less than stride or dilation.
-        groups: of channels; each group gives channels of its own.
-        bias: whether a number is added to each channel of the result.
-        dilation: by how many elements of the result those of a filter lie apart.
+        in_channels: the number of channels of an image.
+        out_channels: the number of channels of the result.
+        kernel_size: the size of a filter; like the following numbers, one for all dimensions or one for each.
+        stride: the distance in the result between the filters of adjacent elements.
+        padding: the number of elements removed at both ends of a dimension.
+        output_padding: the number of elements added at the end of each dimension, less than stride or dilation.
+        groups: the number of groups of channels; each group yields channels of its own.
+        bias: True to add a learnt number to each channel of the result.
+        dilation: the distance in the result between adjacent elements of a filter.
         padding_mode: "zeros".
-        device: where weight and bias lie.
-        dtype: theirs.
+        device: the device of weight and bias.
+        dtype: the dtype of weight and bias.
 
     ``weight`` has the shape (in_channels, out_channels / groups, *kernel_size).
 
     Raises:
-        ValueError: the channels cannot be divided into groups, or ``padding_mode`` is another.
+        ValueError: the channels do not divide into the groups, or ``padding_mode`` is not "zeros".
     """
 
     _rank = 2
@@ -252,7 +252,7 @@ class ConvTranspose3d(_ConvTransposeNd, function=functional.conv_transpose3d):
 
 
 class _LazyConvNd(LazyModuleMixin):
-    """What convolutions have that learn ``in_channels`` from the first input."""
+    """The part of convolutions that infers ``in_channels`` from the first input."""
 
     def _leave_open(self: Any, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
         self.out_channels = out_channels
@@ -261,15 +261,15 @@ class _LazyConvNd(LazyModuleMixin):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self: Any) -> None:
-        """Draw weight and bias afresh, once there are some."""
+        """Draw weight and bias anew if they have a shape."""
         if not self.has_uninitialized_params() and self.in_channels:
             super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self: Any, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Make weight and bias for images with so many channels.
+        """Create weight and bias for images with the input's number of channels.
 
         Raises:
-            RuntimeError: the input has not the dimensions of images.
+            RuntimeError: the input does not have the rank of images.
         """
         rank = self._rank
         if input.dim() not in (rank + 1, rank + 2):
@@ -300,19 +300,19 @@ class _LazyConv(_LazyConvNd):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """A ``Conv1d`` that learns ``in_channels`` from its first input, and is one from then on."""
+    """A lazy ``Conv1d`` that infers ``in_channels`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """A ``Conv2d`` that learns ``in_channels`` from its first input, and is one from then on."""
+    """A lazy ``Conv2d`` that infers ``in_channels`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """A ``Conv3d`` that learns ``in_channels`` from its first input, and is one from then on."""
+    """A lazy ``Conv3d`` that infers ``in_channels`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = Conv3d
 
@@ -330,18 +330,18 @@ class _LazyConvTranspose(_LazyConvNd):
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """A ``ConvTranspose1d`` that learns ``in_channels`` from its first input, and is one from then on."""
+    """A lazy ``ConvTranspose1d`` that infers ``in_channels`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """A ``ConvTranspose2d`` that learns ``in_channels`` from its first input, and is one from then on."""
+    """A lazy ``ConvTranspose2d`` that infers ``in_channels`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """A ``ConvTranspose3d`` that learns ``in_channels`` from its first input, and is one from then on."""
+    """A lazy ``ConvTranspose3d`` that infers ``in_channels`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = ConvTranspose3d

@@ -22,7 +22,7 @@ class CosineSimilarity(Module):
 
 
 class PairwiseDistance(Module):
-    """The p-norm of the difference (with ``eps`` added) of the vectors along the last dimension."""
+    """The p-norm of the difference of the vectors along the last dimension, with ``eps`` added to the difference."""
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()

@@ -10,10 +10,10 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 
 
 class _Dropout(CallsFunction):
-    """A form of dropout: in evaluation mode it returns its input.
+    """A form of dropout, which returns its input in evaluation mode.
 
     Raises:
-        ValueError: ``p`` is no probability.
+        ValueError: ``p`` is not a probability.
     """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -31,7 +31,7 @@ class _Dropout(CallsFunction):
 
 
 class Dropout(_Dropout, function=functional.dropout):
-    """In training, zeros each element with probability ``p`` and divides the others by ``1 - p``."""
+    """In training, elements set to 0 with probability ``p`` and divided by ``1 - p`` otherwise."""
 
 
 class Dropout1d(_Dropout, function=functional.dropout1d):
@@ -47,7 +47,7 @@ class Dropout3d(_Dropout, function=functional.dropout3d):
 
 
 class AlphaDropout(_Dropout, function=functional.alpha_dropout):
-    """Dropout that keeps mean and variance of standard normal inputs, to go with SELU."""
+    """Dropout that preserves mean and variance of standard normal inputs, for use with SELU."""
 
 
 class FeatureAlphaDropout(_Dropout, function=functional.feature_alpha_dropout):

@@ -1,4 +1,4 @@
-"""Dimensions merged into one, and one split into several."""
+"""Modules that merge dimensions into one, or split one into several."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """Merges the dimensions from ``start_dim`` to ``end_dim`` into one; by default all but the first."""
+    """The input with the dimensions from ``start_dim`` to ``end_dim`` merged into one; by default all but the first."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -26,10 +26,10 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits the dimension ``dim`` into dimensions of the sizes given, one of which may be -1.
+    """The input with the dimension ``dim`` split into the given sizes, one of which may be -1.
 
     Raises:
-        TypeError: the dimension or a size is no int.
+        TypeError: the dimension or a size is not an int.
     """
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:

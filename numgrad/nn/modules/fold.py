@@ -1,4 +1,4 @@
-"""The windows of images as columns, and images that are sums of windows."""
+"""Extraction of the windows of images as columns, and its adjoint."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Fold(Module):
-    """``nn.functional.fold``: images of ``output_size`` that are the sums of windows, given as columns."""
+    """``nn.functional.fold``: images of ``output_size`` as sums of windows, given as columns."""
 
     def __init__(
         self, output_size: int | Sequence[int], kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1,

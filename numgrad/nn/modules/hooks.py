@@ -25,9 +25,9 @@ Hook = Callable[..., Any]
 
 
 class Hooks:
-    """The part of a module that knows its hooks of forward and backward."""
+    """The part of a module that holds its forward and backward hooks."""
 
-    # Hooks by the number of their handle; the marks hold the numbers of those registered with that option.
+    # Hooks by the number of their handle; each set of marks has the numbers of the hooks registered with that option.
     _backward_hooks: OrderedDict[int, Hook]
     _backward_pre_hooks: OrderedDict[int, Hook]
     _forward_hooks: OrderedDict[int, Hook]
@@ -39,10 +39,10 @@ class Hooks:
     def register_forward_pre_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before ``forward``; what it returns, unless None, replaces the arguments.
+        """Call ``hook(module, args)`` before ``forward``; its result, unless None, replaces the arguments.
 
-        With ``with_kwargs`` it is called as ``hook(module, args, kwargs)`` and returns both or None.  With
-        ``prepend`` it comes before the hooks that there are.
+        With ``with_kwargs``, it is called as ``hook(module, args, kwargs)`` and returns both or None.  With
+        ``prepend``, it runs before the existing hooks.
         """
         marked = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
         return add_hook(self._forward_pre_hooks, hook, prepend=prepend, marks=marked)
@@ -50,11 +50,11 @@ class Hooks:
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after ``forward``; what it returns, unless None, replaces the output.
+        """Call ``hook(module, args, output)`` after ``forward``; its result, unless None, replaces the output.
 
-        With ``with_kwargs`` it is called as ``hook(module, args, kwargs, output)``.  With ``prepend`` it comes before
-        the hooks that there are.  With ``always_call`` it is called also if ``forward`` raised an exception, which
-        goes on afterwards.
+        With ``with_kwargs``, it is called as ``hook(module, args, kwargs, output)``.  With ``prepend``, it runs before
+        the existing hooks.  With ``always_call``, it runs even if ``forward`` raised an exception, which then
+        propagates.
         """
         marked = [self._forward_hooks_with_kwargs] if with_kwargs else []
         if always_call:
@@ -64,14 +64,14 @@ class Hooks:
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` before the gradients of the inputs are computed.
 
-        What it returns, unless None, replaces ``grad_output``.
+        Its result, unless None, replaces ``grad_output``.
         """
         return add_hook(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs have been computed.
+        """Call ``hook(module, grad_input, grad_output)`` once the gradients of the inputs are computed.
 
-        Both are tuples with None for what is no tensor.  What the hook returns, unless None, replaces ``grad_input``.
+        Both are tuples with None in the place of non-tensors.  The hook's result, unless None, replaces ``grad_input``.
         Inputs and outputs of a module with such a hook must not be changed in place.
         """
         return add_hook(self._backward_hooks, hook, prepend=prepend)
@@ -79,8 +79,8 @@ class Hooks:
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` at the node of the graph that made the output.
 
-        Deprecated: ``grad_input`` has the gradients of that node's inputs, which are not the module's unless its
-        ``forward`` is one operation.  Use :meth:`register_full_backward_hook`.
+        Deprecated: ``grad_input`` has the gradients of that node's inputs, which differ from the module's unless its
+        ``forward`` is a single operation.  Use :meth:`register_full_backward_hook`.
         """
         return self.register_forward_hook(functools.partial(_watch_last_node, hook))
 
@@ -112,7 +112,7 @@ class Hooks:
     def _after(
         self, owner: Hooks, number: int, hook: Hook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> Any:
-        """The result after one of the owner's forward hooks."""
+        """Return the result after one of the owner's forward hooks."""
         if number in owner._forward_hooks_with_kwargs:
             new = hook(self, args, kwargs, result)
         else:
@@ -122,7 +122,7 @@ class Hooks:
     def _call_in_spite_of_error(
         self, called: set[int], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> None:
-        """Call the hooks that are to be called always and have not been."""
+        """Call the hooks registered with ``always_call`` that have not run yet."""
         for owner in (every_module, self):
             waiting = owner._forward_hooks_always_called.keys() - called
             for number, hook in list(owner._forward_hooks.items()):
@@ -139,7 +139,7 @@ class Hooks:
 
 
 def _watch_last_node(hook: Hook, module: Hooks, args: tuple[Any, ...], result: Any) -> None:
-    """Have the node that made the first tensor of a result call a hook."""
+    """Register a hook at the node that made the first tensor of a result."""
     while not isinstance(result, Tensor):
         values = list(result.values() if isinstance(result, dict) else result)
         result = next((one for one in values if isinstance(one, Tensor)), values[0])
@@ -148,7 +148,7 @@ def _watch_last_node(hook: Hook, module: Hooks, args: tuple[Any, ...], result: A
 
 
 def _replaced(new: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The arguments after a pre-hook with keywords."""
+    """Return the arguments after a pre-hook with keywords."""
     if new is None:
         return args, kwargs
     if isinstance(new, tuple) and len(new) == 2:
@@ -157,14 +157,14 @@ def _replaced(new: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 class _EveryModule(Hooks):
-    """The hooks that are called for all modules, before a module's own."""
+    """The hooks that run for every module, before the module's own."""
 
     def __init__(self) -> None:
         self.__dict__.update({name: OrderedDict() for name in Hooks.__annotations__})
 
     @property
     def has_hooks(self) -> bool:
-        """Whether there are any."""
+        """Return True if any hooks exist."""
         return bool(
             self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks
         )
@@ -196,7 +196,7 @@ def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
 
 
 class BackwardHookFunction(Function):
-    """Passes tensors through, and their gradients through ``seen``, those that did not arrive as zeros or None."""
+    """The identity on tensors, whose gradients pass through ``seen``; missing gradients arrive as zeros or None."""
 
     @staticmethod
     def forward(ctx: Any, seen: Callable[[tuple[Any, ...]], tuple[Any, ...]], zeros: bool, *tensors: Tensor) -> Any:
@@ -213,8 +213,8 @@ class BackwardHookFunction(Function):
 class _BackwardHooks:
     """The backward hooks of one call of a module.
 
-    An identity on the inputs and one on the outputs see the gradients: the one on the outputs runs first and leaves
-    what it got for the other.
+    One identity function on the inputs and one on the outputs observe the gradients.  The one on the outputs runs first
+    and keeps its gradients for the other.
     """
 
     def __init__(self, module: Any, hooks: list[Hook], pre_hooks: list[Hook]):
@@ -228,19 +228,19 @@ class _BackwardHooks:
 
     @classmethod
     def of(cls, module: Any) -> _BackwardHooks | None:
-        """Those of this module and of all, or None if there are none."""
+        """Return the hooks of this module and of every module, or None if there are none."""
         hooks = [*every_module._backward_hooks.values(), *module._backward_hooks.values()]
         pre_hooks = [*every_module._backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
         return cls(module, hooks, pre_hooks) if hooks or pre_hooks else None
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, those that are tensors with their gradients watched if one requires a gradient."""
+        """Return the arguments, with the gradients of tensors observed if any of them requires a gradient."""
         self.input_count = len(args)
         args, self.tensor_inputs = _watched(args, self._saw_grad_inputs, zeros=True)
         return args
 
     def watch_outputs(self, result: Any) -> Any:
-        """The output, a tensor or a tuple with tensors, with its gradients watched."""
+        """Return the output, a tensor or a tuple with tensors, with its gradients observed."""
         if not isinstance(result, Tensor | tuple):
             warnings.warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
@@ -264,7 +264,7 @@ class _BackwardHooks:
         return tuple([seen[position] for position in self.tensor_outputs])
 
     def _call_without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
-        """Call the hooks of a module none of whose inputs requires a gradient."""
+        """Call the hooks of a module whose inputs require no gradient."""
         if not self.hooks:
             return
         warnings.warn(
@@ -281,7 +281,7 @@ class _BackwardHooks:
                 )
 
     def _saw_grad_inputs(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
-        if self.grad_outputs is None:  # the gradient reached the inputs by another way than through the outputs
+        if self.grad_outputs is None:  # the gradient reached the inputs by another path than through the outputs
             return gradients
         seen = _spread(gradients, self.tensor_inputs, self.input_count)
         for hook in self.hooks:
@@ -291,7 +291,7 @@ class _BackwardHooks:
 
 
 def _replaced_gradients(new: Any, seen: tuple[Any, ...], hook: str, argument: str) -> tuple[Any, ...]:
-    """The gradients after a hook that was given ``seen`` and returned ``new``."""
+    """Return the gradients after a hook that received ``seen`` and returned ``new``."""
     if new is None:
         return seen
     if not isinstance(new, tuple):
@@ -304,7 +304,7 @@ def _replaced_gradients(new: Any, seen: tuple[Any, ...], hook: str, argument: st
 
 
 def _watched(values: tuple[Any, ...], seen: Callable[..., Any], zeros: bool) -> tuple[tuple[Any, ...], list[int]]:
-    """The values, their tensors passed through the identity, and the positions of those; none if no gradient flows."""
+    """Return the values, with tensors passed through the identity if a gradient flows, and the positions of those."""
     positions = [position for position, value in enumerate(values) if isinstance(value, Tensor)]
     if not (is_grad_enabled() and any(values[position].requires_grad for position in positions)):
         return values, []
@@ -313,21 +313,21 @@ def _watched(values: tuple[Any, ...], seen: Callable[..., Any], zeros: bool) -> 
     for position, tensor in zip(positions, passed, strict=True):
         result[position] = tensor
     cls = values.__class__
-    return cls(*result) if hasattr(cls, "_fields") else tuple(result), positions  # a named tuple stays one
+    return cls(*result) if hasattr(cls, "_fields") else tuple(result), positions  # preserves named tuples
 
 
 def _spread(gradients: tuple[Any, ...], positions: list[int], count: int) -> tuple[Any, ...]:
-    """The gradients at their positions among ``count`` values."""
+    """Return the gradients at their positions among ``count`` values."""
     result: list[Any] = [None] * count
     for position, gradient in zip(positions, gradients, strict=True):
         result[position] = gradient
     return tuple(result)
 
 
-#: How many calls are remembered; a training step of a GPT of 12 layers makes about 150.
+#: The number of calls that are remembered; a training step of a GPT of 12 layers makes about 150.
 CALLS = 4096
 
-#: Of each call the identity of the module, and the numbers that were next when it began and when it ended.
+#: For each call, the identity of the module, and the next sequence numbers when it began and when it ended.
 calls_made: deque[tuple[int, int, int]] = deque(maxlen=CALLS)
 
 #: Called with such a triple at the end of a call.

@@ -47,7 +47,7 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """``(x - mean) / sqrt(variance + eps) * weight + bias`` for each channel of each example, ([n,] channels, length).
 
-    Mean and variance are those of that channel of that example, or in evaluation, with ``track_running_stats``, the
+    Mean and variance are those of each channel of each example or, in evaluation with ``track_running_stats``, the
     running ones.
     """
 
@@ -67,21 +67,21 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm):
-    """An ``InstanceNorm1d`` that learns ``num_features`` from its first input, and is one from then on."""
+    """A lazy ``InstanceNorm1d`` that infers ``num_features`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = InstanceNorm1d
     _ranks = InstanceNorm1d._ranks
 
 
 class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm):
-    """An ``InstanceNorm2d`` that learns ``num_features`` from its first input, and is one from then on."""
+    """A lazy ``InstanceNorm2d`` that infers ``num_features`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = InstanceNorm2d
     _ranks = InstanceNorm2d._ranks
 
 
 class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm):
-    """An ``InstanceNorm3d`` that learns ``num_features`` from its first input, and is one from then on."""
+    """A lazy ``InstanceNorm3d`` that infers ``num_features`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = InstanceNorm3d
     _ranks = InstanceNorm3d._ranks

@@ -1,4 +1,4 @@
-"""Modules that learn the shapes of their parameters from the first input."""
+"""Modules that infer the shapes of their parameters from the first input."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["LazyModuleMixin"]
 
 
 class LazyModuleMixin:
-    """What makes a module lazy: it stands before the module's class among the bases.
+    """A mixin that makes a module lazy; it precedes the module's class among the bases.
 
-    Its parameters and buffers are an ``UninitializedParameter`` or ``UninitializedBuffer`` until the first call, which
-    has ``initialize_parameters`` make them, or until a state is loaded that has them.  After the first call the module
-    is of the class ``cls_to_become``, unless that is None.
+    Parameters and buffers are an ``UninitializedParameter`` or ``UninitializedBuffer`` until the first call, in which
+    ``initialize_parameters`` creates them, or until a state that has them is loaded.  After the first call the module
+    becomes an instance of ``cls_to_become``, unless that is None.
 
     Example:
         >>> import numgrad
@@ -36,22 +36,22 @@ class LazyModuleMixin:
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Make the parameters and buffers for an input, given as to ``forward``: for subclasses to define.
+        """Create the parameters and buffers for an input, given as to ``forward``; subclasses define it.
 
         Raises:
-            NotImplementedError: the subclass does not.
+            NotImplementedError: the subclass does not define it.
         """
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self: Any) -> bool:
-        """Whether a parameter or buffer of the module has no shape yet."""
+        """Return True if a parameter or buffer of the module has no shape yet."""
         return any(map(is_lazy, itertools.chain(self._parameters.values(), self._buffers.values())))
 
     def _infer_parameters(self: Any, module: Any, args: Any, kwargs: Any = None) -> None:
-        """Before the first call: make the parameters, and make an ordinary module of this one.
+        """Create the parameters before the first call, and turn the module into an ordinary one.
 
         Raises:
-            RuntimeError: some are not made.
+            RuntimeError: some parameters were not created.
         """
         with no_grad():
             module.initialize_parameters(*args, **(kwargs or {}))
@@ -64,12 +64,12 @@ class LazyModuleMixin:
             module.__class__ = module.cls_to_become
 
     def _save_to_state_dict(self: Any, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        """Of what has no shape yet, the state has the parameter or buffer itself."""
+        """Save the state, with uninitialized parameters and buffers as they are."""
         for name, tensor in self._own_state().items():
             destination[prefix + name] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
 
     def _lazy_load_hook(self, module: Any, state_dict: Any, prefix: str, *args: Any) -> None:
-        """Before a state is loaded: what has no shape yet takes that of the state."""
+        """Give uninitialized parameters and buffers the shapes in a state, before it is loaded."""
         for name, tensor in module._own_state().items():
             given = state_dict.get(prefix + name)
             if is_lazy(tensor) and given is not None and not is_lazy(given):

@@ -1,4 +1,4 @@
-"""The linear layer, one that learns its size from the first input, the bilinear one, and one that does nothing."""
+"""Linear layers: identity, linear, its lazy variant, and bilinear."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """Returns its input; any arguments are ignored."""
+    """A module that returns its input; any arguments are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -26,10 +26,10 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """``x @ weight.T + bias`` for inputs of shape (..., in_features), of shape (..., out_features).
+    """``x @ weight.T + bias``, which maps (..., in_features) to (..., out_features).
 
-    Weight, of shape (out_features, in_features), and bias are drawn uniformly between ``-1 / sqrt(in_features)`` and
-    ``1 / sqrt(in_features)``.
+    The weight, of shape (out_features, in_features), and the bias are drawn uniformly between
+    ``-1 / sqrt(in_features)`` and ``1 / sqrt(in_features)``.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias afresh."""
+        """Draw weight and bias anew."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
@@ -57,7 +57,7 @@ class Linear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A ``Linear`` that learns ``in_features`` from its first input, and is one from then on."""
+    """A lazy ``Linear`` that infers ``in_features`` from its first input and then becomes an ordinary one."""
 
     cls_to_become = Linear
     weight: Any
@@ -71,12 +71,12 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias afresh, once there are some."""
+        """Draw weight and bias anew if they have a shape."""
         if not self.has_uninitialized_params() and self.in_features:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Make weight and bias for inputs with so many features."""
+        """Create weight and bias for the input's number of features."""
         self.in_features = input.shape[-1]
         if self.has_uninitialized_params():
             self.weight.materialize((self.out_features, self.in_features))
@@ -86,13 +86,13 @@ class LazyLinear(LazyModuleMixin, Linear):
 
 
 class Bilinear(Module):
-    """``x1 @ weight[k] @ x2 + bias[k]`` of vectors of in1_features and in2_features elements, for each output ``k``.
+    """``x1 @ weight[k] @ x2 + bias[k]`` for each output ``k``, of vectors of in1_features and in2_features elements.
 
-    Weight, of shape (out_features, in1_features, in2_features), and bias are drawn uniformly between
+    The weight, of shape (out_features, in1_features, in2_features), and the bias are drawn uniformly between
     ``-1 / sqrt(in1_features)`` and ``1 / sqrt(in1_features)``.
 
     Raises:
-        ValueError: there are no features of the first input.
+        ValueError: ``in1_features`` is not positive.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias afresh."""
+        """Draw weight and bias anew."""
         bound = 1 / math.sqrt(self.in1_features)
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:

@@ -18,15 +18,15 @@ __all__ = [
 ]
 
 
-#: Parameters that are no attributes of losses.
+#: Parameters that are not kept as attributes.
 _NOT_KEPT = {"self", "size_average", "reduce"}
 
 
 class _Loss(CallsFunction):
-    """A loss; ``reduction`` ("mean", "sum" or "none") says what is made of the losses of the elements.
+    """A loss; ``reduction`` ("mean", "sum" or "none") is applied to the losses of the elements.
 
-    ``size_average`` and ``reduce`` are how older programs say that.  A subclass that names its function keeps all other
-    arguments as attributes of these names, and the function is given them by name.
+    ``size_average`` and ``reduce`` are its deprecated form.  A subclass that names its function keeps all other
+    arguments as attributes of the same names, and passes them to the function by name.
     """
 
     _kept: tuple[str, ...]
@@ -45,12 +45,12 @@ class _Loss(CallsFunction):
         return self._function(input, target, **self._options())
 
     def _options(self) -> dict[str, Any]:
-        """What the function is given beside tensors."""
+        """Return the function's arguments other than tensors."""
         return {name: getattr(self, name) for name in self._kept}
 
 
 class _WeightedLoss(_Loss):
-    """A loss in which classes or elements count differently."""
+    """A loss with weights for classes or elements."""
 
     def __init__(
         self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
@@ -71,7 +71,7 @@ class MSELoss(_Loss, function=functional.mse_loss):
 
 
 class SmoothL1Loss(_Loss, function=functional.smooth_l1_loss):
-    """``d**2 / (2 * beta)`` of the difference ``d`` where it is less than ``beta``, else ``|d| - beta / 2``."""
+    """``d**2 / (2 * beta)`` of the difference ``d`` where it is less than ``beta``, otherwise ``|d| - beta / 2``."""
 
     def __init__(
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
@@ -81,7 +81,7 @@ class SmoothL1Loss(_Loss, function=functional.smooth_l1_loss):
 
 
 class HuberLoss(_Loss, function=functional.huber_loss):
-    """``d**2 / 2`` of the difference ``d`` where it is less than ``delta``, else ``delta * (|d| - delta / 2)``."""
+    """``d**2 / 2`` of the difference ``d`` where it is less than ``delta``, otherwise ``delta * (|d| - delta / 2)``."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -89,7 +89,7 @@ class HuberLoss(_Loss, function=functional.huber_loss):
 
 
 class GaussianNLLLoss(_Loss, function=functional.gaussian_nll_loss):
-    """``(log(var) + (input - target)**2 / var) / 2``; ``var``, the third argument, is at least ``eps``."""
+    """``(log(var) + (input - target)**2 / var) / 2``; ``var``, the third argument, is clamped to at least ``eps``."""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -125,7 +125,7 @@ class PoissonNLLLoss(_Loss, function=functional.poisson_nll_loss):
 
 
 class NLLLoss(_WeightedLoss, function=functional.nll_loss):
-    """The negative logarithm of the probability of the target class; the input holds logarithms."""
+    """The negative log-probability of the target class; the input holds log-probabilities."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class NLLLoss(_WeightedLoss, function=functional.nll_loss):
 
 
 class CrossEntropyLoss(_WeightedLoss, function=functional.cross_entropy):
-    """The negative logarithm of the softmax of the input at the target class, or weighted by target probabilities."""
+    """The negative logarithm of the softmax of the input at the target class, or averaged over target probabilities."""
 
     def __init__(
         self,
@@ -157,13 +157,13 @@ class CrossEntropyLoss(_WeightedLoss, function=functional.cross_entropy):
 
 
 class LinearCrossEntropyLoss(_Loss):
-    """The cross-entropy of what a linear layer of its own makes of the input, of shape (batch, in_features).
+    """The cross-entropy of a linear layer's output for an input of shape (batch, in_features); the loss owns the layer.
 
     Args:
-        in_features: how many features the input has.
-        num_classes: how many classes there are.
+        in_features: the number of features of the input.
+        num_classes: the number of classes.
         out_features: the sizes of further dimensions of the targets, of shape (batch, *out_features).
-        bias: whether the layer has one.
+        bias: True if the layer has a bias.
         weight, reduction, ignore_index, label_smoothing, options: see :func:`nn.functional.linear_cross_entropy`.
     """
 
@@ -208,7 +208,7 @@ class LinearCrossEntropyLoss(_Loss):
 
 
 class KLDivLoss(_Loss, function=functional.kl_div):
-    """``target * (log(target) - input)``: the input holds logarithms, and with ``log_target`` so does the target."""
+    """``target * (log(target) - input)``: the input holds logarithms, as does the target with ``log_target``."""
 
     def __init__(
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False
@@ -240,9 +240,9 @@ class BCEWithLogitsLoss(_WeightedLoss, function=functional.binary_cross_entropy_
 
 
 class CTCLoss(_Loss, function=functional.ctc_loss):
-    """Minus the logarithm of the probability of sequences of labels, each of which may be repeated, and blanks between.
+    """Minus the log-probability of label sequences, in which labels may be repeated, with blanks in between.
 
-    It is called as ``loss(log_probs, targets, input_lengths, target_lengths)``: see :func:`nn.functional.ctc_loss`.
+    It is called as ``loss(log_probs, targets, input_lengths, target_lengths)``; see :func:`nn.functional.ctc_loss`.
     """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:

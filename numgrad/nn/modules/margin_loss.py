@@ -1,4 +1,4 @@
-"""Losses that ask for a margin, as modules."""
+"""Margin losses as modules."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class SoftMarginLoss(_Loss, function=functional.soft_margin_loss):
 
 
 class MultiLabelMarginLoss(_Loss, function=functional.multilabel_margin_loss):
-    """``sum(max(0, 1 - input[t] + input[j])) / classes``, over the targets t and all classes j that are none.
+    """``sum(max(0, 1 - input[t] + input[j])) / classes``, over the targets t and all classes j that are not targets.
 
-    The targets of an example are the numbers of classes before the first -1.
+    The targets of an example are the class indices before the first -1.
     """
 
 
@@ -37,10 +37,10 @@ class MultiLabelSoftMarginLoss(_WeightedLoss, function=functional.multilabel_sof
 
 
 class MultiMarginLoss(_WeightedLoss, function=functional.multi_margin_loss):
-    """``sum(max(0, margin - input[target] + input[j]) ** p) / classes``, j being all classes but the target.
+    """``sum(max(0, margin - input[target] + input[j]) ** p) / classes``, over all classes j except the target.
 
     Raises:
-        ValueError: ``p`` is neither 1 nor 2, or the weight has not one dimension.
+        ValueError: ``p`` is neither 1 nor 2, or the weight is not one-dimensional.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class MultiMarginLoss(_WeightedLoss, function=functional.multi_margin_loss):
 
 
 class _MarginLoss(_Loss):
-    """A loss with a margin, 0 unless one is given."""
+    """A loss with a margin, 0 by default."""
 
     def __init__(
         self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
@@ -76,7 +76,7 @@ class HingeEmbeddingLoss(_MarginLoss, function=functional.hinge_embedding_loss):
 
 
 class MarginRankingLoss(_MarginLoss, function=functional.margin_ranking_loss):
-    """``max(0, margin - target * (input1 - input2))``: a target 1 wants the first to be larger, -1 the second."""
+    """``max(0, margin - target * (input1 - input2))``; the first should be larger for target 1, the second for -1."""
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         return self._function(input1, input2, target, **self._options())
@@ -92,7 +92,7 @@ class CosineEmbeddingLoss(_MarginLoss, function=functional.cosine_embedding_loss
 class TripletMarginLoss(_Loss, function=functional.triplet_margin_loss):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` with the p-norm as distance.
 
-    With ``swap`` the distance of positive and negative counts if it is the smaller.
+    With ``swap``, the distance from positive to negative is used if it is less than that from anchor to negative.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class TripletMarginLoss(_Loss, function=functional.triplet_margin_loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss, function=functional.triplet_margin_with_distance_loss):
-    """TripletMarginLoss with a distance of one's own; the default is PairwiseDistance's."""
+    """TripletMarginLoss with a custom distance; the default is PairwiseDistance."""
 
     def __init__(
         self,

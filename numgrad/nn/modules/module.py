@@ -1,4 +1,4 @@
-"""Module, the base class of everything that has parameters."""
+"""Module, the base class of everything with parameters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
 
 
 class Module(State, Hooks):
-    """A part of a model, with parameters of its own or of the modules that it is made of.
+    """A part of a model, with parameters of its own or of its submodules.
 
     A subclass calls ``super().__init__()``, assigns parameters and modules to attributes, and defines ``forward``.
 
@@ -69,7 +69,7 @@ class Module(State, Hooks):
         self.__dict__.update(training=True, **_nothing_registered())
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the output: for every subclass to define."""
+        """Compute the output; every subclass defines it."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -90,7 +90,7 @@ class Module(State, Hooks):
     # -- modes ----------------------------------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Self:
-        """Put the module and all below it in training mode, or with False in evaluation mode; returns the module."""
+        """Put the module and all submodules in training mode, or with False in evaluation mode; return the module."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -99,11 +99,11 @@ class Module(State, Hooks):
         return self
 
     def eval(self) -> Self:
-        """Put the module and all below it in evaluation mode, in which for example nothing is dropped out."""
+        """Put the module and all submodules in evaluation mode, which turns off dropout, and return the module."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Say for all parameters whether they require a gradient; returns the module."""
+        """Set ``requires_grad`` of all parameters and return the module."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
@@ -113,21 +113,21 @@ class Module(State, Hooks):
         forget_gradients(self.parameters(), set_to_none)
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
-        """Call ``fn`` with every module below this one, children first, and with this one; returns the module."""
+        """Call ``fn`` with every submodule, children first, and with the module; return the module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compile what this module computes, in place: its ``forward`` becomes ``numgrad.compile(forward, ...)``."""
-        compiler = importlib.import_module("numgrad.compiler")  # which stands above this module, and few need
+        """Compile the module's computation in place: its ``forward`` becomes ``numgrad.compile(forward, ...)``."""
+        compiler = importlib.import_module("numgrad.compiler")  # a higher layer, which few need
         self.__dict__["forward"] = compiler.compile(self.forward, *args, **kwargs)
 
     # -- conversions ----------------------------------------------------------------------------------------
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Convert every parameter, in place, and every buffer by ``fn``: for subclasses to extend."""
+        """Convert every parameter in place, and every buffer, by ``fn``; subclasses may extend it."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -136,24 +136,24 @@ class Module(State, Hooks):
             with no_grad():
                 converted = fn(tensor)
             if converted is not tensor:
-                tensor.data = converted  # so that it stays the same object
+                tensor.data = converted  # keeps the identity of the parameter
         for name, buffer in self._buffers.items():
             if buffer is not None and is_lazy(buffer):
-                buffer.data = fn(buffer)  # so that it can still be given a shape
+                buffer.data = fn(buffer)  # keeps the buffer able to get a shape
             elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Move parameters and buffers to a device, or give the floating-point ones a dtype; returns the module.
+        """Move parameters and buffers to a device, or convert the floating-point ones to a dtype; return the module.
 
         ``to(device=None, dtype=None, non_blocking=False)``, ``to(dtype)`` or ``to(tensor)``, the last for that tensor's
-        dtype and device; with ``memory_format=...`` those of four and five dimensions get that format.  The parameters
-        stay the same objects.
+        dtype and device.  With ``memory_format=...``, tensors of four and five dimensions get that format.  The
+        parameters keep their identity.
 
         Raises:
-            TypeError: the dtype is not floating-point or complex, or an argument is none of these.
-            RuntimeError: there is no such device, or the format is for others than four or five dimensions.
+            TypeError: the dtype is neither floating-point nor complex, or an argument is none of these.
+            RuntimeError: there is no such device, or the format is for other ranks than four and five.
         """
         memory_format = kwargs.pop("memory_format", None)
         check_memory_format(memory_format)
@@ -171,29 +171,29 @@ class Module(State, Hooks):
         return self._apply(convert)
 
     def type(self, dst_type: Any) -> Self:
-        """Convert all parameters and buffers to a dtype; returns the module."""
+        """Convert all parameters and buffers to a dtype and return the module."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def float(self) -> Self:
-        """Convert the floating-point parameters and buffers to float32; returns the module."""
+        """Convert the floating-point parameters and buffers to float32 and return the module."""
         return self._apply(lambda tensor: tensor.to(float32) if tensor.is_floating_point() else tensor)
 
     def double(self) -> Self:
-        """Convert the floating-point parameters and buffers to float64; returns the module."""
+        """Convert the floating-point parameters and buffers to float64 and return the module."""
         return self._apply(lambda tensor: tensor.to(float64) if tensor.is_floating_point() else tensor)
 
     def cpu(self) -> Self:
-        """Move parameters and buffers to the CPU's memory; returns the module."""
+        """Move parameters and buffers to the CPU and return the module."""
         return self.to("cpu")
 
     def cuda(self, device: Any = None) -> Self:
-        """Move parameters and buffers to a GPU's memory; returns the module."""
+        """Move parameters and buffers to a GPU and return the module."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
     # -- text and pickles -----------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
-        """What stands in the parentheses of ``repr`` before the submodules: for subclasses to define."""
+        """Return the text in the parentheses of ``repr``, before the submodules; subclasses may define it."""
         return ""
 
     def _get_name(self) -> str:
@@ -212,9 +212,9 @@ class Module(State, Hooks):
 
 
 class CallsFunction(Module):
-    """A module that does what a function of ``nn.functional`` does, with arguments that the module keeps.
+    """A module that applies a function of ``nn.functional``, with arguments that the module keeps.
 
-    A subclass names the function; ``forward``, which it may share with others, calls it.
+    A subclass names the function; ``forward``, which it may inherit, calls it.
     """
 
     _function: Callable[..., Any]
@@ -225,23 +225,23 @@ class CallsFunction(Module):
             cls._function = staticmethod(function)
 
 
-#: The attributes that hold a module's hooks: what the parts that register them declare.
+#: The attributes that hold a module's hooks, as declared by the classes that register them.
 _HOOKS = [*Hooks.__annotations__, *State.__annotations__]
 
 
 def _nothing_registered() -> dict[str, Any]:
-    """What a module has from the beginning."""
+    """Return the initial contents of a module."""
     hooks: dict[str, Any] = {name: OrderedDict() for name in _HOOKS}
     return {"_parameters": {}, "_buffers": {}, "_modules": {}, "_non_persistent_buffers_set": set(), **hooks}
 
 
 def indented(text: str) -> str:
-    """The text with all lines but the first moved to the right."""
+    """Return the text with all lines but the first indented."""
     return text.replace("\n", "\n  ")
 
 
 def enclosed(lines: list[str], below: list[str]) -> str:
-    """What stands between the parentheses of a ``repr``: on one line if it has one and nothing is below."""
+    """Return the text in the parentheses of a ``repr``, on one line for a single line without submodules."""
     if len(lines) == 1 and not below:
         return lines[0]
     return "".join([f"\n  {line}" for line in lines + below]) + "\n" if lines or below else ""
@@ -250,7 +250,7 @@ def enclosed(lines: list[str], below: list[str]) -> str:
 def _to_arguments(
     *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False
 ) -> tuple[Any, Any, bool]:
-    """The device and the dtype that ``Module.to`` was given, each None if it was not, and whether not to wait."""
+    """Return the device and dtype given to ``Module.to``, None for each one missing, and the flag ``non_blocking``."""
     rest: list[Any] = []
     if args:
         first, *rest = args
@@ -264,7 +264,7 @@ def _to_arguments(
                 dtype, *rest = rest
         else:
             raise TypeError(f"to(): the first argument must be a device, dtype or Tensor, not {type(first).__name__}")
-    if len(rest) > 1:  # after device and dtype there may be whether not to wait
+    if len(rest) > 1:  # device and dtype may be followed by non_blocking
         raise TypeError(f"to(): too many arguments ({len(args)} given)")
     non_blocking = non_blocking or rest[:1] == [True]
     return None if device is None else to_device(device), None if dtype is None else to_dtype(dtype), non_blocking

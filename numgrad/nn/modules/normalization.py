@@ -1,4 +1,4 @@
-"""Layers that normalise."""
+"""Normalization layers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def _as_shape(sizes: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """``(x - mean) / sqrt(variance + eps) * weight + bias`` over the last dimensions, whose shape is given.
+    """``(x - mean) / sqrt(variance + eps) * weight + bias``, with statistics over last dimensions of the given shape.
 
-    Weight and bias have that shape and start as ones and zeros; with ``elementwise_affine=False`` there are none.
+    Weight and bias have that shape, initially ones and zeros; with ``elementwise_affine=False`` there are none.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """``x / sqrt(mean(x**2) + eps) * weight`` over the last dimensions, whose shape is given.
+    """``x / sqrt(mean(x**2) + eps) * weight``, with the mean over last dimensions of the given shape.
 
-    The weight has that shape and starts as ones; with ``elementwise_affine=False`` there is none.  Without ``eps`` the
-    smallest number that added to 1 makes a difference in the input's dtype is taken.
+    The weight has that shape and is initially ones; with ``elementwise_affine=False`` there is none.  ``eps`` defaults
+    to the machine epsilon of the input's dtype.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class RMSNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """``x / (k + alpha * mean(x ** 2)) ** beta``, the mean being over ``size`` channels around each."""
+    """``x / (k + alpha * mean(x ** 2)) ** beta``, with the mean over ``size`` channels around each."""
 
     def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
@@ -114,10 +114,10 @@ class LocalResponseNorm(Module):
 class GroupNorm(Module):
     """``(x - mean) / sqrt(variance + eps) * weight + bias`` over groups of channels of (n, num_channels, ...).
 
-    Weight and bias have a number for each channel and start as ones and zeros; with ``affine=False`` there are none.
+    Weight and bias have a number per channel, initially ones and zeros; with ``affine=False`` there are none.
 
     Raises:
-        ValueError: the channels cannot be divided into so many groups.
+        ValueError: the channels do not divide into the groups.
     """
 
     def __init__(

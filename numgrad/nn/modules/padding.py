@@ -17,7 +17,7 @@ __all__ = [
 
 
 class _Pad(Module):
-    """More elements at both ends of the last dimensions; ``padding`` is as :func:`nn.functional.pad` takes it."""
+    """Padding at both ends of the last dimensions; ``padding`` has the form for :func:`nn.functional.pad`."""
 
     _rank: int
     _mode: str
@@ -50,15 +50,15 @@ class _ConstantPad(_Pad, mode="constant"):
 
 
 class ConstantPad1d(_ConstantPad, rank=1):
-    """A number at both ends of the last dimension."""
+    """Padding with a constant at both ends of the last dimension."""
 
 
 class ConstantPad2d(_ConstantPad, rank=2):
-    """A number around the last two dimensions."""
+    """Padding with a constant around the last two dimensions."""
 
 
 class ConstantPad3d(_ConstantPad, rank=3):
-    """A number around the last three dimensions."""
+    """Padding with a constant around the last three dimensions."""
 
 
 class _ZeroPad(_ConstantPad):
@@ -70,46 +70,46 @@ class _ZeroPad(_ConstantPad):
 
 
 class ZeroPad1d(_ZeroPad, rank=1):
-    """Zeros at both ends of the last dimension."""
+    """Padding with zeros at both ends of the last dimension."""
 
 
 class ZeroPad2d(_ZeroPad, rank=2):
-    """Zeros around the last two dimensions."""
+    """Padding with zeros around the last two dimensions."""
 
 
 class ZeroPad3d(_ZeroPad, rank=3):
-    """Zeros around the last three dimensions."""
+    """Padding with zeros around the last three dimensions."""
 
 
 class ReflectionPad1d(_Pad, rank=1, mode="reflect"):
-    """The elements mirrored at both ends of the last dimension."""
+    """Padding with mirrored elements at both ends of the last dimension."""
 
 
 class ReflectionPad2d(_Pad, rank=2, mode="reflect"):
-    """The elements mirrored at the edges of the last two dimensions."""
+    """Padding with mirrored elements around the last two dimensions."""
 
 
 class ReflectionPad3d(_Pad, rank=3, mode="reflect"):
-    """The elements mirrored at the edges of the last three dimensions."""
+    """Padding with mirrored elements around the last three dimensions."""
 
 
 class ReplicationPad1d(_Pad, rank=1, mode="replicate"):
-    """The outermost elements repeated at both ends of the last dimension."""
+    """Padding with the outermost elements at both ends of the last dimension."""
 
 
 class ReplicationPad2d(_Pad, rank=2, mode="replicate"):
-    """The outermost elements repeated at the edges of the last two dimensions."""
+    """Padding with the outermost elements around the last two dimensions."""
 
 
 class ReplicationPad3d(_Pad, rank=3, mode="replicate"):
-    """The outermost elements repeated at the edges of the last three dimensions."""
+    """Padding with the outermost elements around the last three dimensions."""
 
 
 class _CircularPad(_Pad, mode="circular"):
-    """The elements of the other end.
+    """Padding with the elements of the opposite end.
 
     Raises:
-        ValueError: the input has another number of dimensions.
+        ValueError: the input has an unsupported number of dimensions.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -119,12 +119,12 @@ class _CircularPad(_Pad, mode="circular"):
 
 
 class CircularPad1d(_CircularPad, rank=1):
-    """The elements of the other end at both ends of the last dimension."""
+    """Padding with the elements of the opposite end at both ends of the last dimension."""
 
 
 class CircularPad2d(_CircularPad, rank=2):
-    """The elements of the other end at the edges of the last two dimensions."""
+    """Padding with the elements of the opposite end around the last two dimensions."""
 
 
 class CircularPad3d(_CircularPad, rank=3):
-    """The elements of the other end at the edges of the last three dimensions."""
+    """Padding with the elements of the opposite end around the last three dimensions."""

@@ -1,4 +1,4 @@
-"""Modules that hold parameters: in a list, by name."""
+"""Containers of parameters: lists and dictionaries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ParameterDict", "ParameterList"]
 
 
 def _learnt(value: Any) -> Any:
-    """A tensor as a parameter; anything else, parameters included, as it is."""
+    """Return a plain tensor as a parameter, and any other value unchanged."""
     plain = isinstance(value, Tensor) and not isinstance(value, Parameter)
     return Parameter(value) if plain else value
 
@@ -28,7 +28,7 @@ def _line(key: Any, value: Any, type_name: str) -> str:
 
 
 class ParameterList(Module):
-    """Parameters in a list that registers them; tensors become parameters, other values are kept as they are."""
+    """A list that registers parameters; tensors become parameters, other values are kept unchanged."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -51,13 +51,13 @@ class ParameterList(Module):
         setattr(self, str(normal_index(len(self), index)), _learnt(value))
 
     def append(self, value: Any) -> Self:
-        """Add a value at the end; returns the list."""
+        """Add a value at the end and return the list."""
         setattr(self, str(len(self)), _learnt(value))
         self._size += 1
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Add values at the end; returns the list."""
+        """Add values at the end and return the list."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in list(values):
@@ -78,7 +78,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """Parameters by name, registered; tensors become parameters, other values are kept as they are.
+    """A dictionary that registers parameters; tensors become parameters, other values are kept unchanged.
 
     A plain dictionary is read in the order of its sorted keys, an ordered one in its own order.
     """
@@ -123,11 +123,11 @@ class ParameterDict(Module):
         return key in self._keys
 
     def copy(self) -> ParameterDict:
-        """Another dictionary of the same parameters."""
+        """Return another dictionary of the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value called ``key``, which is ``default`` if there was none."""
+        """Return the value of ``key``, after setting it to ``default`` if it is missing."""
         if key not in self:
             self[key] = default
         return self[key]
@@ -138,40 +138,40 @@ class ParameterDict(Module):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Take out the value called ``key`` and return it."""
+        """Remove and return the value of ``key``."""
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Take out the last value and return its name and itself."""
+        """Remove and return the last name and value."""
         key, _ = self._keys.popitem()
         value = self[key]
         delattr(self, key)
         return key, value
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value called ``key``, or ``default`` if there is none."""
+        """Return the value of ``key``, or ``default`` if it is missing."""
         return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """Another dictionary, with ``default`` for each of the keys."""
+        """Return another dictionary with ``default`` for each of the keys."""
         return ParameterDict(OrderedDict((key, default) for key in keys))
 
     def keys(self) -> Any:
-        """The names."""
+        """Return the names."""
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """The names and values."""
+        """Return the names and values."""
         return ((key, self[key]) for key in self)
 
     def values(self) -> Iterable[Any]:
-        """The values."""
+        """Return the values."""
         return (self[key] for key in self)
 
     def update(self, parameters: Any) -> None:
-        """Add values from a dictionary or from pairs of name and value."""
+        """Add values from a mapping or from pairs of name and value."""
         if isinstance(parameters, ParameterDict):
             pairs = list(parameters.items())
         else:

@@ -1,4 +1,4 @@
-"""Channels that become pixels, and the other way round, as modules."""
+"""Rearrangement of channels into pixels and back, as modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pooling as modules: each is its function with the arguments that it was made with."""
+"""Pooling as modules, each of which applies its function with stored arguments."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = [
 
 
 def for_each(value: Any, count: int) -> tuple[Any, ...]:
-    """A sequence as a tuple; anything else so many times."""
+    """Return a sequence as a tuple, and anything else repeated ``count`` times."""
     return tuple(value) if isinstance(value, tuple | list) else (value,) * count
 
 
 class _Pool(CallsFunction):
-    """A function with arguments, which are kept as attributes and passed on by name; some are shown."""
+    """A function with arguments, which are kept as attributes and passed by name; some are shown in ``repr``."""
 
     _arguments: tuple[str, ...]
     _shown: tuple[str, ...]
@@ -53,15 +53,15 @@ class _MaxPool(_Pool):
 
 
 class MaxPool1d(_MaxPool, function=functional.max_pool1d):
-    """The largest elements of windows of (n, channels, length) or (channels, length)."""
+    """The maxima of windows of (n, channels, length) or (channels, length)."""
 
 
 class MaxPool2d(_MaxPool, function=functional.max_pool2d):
-    """The largest elements of windows of (n, channels, height, width) or (channels, height, width)."""
+    """The maxima of windows of (n, channels, height, width) or (channels, height, width)."""
 
 
 class MaxPool3d(_MaxPool, function=functional.max_pool3d):
-    """The largest elements of windows of (n, channels, depth, height, width), or without n."""
+    """The maxima of windows of (n, channels, depth, height, width), or without n."""
 
 
 class _MaxUnpool(_Pool):
@@ -79,19 +79,19 @@ class _MaxUnpool(_Pool):
 
 
 class MaxUnpool1d(_MaxUnpool, function=functional.max_unpool1d):
-    """The largest elements of windows put back where :class:`MaxPool1d` found them, zeros elsewhere."""
+    """Maxima of windows at the positions where :class:`MaxPool1d` found them, zeros elsewhere."""
 
     _rank = 1
 
 
 class MaxUnpool2d(_MaxUnpool, function=functional.max_unpool2d):
-    """The largest elements of windows put back where :class:`MaxPool2d` found them, zeros elsewhere."""
+    """Maxima of windows at the positions where :class:`MaxPool2d` found them, zeros elsewhere."""
 
     _rank = 2
 
 
 class MaxUnpool3d(_MaxUnpool, function=functional.max_unpool3d):
-    """The largest elements of windows put back where :class:`MaxPool3d` found them, zeros elsewhere."""
+    """Maxima of windows at the positions where :class:`MaxPool3d` found them, zeros elsewhere."""
 
     _rank = 3
 
@@ -156,15 +156,15 @@ class _AdaptiveAvgPool(_Pool):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool1d):
-    """The means of so many windows of (n, channels, length) or (channels, length)."""
+    """The means of a given number of windows of (n, channels, length) or (channels, length)."""
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool2d):
-    """The means of so many windows of (n, channels, height, width) or (channels, height, width)."""
+    """The means of a given number of windows of (n, channels, height, width) or (channels, height, width)."""
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool, function=functional.adaptive_avg_pool3d):
-    """The means of so many windows of (n, channels, depth, height, width), or without n."""
+    """The means of a given number of windows of (n, channels, depth, height, width), or without n."""
 
 
 class _AdaptiveMaxPool(_Pool):
@@ -173,19 +173,19 @@ class _AdaptiveMaxPool(_Pool):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool, function=functional.adaptive_max_pool1d):
-    """The largest elements of so many windows of (n, channels, length) or (channels, length)."""
+    """The maxima of a given number of windows of (n, channels, length) or (channels, length)."""
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool, function=functional.adaptive_max_pool2d):
-    """The largest elements of so many windows of (n, channels, height, width) or (channels, height, width)."""
+    """The maxima of a given number of windows of (n, channels, height, width) or (channels, height, width)."""
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool, function=functional.adaptive_max_pool3d):
-    """The largest elements of so many windows of (n, channels, depth, height, width), or without n."""
+    """The maxima of a given number of windows of (n, channels, depth, height, width), or without n."""
 
 
 class _FractionalMaxPool(_Pool):
-    """Windows at random places.
+    """Pooling of windows at random positions.
 
     Raises:
         ValueError: neither or both of size and ratio are given, or a ratio is not between 0 and 1.
@@ -217,12 +217,12 @@ class _FractionalMaxPool(_Pool):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool, function=functional.fractional_max_pool2d):
-    """The largest elements of windows at random places of (n, channels, height, width), or without n."""
+    """The maxima of windows at random positions of (n, channels, height, width), or without n."""
 
     _rank = 2
 
 
 class FractionalMaxPool3d(_FractionalMaxPool, function=functional.fractional_max_pool3d):
-    """The largest elements of windows at random places of (n, channels, depth, height, width), or without n."""
+    """The maxima of windows at random positions of (n, channels, depth, height, width), or without n."""
 
     _rank = 3

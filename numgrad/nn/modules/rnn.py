@@ -1,4 +1,4 @@
-"""Recurrent networks; their single steps are in ``rnn_cells``."""
+"""Recurrent networks; ``rnn_cells`` has their single steps."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
 
 class RNNBase(Module):
-    """What recurrent networks have in common.
+    """The base class of recurrent networks.
 
     Args:
         mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
-        input_size: how many features an element of the input has.
-        hidden_size: how many a hidden state has.
-        num_layers: how many layers there are: each but the first one's input are the hidden states of the one before.
-        bias: whether there are biases.
-        batch_first: whether input and output have the shape (batch, steps, features), not (steps, batch, features).
+        input_size: the number of features of the input.
+        hidden_size: the number of features of a hidden state.
+        num_layers: the number of layers; the input of each but the first is the previous layer's hidden states.
+        bias: True if there are biases.
+        batch_first: True if input and output have the shape (batch, steps, features), False for (steps, batch,
+            features).
         dropout: the probability with which, in training, each output of a layer but the last is dropped.
-        bidirectional: whether each layer goes through the sequence from the end to the beginning, too.
-        proj_size: if not 0, the hidden states are projected to so many features (LSTM).
-        device, dtype: of the weights.
+        bidirectional: True if each layer also processes the sequence in reverse.
+        proj_size: if not 0, the number of features to which the hidden states are projected (LSTM).
+        device, dtype: those of the weights.
 
     All weights are drawn uniformly between ``-1 / sqrt(hidden_size)`` and ``1 / sqrt(hidden_size)``.
 
     Raises:
-        ValueError: a number is not one that it may be, or the mode is unknown.
-        TypeError: an argument is of another type.
+        ValueError: a number is out of range, or the mode is unknown.
+        TypeError: an argument has the wrong type.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights afresh."""
+        """Draw all weights anew."""
         bound = 1 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -87,14 +88,14 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """Nothing: weights need not lie in one piece of memory."""
+        """Do nothing: weights need not be contiguous with each other in memory."""
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Raise unless the input is one for this network.
+        """Raise unless the input fits this network.
 
         Raises:
-            ValueError: its dtype is not that of the weights.
-            RuntimeError: it has another number of dimensions or features.
+            ValueError: its dtype differs from that of the weights.
+            RuntimeError: its number of dimensions or features does not fit.
         """
         weight: Any = getattr(self, self._all_weights[0][0])
         if input.dtype is not weight.dtype:
@@ -111,7 +112,7 @@ class RNNBase(Module):
             )
 
     def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
-        """The shape that the hidden state at the beginning must have."""
+        """Return the shape that the initial hidden state must have."""
         return self._state_size(input, batch_sizes, self.proj_size or self.hidden_size)
 
     def _state_size(self, input: Tensor, batch_sizes: Tensor | None, size: int) -> tuple[int, int, int]:
@@ -124,34 +125,34 @@ class RNNBase(Module):
         """Raise unless a state has this shape.
 
         Raises:
-            RuntimeError: it has another; the message is ``msg`` with both.
+            RuntimeError: it has another shape; the message is ``msg`` formatted with both.
         """
         if tuple(hx.shape) != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Raise unless input and state are some for this network; see :meth:`check_input`."""
+        """Raise unless input and state fit this network; see :meth:`check_input`."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """The state of sequences in another order."""
+        """Return the state with its sequences in another order."""
         return hx if permutation is None else hx.index_select(1, permutation)
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        """The last layer's hidden states in all steps, and the states of all layers after the last step.
+        """Return the last layer's hidden states of all steps, and the states of all layers after the last step.
 
         Args:
             input: of shape (steps, batch, input_size), with ``batch_first`` (batch, steps, input_size), for a single
                 sequence (steps, input_size), or a packed sequence.
-            hx: the state at the beginning, of shape (layers * directions, batch, size), or without ``batch``; 0
-                unless given.  That of an LSTM is a pair of the hidden state and that of the cells.
+            hx: the initial state, of shape (layers * directions, batch, size), or without ``batch``; 0 by default.  For
+                an LSTM it is a pair of the hidden state and the cell state.
 
         Returns:
-            What the input is, with (directions * size) features, and what ``hx`` is.
+            Values of the same forms as the input, with (directions * size) features, and as ``hx``.
 
         Raises:
-            ValueError: the input has another number of dimensions, or another dtype than the weights.
+            ValueError: the input has an unsupported rank, or its dtype differs from that of the weights.
             RuntimeError: the shapes do not fit.
         """
         if isinstance(input, PackedSequence):
@@ -204,7 +205,7 @@ class RNNBase(Module):
 
 
 def _each(state: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """A state with each of its tensors changed."""
+    """Return a state with each of its tensors changed."""
     return tuple([change(one) for one in state]) if isinstance(state, tuple | list) else change(state)
 
 
@@ -244,7 +245,7 @@ def _check_options(
 class RNN(RNNBase):
     """``h[t] = tanh(w_ih @ x[t] + b_ih + w_hh @ h[t - 1] + b_hh)``, in each layer; or ``relu`` of that.
 
-    The arguments are those of :class:`RNNBase` but for ``mode`` and ``proj_size``; after ``num_layers`` stands
+    The arguments are those of :class:`RNNBase` except ``mode`` and ``proj_size``; ``num_layers`` is followed by
     ``nonlinearity``, "tanh" or "relu".
     """
 
@@ -267,7 +268,7 @@ class GRU(RNNBase):
     """A gated recurrent unit in each layer: ``h[t] = (1 - z) * n + z * h[t - 1]``.
 
     ``r = sigmoid(a[0] + s[0]); z = sigmoid(a[1] + s[1]); n = tanh(a[2] + r * s[2])`` where ``a = w_ih @ x[t] + b_ih``
-    and ``s = w_hh @ h[t - 1] + b_hh`` are each cut into three.  The arguments are those of :class:`RNNBase` but for
+    and ``s = w_hh @ h[t - 1] + b_hh`` are each split into three.  The arguments are those of :class:`RNNBase` except
     ``mode`` and ``proj_size``.
     """
 
@@ -293,8 +294,8 @@ class LSTM(RNNBase):
     """A long short-term memory in each layer: ``c[t] = f * c[t - 1] + i * g; h[t] = o * tanh(c[t])``.
 
     ``i = sigmoid(a[0]); f = sigmoid(a[1]); g = tanh(a[2]); o = sigmoid(a[3])`` where
-    ``a = w_ih @ x[t] + b_ih + w_hh @ h[t - 1] + b_hh`` is cut into four; with ``proj_size``, ``h[t]`` is ``w_hr`` times
-    that.  The arguments are those of :class:`RNNBase` but for ``mode``.
+    ``a = w_ih @ x[t] + b_ih + w_hh @ h[t - 1] + b_hh`` is split into four; with ``proj_size``, ``h[t]`` is multiplied
+    by ``w_hr``.  The arguments are those of :class:`RNNBase` except ``mode``.
     """
 
     def __init__(
@@ -307,18 +308,18 @@ class LSTM(RNNBase):
         )
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
-        """The shape that the cells' state at the beginning must have."""
+        """Return the shape that the initial cell state must have."""
         return self._state_size(input, batch_sizes, self.hidden_size)
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Raise unless input and states are some for this network; see :meth:`check_input`."""
+        """Raise unless input and states fit this network; see :meth:`check_input`."""
         self.check_input(input, batch_sizes)
         for number, expected in enumerate((self.get_expected_hidden_size, self.get_expected_cell_size)):
             message = f"Expected hidden[{number}] size {{}}, got {{}}"
             self.check_hidden_size(hidden[number], expected(input, batch_sizes), message)
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """The states of sequences in another order."""
+        """Return the states with their sequences in another order."""
         return hx if permutation is None else (hx[0].index_select(1, permutation), hx[1].index_select(1, permutation))
 
     def _check_rank(self, hx: Sequence[Tensor], is_batched: bool) -> None:  # type: ignore[override]

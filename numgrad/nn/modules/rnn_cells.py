@@ -17,14 +17,14 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
 
 class RNNCellBase(Module):
-    """What single steps have in common.
+    """The base class of single steps.
 
     Args:
-        input_size: how many features an input has.
-        hidden_size: how many a hidden state has.
-        bias: whether there are biases.
-        num_chunks: how many gates there are.
-        device, dtype: of the weights, which are drawn uniformly between ``-1 / sqrt(hidden_size)`` and
+        input_size: the number of features of an input.
+        hidden_size: the number of features of a hidden state.
+        bias: True if there are biases.
+        num_chunks: the number of gates.
+        device, dtype: those of the weights, which are drawn uniformly between ``-1 / sqrt(hidden_size)`` and
             ``1 / sqrt(hidden_size)``.
     """
 
@@ -46,7 +46,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all weights afresh."""
+        """Draw all weights anew."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -59,7 +59,7 @@ class RNNCellBase(Module):
         )
 
     def _step(self, kind: str, input: Tensor, hx: Sequence[Tensor] | None, count: int = 1) -> tuple[Tensor, ...]:
-        """The states after a step, of an input of shape (batch, input_size) or (input_size)."""
+        """Return the states after a step, for an input of shape (batch, input_size) or (input_size)."""
         name = type(self).__name__
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
@@ -80,8 +80,8 @@ class RNNCellBase(Module):
 class RNNCell(RNNCellBase):
     """``tanh(w_ih @ x + b_ih + w_hh @ h + b_hh)``, or ``relu`` of that with ``nonlinearity="relu"``.
 
-    ``cell(input, hx=None)`` is given an input of shape (batch, input_size) and a hidden state of shape (batch,
-    hidden_size), 0 unless given, or both without ``batch``, and returns the next hidden state.
+    ``cell(input, hx=None)`` takes an input of shape (batch, input_size) and a hidden state of shape (batch,
+    hidden_size), 0 by default, or both without ``batch``, and returns the next hidden state.
     """
 
     def __init__(
@@ -100,8 +100,8 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """A step of an LSTM; see :class:`LSTM`.
 
-    ``cell(input, hx=None)`` is given an input of shape (batch, input_size) and a pair of the hidden state and that of
-    the cells, of shape (batch, hidden_size), 0 unless given, or all without ``batch``, and returns the next pair.
+    ``cell(input, hx=None)`` takes an input of shape (batch, input_size) and a pair of the hidden state and the cell
+    state, of shape (batch, hidden_size), 0 by default, or all without ``batch``, and returns the next pair.
     """
 
     def __init__(

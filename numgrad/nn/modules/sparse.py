@@ -1,4 +1,4 @@
-"""Embedding: a table of vectors; and sums of such vectors."""
+"""Embeddings, tables of vectors, and reductions of such vectors."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _Table(Module):
-    """What the modules of learnt rows have in common."""
+    """The base class of modules with a learnt table."""
 
     num_embeddings: int
     embedding_dim: int
     padding_idx: int | None
 
     def _set_table(self, weight: Tensor | None, requires_grad: bool, device: Any, dtype: Any) -> None:
-        """Make the parameter, of these values or drawn."""
+        """Create the parameter from a given table, or draw it."""
         shape = self.num_embeddings, self.embedding_dim
         if weight is not None and tuple(weight.shape) != shape:
             raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
@@ -32,7 +32,7 @@ class _Table(Module):
             self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weight from the standard normal distribution afresh, with zeros in the row ``padding_idx``."""
+        """Draw the weight anew from the standard normal distribution, with zeros in the row ``padding_idx``."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
@@ -40,24 +40,24 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """Rows of the learnt ``weight``, of shape (num_embeddings, embedding_dim), by their numbers.
+    """Rows, by index, of the learnt ``weight`` of shape (num_embeddings, embedding_dim).
 
-    An input of integers of any shape gives an output of that shape and one dimension more.  The row ``padding_idx``
-    starts as zeros and gets no gradient.
+    An input of integers of any shape gives an output with one more dimension.  The row ``padding_idx`` is initially
+    zeros and gets no gradient.
 
     Args:
-        num_embeddings: how many rows.
-        embedding_dim: how long they are.
-        padding_idx: the row that stays as it is.
-        max_norm: rows that are looked up and have a larger norm are scaled down to it first.
+        num_embeddings: the number of rows.
+        embedding_dim: the length of a row.
+        padding_idx: a row that is not learnt.
+        max_norm: the maximum norm; looked-up rows with a larger norm are first scaled down to it.
         norm_type: the order of that norm.
-        scale_grad_by_freq: whether a row's gradient is divided by the number of times it was looked up.
-        sparse: makes no difference: gradients are dense.
-        device: where the weight lies.
-        dtype: that of the weight.
+        scale_grad_by_freq: True to divide a row's gradient by the number of times it was looked up.
+        sparse: ignored, since gradients are dense.
+        device: the device of the weight.
+        dtype: the dtype of the weight.
 
     Raises:
-        AssertionError: ``padding_idx`` is no row.
+        AssertionError: ``padding_idx`` is out of range.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Embedding:
-        """An Embedding on a table that there is already, which is not learnt if ``freeze``."""
+        """Return an Embedding on an existing table, which is not learnt if ``freeze``."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -115,13 +115,13 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or largest elements, by columns, of rows of the learnt ``weight`` (num_embeddings, embedding_dim).
+    """Sums, means or maxima, by columns, of rows of the learnt ``weight`` (num_embeddings, embedding_dim).
 
-    It is called as ``bag(input, offsets=None, per_sample_weights=None)``: see :func:`nn.functional.embedding_bag` for
-    these and for all other arguments.  The row ``padding_idx`` starts as zeros and does not count.
+    It is called as ``bag(input, offsets=None, per_sample_weights=None)``; :func:`nn.functional.embedding_bag` describes
+    these and all other arguments.  The row ``padding_idx`` is initially zeros and is ignored.
 
     Raises:
-        AssertionError: ``padding_idx`` is no row.
+        AssertionError: ``padding_idx`` is out of range.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
-        """An EmbeddingBag on a table that there is already, which is not learnt if ``freeze``."""
+        """Return an EmbeddingBag on an existing table, which is not learnt if ``freeze``."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -189,7 +189,7 @@ class EmbeddingBag(_Table):
 
 
 def _checked_padding(name: str, padding_idx: int | None, rows: int) -> int | None:
-    """The number of the row that is padding, counted from the front."""
+    """Return the padding row as a non-negative number."""
     if padding_idx is None:
         return None
     if not -rows <= padding_idx < rows:
@@ -198,6 +198,6 @@ def _checked_padding(name: str, padding_idx: int | None, rows: int) -> int | Non
 
 
 def _options_text(module: Module, defaults: dict[str, Any]) -> str:
-    """The attributes of a module that have other values than these."""
+    """Return the attributes of a module that differ from their defaults as text."""
     given = [(name, getattr(module, name)) for name in defaults]
     return "".join([f", {name}={value!r}" for name, value in given if value != defaults[name]])

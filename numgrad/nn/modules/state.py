@@ -1,4 +1,4 @@
-"""A module's state as a dictionary of tensors, and a module given such a state."""
+"""A module's state as a dictionary of tensors: reading and loading."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .traversal import Traversal
 
 __all__ = ["State"]
 
-#: The key, below a module's prefix, of what ``get_extra_state`` returned.
+#: The key, below a module's prefix, of the result of ``get_extra_state``.
 _EXTRA_STATE = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What ``load_state_dict`` found missing, and what it had no use for."""
+    """The keys that ``load_state_dict`` found missing, and those it did not expect."""
 
     __slots__ = ()
 
@@ -33,14 +33,14 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 class State(Traversal):
-    """The part of a module that reads and writes its state."""
+    """The part of a module that reads and loads its state."""
 
     _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
     _load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
     _state_dict_hooks: OrderedDict[int, Callable[..., Any]]
     _state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
 
-    #: Kept with the state, so that ``_load_from_state_dict`` can tell how old it is.
+    #: Saved with the state, so that ``_load_from_state_dict`` can detect old states.
     _version = 1
 
     # -- hooks ----------------------------------------------------------------------------------------------
@@ -50,14 +50,14 @@ class State(Traversal):
         return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, state_dict, prefix, local_metadata)`` when the state has been collected.
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` once the state is collected.
 
         It may change the dictionary in place.
         """
         return add_hook(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call a hook before the module is given its part of a state.
+        """Call a hook before the module loads its part of a state.
 
         It is called as ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
         error_msgs)`` and may change the dictionary and the lists in place.
@@ -65,24 +65,24 @@ class State(Traversal):
         return add_hook(self._load_state_dict_pre_hooks, hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, incompatible_keys)`` after the module and all below it were given their state."""
+        """Call ``hook(module, incompatible_keys)`` after the module and all submodules have loaded their state."""
         return add_hook(self._load_state_dict_post_hooks, hook)
 
-    # -- out ------------------------------------------------------------------------------------------------
+    # -- saving ---------------------------------------------------------------------------------------------
 
     def get_extra_state(self) -> Any:
-        """Further state, of any type, to go into the ``state_dict``: for subclasses to define."""
+        """Return further state, of any type, for the ``state_dict``; subclasses may define it."""
         raise RuntimeError("get_extra_state is not defined: a module that is to have extra state defines it")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what ``get_extra_state`` returned: for subclasses to define."""
+        """Restore the result of ``get_extra_state``; subclasses may define it."""
         raise RuntimeError("set_extra_state is not defined: a module that has extra state defines it")
 
     def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
-        """All parameters and persistent buffers, by their dotted names.
+        """Return all parameters and persistent buffers, by their dotted names.
 
         The tensors share the module's memory and are detached from the graph unless ``keep_vars``.  With
-        ``destination`` they are added to that dictionary; ``prefix`` comes before every name.
+        ``destination``, they are added to that dictionary; ``prefix`` precedes every name.
         """
         if destination is None:
             destination = OrderedDict()
@@ -102,34 +102,34 @@ class State(Traversal):
         return destination
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        """Add the state of this module, without those below it: for subclasses to extend."""
+        """Add the state of this module, without its submodules; subclasses may extend it."""
         for name, tensor in self._own_state().items():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not State.get_extra_state:
             destination[prefix + _EXTRA_STATE] = self.get_extra_state()
 
     def _own_state(self) -> dict[str, Tensor]:
-        """The parameters and persistent buffers of this module alone."""
+        """Return the parameters and persistent buffers of this module alone."""
         members = itertools.chain(self._parameters.items(), self._buffers.items())
         left_out = self._non_persistent_buffers_set
         return {name: member for name, member in members if member is not None and name not in left_out}
 
-    # -- in -------------------------------------------------------------------------------------------------
+    # -- loading --------------------------------------------------------------------------------------------
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
-        """Copy a state, as ``state_dict`` returns it, into the parameters and buffers.
+        """Copy a state, as returned by ``state_dict``, into the parameters and buffers.
 
-        ``strict`` demands that the names match exactly.  With ``assign`` the tensors themselves become the module's,
+        ``strict`` requires that the names match exactly.  With ``assign``, the tensors themselves become the module's,
         with their dtypes, rather than being copied.
 
         Returns:
-            The names that were missing and those that were not expected.
+            The missing names and the unexpected names.
 
         Raises:
-            TypeError: ``state_dict`` is no mapping.
-            RuntimeError: a tensor does not fit, or, with ``strict``, a name; all that is wrong is listed.
+            TypeError: ``state_dict`` is not a mapping.
+            RuntimeError: a tensor or, with ``strict``, a name does not fit; the message lists all problems.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -162,9 +162,9 @@ class State(Traversal):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Take the state of this module, without those below it: for subclasses to extend.
+        """Load the state of this module, without its submodules; subclasses may extend it.
 
-        What is wrong is added to the lists, and everything else taken.
+        Problems are added to the lists, and everything else is loaded.
         """
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -194,7 +194,7 @@ class State(Traversal):
                     unexpected_keys.append(key)
 
     def _take(self, name: str, key: str, present: Tensor, given: Any, assign: bool) -> str | None:
-        """Give a parameter or buffer its value; returns what is wrong with that, if anything."""
+        """Set a parameter or buffer; return a description of the problem, if any."""
         if not isinstance(given, Tensor):
             return (
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
@@ -203,7 +203,7 @@ class State(Traversal):
         if is_lazy(present) and is_lazy(given):
             return None
         if not present.shape and given.shape == (1,):
-            given = given[0]  # a number, as older programs kept it
+            given = given[0]  # a number, in the form of older programs
         if given.shape != present.shape:
             return (
                 f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
@@ -241,11 +241,11 @@ def _load(
     keys: _IncompatibleKeys,
     errors: list[str],
 ) -> None:
-    """Give a module and all below it their parts of a state."""
+    """Load the parts of a state for a module and all its submodules."""
     local = dict(metadata.get(prefix[:-1], {}))
     if assign:
         local["assign_to_params_buffers"] = True
-    # All names are compared, whether load_state_dict is strict about them or not.
+    # All names are compared, even if load_state_dict is not strict.
     module._load_from_state_dict(state_dict, prefix, local, True, keys.missing_keys, keys.unexpected_keys, errors)
     for name, child in module._modules.items():
         if child is not None:

@@ -1,4 +1,4 @@
-"""Transformers: layers of attention and of two linear maps, stacks of them, and an encoder with a decoder."""
+"""Transformers: layers of attention and two linear maps, stacks of layers, and an encoder with a decoder."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": functional.relu, 
 
 
 class _Layer(Module):
-    """What the layers of encoders and decoders have in common; see :class:`TransformerEncoderLayer`."""
+    """The base class of encoder and decoder layers; see :class:`TransformerEncoderLayer`."""
 
-    #: The names of its modules of attention.
+    #: The names of the attention modules.
     _attentions: tuple[str, ...]
 
     def __init__(
@@ -57,32 +57,32 @@ class _Layer(Module):
     def _sa_block(
         self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
     ) -> Tensor:
-        """Attention of the sequence to itself."""
+        """Return the self-attention of the sequence."""
         attended, _ = self.self_attn(
             x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False, is_causal=is_causal
         )
         return self.dropout1(attended)
 
     def _widened(self, x: Tensor) -> Tensor:
-        """The two linear maps with the activation between them."""
+        """Return the result of the two linear maps with the activation in between."""
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
 class TransformerEncoderLayer(_Layer):
-    """Attention of a sequence to itself, then two linear maps; each part's result is added to its input.
+    """Self-attention followed by two linear maps; the result of each part is added to its input.
 
     Args:
-        d_model: E, the elements of a vector.
-        nhead: how many heads of attention there are.
-        dim_feedforward: the elements between the two linear maps.
-        dropout: the probability with which, in training, an element is dropped: of weights of attention, between the
-            linear maps, and of what is added to the input.
-        activation: what stands between the linear maps: "relu", "gelu", or a function of a tensor.
-        layer_norm_eps: what layer normalization adds to the variance.
-        batch_first: whether tensors are of shape (N, S, E), not (S, N, E).
-        norm_first: whether each part normalizes its input, and not the sum of its input and its result.
-        bias: whether linear maps and normalizations have biases.
-        device, dtype: of the parameters.
+        d_model: E, the size of a vector.
+        nhead: the number of attention heads.
+        dim_feedforward: the size between the two linear maps.
+        dropout: the probability with which, in training, an element is dropped: of attention weights, between the
+            linear maps, and of each part's result.
+        activation: the function between the linear maps: "relu", "gelu", or a callable.
+        layer_norm_eps: the number that layer normalization adds to the variance.
+        batch_first: True if tensors are of shape (N, S, E), False for (S, N, E).
+        norm_first: True to normalize the input of each part, False to normalize the sum of its input and result.
+        bias: True if linear maps and normalizations have biases.
+        device, dtype: those of the parameters.
 
     Raises:
         RuntimeError: there is no activation of this name.
@@ -95,7 +95,7 @@ class TransformerEncoderLayer(_Layer):
         self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """A tensor of the shape of ``src``; the arguments are those of :class:`TransformerEncoder`."""
+        """Return a tensor of the shape of ``src``; the arguments are those of :class:`TransformerEncoder`."""
         if self.norm_first:
             x = src + self._sa_block(self.norm1(src), src_mask, src_key_padding_mask, is_causal)
             return x + self._ff_block(self.norm2(x))
@@ -107,7 +107,7 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Attention of a sequence to itself, then to what an encoder made of another, then two linear maps.
+    """Self-attention, attention to an encoder's output, then two linear maps.
 
     The arguments are those of :class:`TransformerEncoderLayer`.
     """
@@ -119,7 +119,7 @@ class TransformerDecoderLayer(_Layer):
         tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool = False, memory_is_causal: bool = False,
     ) -> Tensor:
-        """A tensor of the shape of ``tgt``; the arguments are those of :class:`TransformerDecoder`."""
+        """Return a tensor of the shape of ``tgt``; the arguments are those of :class:`TransformerDecoder`."""
         to_itself = tgt_mask, tgt_key_padding_mask, tgt_is_causal
         to_memory = memory, memory_mask, memory_key_padding_mask, memory_is_causal
         if self.norm_first:
@@ -134,7 +134,7 @@ class TransformerDecoderLayer(_Layer):
         self, x: Tensor, mem: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
         is_causal: bool = False,
     ) -> Tensor:
-        """Attention of the sequence to the encoder's."""
+        """Return the attention of the sequence to the encoder's output."""
         attended, _ = self.multihead_attn(
             x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False,
             is_causal=is_causal,
@@ -146,17 +146,17 @@ class TransformerDecoderLayer(_Layer):
 
 
 class TransformerEncoder(Module):
-    """Copies of a layer, one after the other.
+    """A stack of copies of a layer.
 
     Args:
         encoder_layer: the layer, such as a :class:`TransformerEncoderLayer`.  The copies start with its parameters.
-        num_layers: how many copies there are.
-        norm: a module that is called with the last one's result.
-        enable_nested_tensor: whether, in evaluation without gradients, the places that a padding mask hides may be
-            left out: they are zeros, then, before ``norm``.  As in PyTorch, this is done for layers with
-            ``batch_first``, biases, "relu" or "gelu", an even number of heads and without ``norm_first``, where
-            there is no other mask and all padding is at the end of sequences.
-        mask_check: accepted, as the padding is always looked at.
+        num_layers: the number of copies.
+        norm: a module applied to the last copy's result.
+        enable_nested_tensor: True if, in evaluation without gradients, the positions hidden by a padding mask may be
+            skipped: they are then zeros before ``norm``.  As in PyTorch, this applies to layers with ``batch_first``,
+            biases, "relu" or "gelu", an even number of heads and without ``norm_first``, if there is no other mask and
+            all padding is at the end of sequences.
+        mask_check: ignored, because the padding is always checked.
     """
 
     def __init__(
@@ -175,18 +175,19 @@ class TransformerEncoder(Module):
         self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """A tensor of the shape of ``src``.
+        """Return a tensor of the shape of ``src``.
 
         Args:
             src: the sequences, of shape (S, N, E), with ``batch_first`` (N, S, E), for a single one (S, E).
-            mask: of shape (S, S) or (N * heads, S, S): bool, true where an element may not see another, or numbers to
-                add to the scores.
-            src_key_padding_mask: of shape (N, S), or (S,) for a single sequence: such a mask of the elements seen.
-            is_causal: says that ``mask`` lets each element see those up to itself; unless given, that is found out.
+            mask: of shape (S, S) or (N * heads, S, S): bool, true where an element must not attend to another, or
+                numbers to add to the scores.
+            src_key_padding_mask: of shape (N, S), or (S,) for a single sequence: a mask of the elements attended to.
+            is_causal: True if ``mask`` lets each element attend to those up to itself; determined from the mask by
+                default.
 
         Raises:
             AssertionError: dimensions or sizes do not fit, or a mask is of integers.
-            RuntimeError: the shape of ``mask`` does not fit, or ``is_causal`` is said of no mask.
+            RuntimeError: the shape of ``mask`` does not fit, or ``is_causal`` is set without a mask.
         """
         padding = added_mask("src_key_padding_mask", src_key_padding_mask, src.dtype, mask, "mask")
         mask = added_mask("mask", mask, src.dtype)
@@ -201,7 +202,7 @@ class TransformerEncoder(Module):
         return x if self.norm is None else self.norm(x)
 
     def _leaves_out(self, src: Tensor) -> bool:
-        """Whether padding is left out, if all of it is at the end of sequences."""
+        """Return True if padding is skipped, provided that all of it is at the end of sequences."""
         if src.dim() != 3 or not self.use_nested_tensor or self.layers[0].training:
             return False
         return not is_grad_enabled() or not (
@@ -210,12 +211,12 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Copies of a layer, one after the other, each of which sees an encoder's result, too.
+    """A stack of copies of a layer, each of which also attends to an encoder's output.
 
     Args:
         decoder_layer: the layer, such as a :class:`TransformerDecoderLayer`.  The copies start with its parameters.
-        num_layers: how many copies there are.
-        norm: a module that is called with the last one's result.
+        num_layers: the number of copies.
+        norm: a module applied to the last copy's result.
     """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
@@ -229,20 +230,20 @@ class TransformerDecoder(Module):
         tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Tensor:
-        """A tensor of the shape of ``tgt``.
+        """Return a tensor of the shape of ``tgt``.
 
         Args:
             tgt: the sequences, of shape (T, N, E), with ``batch_first`` (N, T, E), for a single one (T, E).
-            memory: what the encoder made, of shape (S, N, E), (N, S, E) or (S, E).
-            tgt_mask, tgt_key_padding_mask, tgt_is_causal: what an element of ``tgt`` sees of ``tgt``, as in
+            memory: the encoder's output, of shape (S, N, E), (N, S, E) or (S, E).
+            tgt_mask, tgt_key_padding_mask, tgt_is_causal: the masks for self-attention of ``tgt``, as in
                 :class:`TransformerEncoder`.
-            memory_mask: of shape (T, S) or (N * heads, T, S): such a mask of what it sees of ``memory``.
+            memory_mask: of shape (T, S) or (N * heads, T, S): such a mask for attention to ``memory``.
             memory_key_padding_mask: of shape (N, S) or (S,): such a mask of the elements of ``memory``.
-            memory_is_causal: says that ``memory_mask`` is causal.
+            memory_is_causal: True if ``memory_mask`` is causal.
 
         Raises:
             AssertionError: dimensions or sizes do not fit, or a mask is of integers.
-            RuntimeError: the shape of a mask does not fit, or it is said of no mask that it is causal.
+            RuntimeError: the shape of a mask does not fit, or a causal flag is set without a mask.
         """
         tgt_is_causal = _is_causal(tgt_mask, tgt_is_causal, tgt, self.layers)
         for layer in self.layers:
@@ -258,11 +259,11 @@ class Transformer(Module):
     """An encoder and a decoder (Vaswani et al. 2017, "Attention Is All You Need").
 
     Args:
-        num_encoder_layers, num_decoder_layers: how many layers they have.
-        custom_encoder, custom_decoder: modules to use in their place.
+        num_encoder_layers, num_decoder_layers: the numbers of layers.
+        custom_encoder, custom_decoder: modules to use in place of the encoder and the decoder.
         others: those of :class:`TransformerEncoderLayer`.
 
-    Matrices, those of custom modules too, are drawn by ``init.xavier_uniform_``.
+    Matrices, including those of custom modules, are drawn by ``init.xavier_uniform_``.
     """
 
     def __init__(
@@ -293,7 +294,7 @@ class Transformer(Module):
         self.batch_first = batch_first
 
     def _reset_parameters(self) -> None:
-        """Draw all matrices afresh."""
+        """Draw all matrices anew."""
         for parameter in self.parameters():
             if parameter.dim() > 1:
                 init.xavier_uniform_(parameter)
@@ -304,12 +305,14 @@ class Transformer(Module):
         tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
         src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Tensor:
-        """What the decoder makes of ``tgt`` and of what the encoder makes of ``src``: a tensor of the shape of ``tgt``.
+        """Return the decoder's output for ``tgt`` and the encoder's output for ``src``: a tensor of the shape of
+        ``tgt``.
 
         The arguments are those of :class:`TransformerEncoder` and :class:`TransformerDecoder`.
 
         Raises:
-            RuntimeError: ``src`` and ``tgt`` are not of as many sequences, or not of vectors of ``d_model`` elements.
+            RuntimeError: the batch sizes of ``src`` and ``tgt`` differ, or their vectors do not have ``d_model``
+                elements.
         """
         dim = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(dim) != tgt.size(dim):
@@ -332,7 +335,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """The causal mask of shape (sz, sz): minus infinity above the diagonal, zeros elsewhere."""
+        """Return the causal mask of shape (sz, sz): minus infinity above the diagonal, zeros elsewhere."""
         return full((sz, sz), -math.inf, device=device, dtype=dtype).triu(1)
 
 
@@ -341,7 +344,7 @@ def _copies(module: Module, count: int) -> ModuleList:
 
 
 def _leaves_out_padding(layer: Module) -> bool:
-    """Whether the layer is one for which PyTorch leaves out what is padding."""
+    """Return True for a layer for which PyTorch skips padding."""
     if not isinstance(layer, TransformerEncoderLayer):
         return False
     activation, attention = layer.activation, layer.self_attn
@@ -353,7 +356,7 @@ def _leaves_out_padding(layer: Module) -> bool:
 
 
 def _is_causal(mask: Tensor | None, said: bool | None, sequences: Tensor, layers: ModuleList) -> bool:
-    """Whether the mask is the causal one: what is said, or what is found out."""
+    """Return True if the mask is causal, as stated or, by default, as determined from the mask."""
     if said is not None or mask is None:
         return bool(said)
     length = sequences.size(1 if sequences.dim() == 3 and layers[0].self_attn.batch_first else 0)

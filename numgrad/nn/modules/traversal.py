@@ -1,4 +1,4 @@
-"""Finding the parameters, buffers and submodules of a tree of modules, by name or one after the other."""
+"""Traversal of trees of modules, by name or in sequence."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ __all__ = ["Traversal"]
 
 
 class Traversal(Attributes):
-    """The part of a module that walks the tree below it."""
+    """The part of a module that traverses the tree of its submodules."""
 
     # -- by name --------------------------------------------------------------------------------------------
 
     def get_submodule(self, target: str) -> Module:
-        """The submodule of this dotted name, such as ``"encoder.0"``; the module itself for ``""``.
+        """Return the submodule with this dotted name, such as ``"encoder.0"``; the module itself for ``""``.
 
         Raises:
-            AttributeError: there is none.
+            AttributeError: there is no such submodule.
         """
         names = target.split(".") if target else ()
         return functools.reduce(_submodule, names, cast("Module", self))
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replace the submodule of this dotted name, or add one, which ``strict`` forbids.
+        """Replace the submodule with this dotted name, or add one unless ``strict``.
 
         Raises:
-            AttributeError: the module that it is to be part of is missing, or, with ``strict``, it itself is.
-            ValueError: the name is empty, or ``module`` no Module.
+            AttributeError: the parent module or, with ``strict``, the submodule itself is missing.
+            ValueError: the name is empty, or ``module`` is not a Module.
         """
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
@@ -48,10 +48,10 @@ class Traversal(Attributes):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter of this dotted name.
+        """Return the parameter with this dotted name.
 
         Raises:
-            AttributeError: there is none.
+            AttributeError: there is no such parameter.
         """
         path, _, name = target.rpartition(".")
         found = _attribute(self.get_submodule(path), name)
@@ -60,10 +60,10 @@ class Traversal(Attributes):
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer of this dotted name.
+        """Return the buffer with this dotted name.
 
         Raises:
-            AttributeError: there is none.
+            AttributeError: there is no such buffer.
         """
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
@@ -72,26 +72,26 @@ class Traversal(Attributes):
             raise AttributeError(f"`{name}` is not a buffer")
         return found
 
-    # -- one after the other --------------------------------------------------------------------------------
+    # -- in sequence ----------------------------------------------------------------------------------------
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of the module and, with ``recurse``, of all below it, each once."""
+        """Return an iterator over the parameters of the module and, with ``recurse``, of all submodules, each once."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their dotted names, each once if ``remove_duplicate``."""
+        """Return an iterator over the parameters with their dotted names, each once if ``remove_duplicate``."""
         return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers of the module and, with ``recurse``, of all below it, each once."""
+        """Return an iterator over the buffers of the module and, with ``recurse``, of all submodules, each once."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their dotted names, each once if ``remove_duplicate``."""
+        """Return an iterator over the buffers with their dotted names, each once if ``remove_duplicate``."""
         return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def _named_members(
@@ -114,11 +114,11 @@ class Traversal(Attributes):
                 yield f"{path}.{name}" if path else name, member
 
     def children(self) -> Iterator[Module]:
-        """The modules directly below this one, each once."""
+        """Return an iterator over the direct submodules, each once."""
         return (module for _, module in self.named_children())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules directly below this one with their names, each once."""
+        """Yield the direct submodules with their names, each once."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -126,15 +126,15 @@ class Traversal(Attributes):
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """The module itself and all below it, each once if ``remove_duplicate``."""
+        """Return an iterator over the module and all submodules, each once if ``remove_duplicate``."""
         return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """The module itself and all below it with their dotted names, each once if ``remove_duplicate``.
+        """Yield the module and all submodules with their dotted names, each once if ``remove_duplicate``.
 
-        ``memo`` is the set of modules to leave out, which those returned are added to.
+        ``memo`` is the set of modules to omit; the modules yielded are added to it.
         """
         if memo is None:
             memo = set()

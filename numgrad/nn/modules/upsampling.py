@@ -1,4 +1,4 @@
-"""Images in other sizes as modules."""
+"""Resizing of images as modules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """Images in another size, which is given or by a factor; see :func:`nn.functional.interpolate`."""
+    """Images resized to a given size or by a factor; see :func:`nn.functional.interpolate`."""
 
     def __init__(
         self, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
@@ -40,14 +40,14 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Images in another size, of the nearest elements."""
+    """Images resized with the nearest elements."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Images in another size, interpolated between two elements along each dimension, with corners aligned."""
+    """Images resized by linear interpolation along each dimension, with aligned corners."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,4 +1,4 @@
-"""What programs that write modules of their own take from PyTorch's: one number for each dimension, and prefixes."""
+"""Helpers that custom modules import from PyTorch's ``nn.modules.utils``: tuples of sizes, and prefixes of keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """A function that repeats a value ``n`` times, and makes a tuple of what is a sequence already."""
+    """Return a function that repeats a value ``n`` times, and converts a sequence to a tuple."""
 
     def parse(x: Any) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, Iterable) else (x,) * n
@@ -24,7 +24,7 @@ _single, _pair, _triple, _quadruple = [
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take a prefix such as "module." from the keys that begin with it, and from those of the metadata."""
+    """Remove a prefix such as "module." from the keys of a state and of its metadata."""
     for key in [key for key in state_dict if key.startswith(prefix)]:
         state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
     metadata = getattr(state_dict, "_metadata", {})

@@ -1,6 +1,6 @@
-"""Gradients kept from becoming too large.
+"""Gradient clipping.
 
-``foreach`` is there for the sake of PyTorch's programs and makes no difference.
+``foreach`` is accepted for compatibility with PyTorch and has no effect.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of all tensors as if they were one vector, a 0-d tensor; ``norm_type`` may be infinity.
+    """Return the norm of all tensors as one vector, a 0-d tensor; ``norm_type`` may be infinity.
 
     Raises:
-        RuntimeError: the norm is infinite or NaN, if ``error_if_nonfinite``.
+        RuntimeError: ``error_if_nonfinite`` is set and the norm is infinite or NaN.
     """
     tensors = _listed(tensors)
     norm_type = float(norm_type)
@@ -57,7 +57,7 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale the gradients so that their norm, which is known to be ``total_norm``, is at most ``max_norm``."""
+    """Scale the gradients, whose norm is ``total_norm``, so that it is at most ``max_norm``."""
     scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for gradient in _gradients(parameters):
         gradient.mul_(scale.to(gradient.device))
@@ -70,10 +70,10 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale the gradients so that their norm, taken together, is at most ``max_norm``; returns what it was.
+    """Scale the gradients so that their total norm is at most ``max_norm``; return the norm before scaling.
 
     Raises:
-        RuntimeError: the norm is infinite or NaN, if ``error_if_nonfinite``.
+        RuntimeError: ``error_if_nonfinite`` is set and the norm is infinite or NaN.
     """
     generated = isinstance(parameters, Generator)
     parameters = _listed(parameters)
@@ -91,7 +91,7 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """As :func:`clip_grad_norm_`, with a FutureWarning: an old name."""
+    """Call :func:`clip_grad_norm_` after a FutureWarning, because the name is deprecated."""
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
@@ -104,6 +104,6 @@ def clip_grad_norm(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Move every element of the gradients into ``[-clip_value, clip_value]``."""
+    """Clamp every element of the gradients to ``[-clip_value, clip_value]``."""
     for gradient in _gradients(parameters):
         gradient.clamp_(min=-float(clip_value), max=float(clip_value))

@@ -1,4 +1,4 @@
-"""Parameters as one vector."""
+"""Conversion of parameters to one vector and back."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All elements of the parameters, one after the other; gradients flow back."""
+    """Return all elements of the parameters, concatenated; gradients flow back."""
     return cat([parameter.reshape(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Make consecutive parts of a vector the elements of the parameters, which lie in its memory afterwards.
+    """Replace the parameters' elements by consecutive parts of a vector, whose memory they then share.
 
     Raises:
-        TypeError: it is no tensor.
-        RuntimeError: it has too few elements; no parameter is changed.
+        TypeError: ``vec`` is not a tensor.
+        RuntimeError: ``vec`` has too few elements; no parameter is changed.
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")

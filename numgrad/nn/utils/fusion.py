@@ -1,4 +1,4 @@
-"""A batch normalization in evaluation mode, made part of the layer before it."""
+"""Fusion of a batch normalization in evaluation mode into the preceding layer."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A convolution that does what ``conv`` and, after it, the batch normalization ``bn`` do.
+    """Return a convolution equivalent to ``conv`` followed by the batch normalization ``bn``.
 
-    Both must be in evaluation mode.  ``transpose`` says that the convolution is a transposed one.
+    Both must be in evaluation mode.  ``transpose`` is True for a transposed convolution.
 
     Raises:
-        AssertionError: one is in training mode, or ``bn`` has no running statistics.
+        AssertionError: either is in training mode, or ``bn`` has no running statistics.
     """
     return _fused(conv, bn, fuse_conv_bn_weights, transpose)
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A linear layer that does what ``linear`` and, after it, the batch normalization ``bn`` do; see above.
+    """Return a linear layer equivalent to ``linear`` followed by the batch normalization ``bn``, both in evaluation
+    mode.
 
     Raises:
-        AssertionError: one is in training mode, ``bn`` has no running statistics, or has other features.
+        AssertionError: either is in training mode, or ``bn`` has no running statistics or other features.
     """
     if not (linear.training or bn.training) and bn.num_features not in (linear.out_features, 1):
         raise AssertionError(
@@ -52,7 +53,7 @@ def fuse_conv_bn_weights(
     conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor | None,
     bn_b: Tensor | None, transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a convolution that normalizes, too; those of the normalization may be None."""
+    """Return weight and bias of a convolution fused with a normalization, whose own weight and bias may be None."""
     shape = [1] * conv_w.dim()
     shape[1 if transpose else 0] = -1
     return _weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)
@@ -62,7 +63,7 @@ def fuse_linear_bn_weights(
     linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor | None,
     bn_b: Tensor | None,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a linear layer that normalizes, too; those of the normalization may be None."""
+    """Return weight and bias of a linear layer fused with a normalization, whose own weight and bias may be None."""
     return _weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 
@@ -70,7 +71,7 @@ def _weights(
     weight: Tensor, bias: Tensor | None, mean: Tensor, variance: Tensor, eps: float, scale: Tensor | None,
     shift: Tensor | None, shape: list[int],
 ) -> tuple[Parameter, Parameter]:
-    """``(weight * s, (bias - mean) * s + shift)`` with ``s = scale / sqrt(variance + eps)`` in this shape."""
+    """Return ``(weight * s, (bias - mean) * s + shift)`` with ``s = scale / sqrt(variance + eps)`` in this shape."""
     factor = (variance + eps).rsqrt()
     if scale is not None:
         factor = factor * scale

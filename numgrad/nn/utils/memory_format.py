@@ -1,4 +1,4 @@
-"""Filters of convolutions in another memory format."""
+"""Conversion of convolution filters to another memory format."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_
 
 
 def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
-    """Give the filters of all two-dimensional convolutions in a module a memory format; returns the module.
+    """Convert the filters of all two-dimensional convolutions in a module to a memory format; return the module.
 
-    The results of a convolution have their channels last if its filters have.
+    The result of a convolution is in channels-last format if its filters are.
     """
     return _converted(module, memory_format, (Conv2d, ConvTranspose2d))
 
 
 def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
-    """The same for three-dimensional convolutions."""
+    """Convert the filters of all three-dimensional convolutions in a module to a memory format; return the module."""
     return _converted(module, memory_format, (Conv3d, ConvTranspose3d))
 
 

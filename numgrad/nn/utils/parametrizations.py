@@ -1,4 +1,4 @@
-"""Parametrizations of weights: by direction and length, and divided by the largest singular value."""
+"""Parametrizations of weights: weight normalization and spectral normalization."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["spectral_norm", "weight_norm"]
 
 
 class _WeightNorm(Module):
-    """``g * v / norm(v)``, the norms being over all dimensions but one."""
+    """``g * v / norm(v)``, with norms over all dimensions but one."""
 
     def __init__(self, dim: int | None = 0) -> None:
         super().__init__()
@@ -33,16 +33,15 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Have a weight computed from its length and its direction; returns the module.
+    """Parametrize a weight by its length and its direction; return the module.
 
     The length is ``parametrizations.<name>.original0``, the direction ``original1``, and the weight
-    ``original0 * original1 / norm(original1)``.  States of modules that ``nn.utils.weight_norm`` was applied to can be
-    loaded.
+    ``original0 * original1 / norm(original1)``.  States saved after ``nn.utils.weight_norm`` can be loaded.
 
     Args:
-        module: whose parameter it is.
+        module: the module with the parameter.
         name: the parameter's name.
-        dim: the dimension along which each part has a length of its own; None for one length of all.
+        dim: the dimension along which each slice has its own length; None for one length for the whole.
 
     Raises:
         ValueError: there is no such parameter.
@@ -52,7 +51,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def rename(module: Module, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """Call by their names of today what the hook of ``nn.utils.weight_norm`` keeps."""
+        """Rename the keys of ``nn.utils.weight_norm`` to the present ones."""
         old = [f"{prefix}{name}_{end}" for end in ("g", "v")]
         if all(key in state_dict for key in old):
             for number, key in enumerate(old):
@@ -63,7 +62,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 
 class _SpectralNorm(Module):
-    """A weight divided by its largest singular value, which power iteration estimates; a vector, by its norm."""
+    """A weight divided by its largest singular value, as estimated by power iteration; a vector divided by its norm."""
 
     _u: Tensor
     _v: Tensor
@@ -90,7 +89,7 @@ class _SpectralNorm(Module):
 
     @no_grad()
     def _iterate(self, matrix: Tensor, steps: int) -> None:
-        """Bring the vectors nearer to the singular ones."""
+        """Move the vectors towards the singular vectors."""
         for _ in range(steps):
             self._u.copy_(normalize(matrix.mv(self._v), dim=0, eps=self.eps))
             self._v.copy_(normalize(matrix.t().mv(self._u), dim=0, eps=self.eps))
@@ -101,29 +100,28 @@ class _SpectralNorm(Module):
         matrix = rows_first(weight, self.dim).flatten(1)
         if self.training:
             self._iterate(matrix, self.n_power_iterations)
-        # the graph keeps what the next call will not change
+        # the graph must keep copies that the next call does not change
         u, v = [vector.clone(memory_format=contiguous_format) for vector in (self._u, self._v)]
         return weight / u.vdot(matrix.mv(v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        return value  # which may have another norm: the weight is then not what was assigned
+        return value  # may have another norm, so that the weight differs from the assigned value
 
 
 def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
-    """Have a weight divided by its largest singular value; returns the module.
+    """Divide a weight by its largest singular value; return the module.
 
-    The value is estimated by power iteration, which begins with 15 steps and makes ``n_power_iterations`` more
-    whenever the weight is read in training.  What is assigned to the weight becomes
-    ``parametrizations.<name>.original``.
+    The singular value is estimated by power iteration, with 15 initial steps and ``n_power_iterations`` more whenever
+    the weight is read in training.  A value assigned to the weight becomes ``parametrizations.<name>.original``.
 
     Args:
-        module: whose parameter it is.
+        module: the module with the parameter.
         name: the parameter's name.
-        n_power_iterations: the steps made each time.
-        eps: keeps norms that are divided by from 0.
-        dim: the dimension that belongs to the outputs: 0 unless given, and 1 of transposed convolutions.
+        n_power_iterations: the number of steps at each read.
+        eps: a small number that keeps divisors from 0.
+        dim: the output dimension: 0 by default, and 1 for transposed convolutions.
 
     Raises:
         ValueError: there is no such parameter, or ``n_power_iterations`` is not positive.

@@ -1,8 +1,8 @@
-"""Parametrizations: parameters and buffers of modules that are computed from others, whenever they are read.
+"""Parametrizations: parameters and buffers of modules that are computed from others whenever they are read.
 
-``register_parametrization`` takes a tensor from a module and puts a ``ParametrizationList`` in its place, below the
-module's ``parametrizations``: it holds the tensor, or several that it is computed from, and the modules that compute
-it.  The module's class becomes one of its own, with a property of the tensor's name.
+``register_parametrization`` replaces a tensor of a module by a ``ParametrizationList`` in the module's
+``parametrizations``.  The list holds the original tensor, or several, and the modules that compute the parametrized
+tensor from it.  The module's class is replaced by a subclass with a property named after the tensor.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ __all__ = [
     "transfer_parametrizations_and_params", "type_before_parametrizations",
 ]
 
-# -- what is computed once ----------------------------------------------------------------------------------------
+# -- caching ------------------------------------------------------------------------------------------------------
 
-#: Inside of ``cached`` the tensors computed so far, by module and name; how many ``cached`` there are around.
+#: The tensors computed inside ``cached``, by module and name, and the nesting depth of ``cached``.
 _computed: dict[tuple[int, str], Tensor] = {}
 _caching = 0
 
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Inside, each parametrized tensor is computed when it is first read, and then remembered.
+    """Context manager in which each parametrized tensor is computed at its first read and then cached.
 
     Example:
         >>> import numgrad
@@ -56,21 +56,21 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The modules that compute a tensor, one after the other, and what the first of them is given.
+    """The modules that compute a tensor in sequence, and the inputs of the first one.
 
-    That is ``original``; or, where the ``right_inverse`` of the first returns several tensors, ``original0``,
-    ``original1`` and so on.  They are parameters if the tensor was one, else buffers.  Usually
-    ``register_parametrization`` makes the list.
+    The input is ``original`` or, if the ``right_inverse`` of the first module returns several tensors, ``original0``,
+    ``original1`` and so on.  They are parameters if the tensor was one, otherwise buffers.  The list is usually created
+    by ``register_parametrization``.
 
     Args:
-        modules: at least one.  ``right_inverse`` of one that has it says for a result what it is computed from; the
-            others are taken to be given what they are to result in.
-        original: the tensor to be computed.
-        unsafe: whether shape and dtype of what is computed may differ from those of the tensor.
+        modules: at least one module.  A module's ``right_inverse`` maps a result to the inputs that yield it; for a
+            module without one, the input is assumed to equal the result.
+        original: the tensor to be parametrized.
+        unsafe: True to allow the computed tensor to differ in shape and dtype.
 
     Raises:
-        ValueError: there are no modules; a ``right_inverse`` returns something else than tensors; or, unless
-            ``unsafe``, what is computed differs in shape or dtype.
+        ValueError: there are no modules; a ``right_inverse`` returns anything other than tensors; or, unless
+            ``unsafe``, the computed tensor differs in shape or dtype.
     """
 
     original: Tensor
@@ -108,7 +108,7 @@ class ParametrizationList(ModuleList):
         return ["original"] if self.is_tensor else [f"original{number}" for number in range(self.ntensors)]
 
     def forward(self) -> Tensor:
-        """The tensor."""
+        """Return the computed tensor."""
         first, *others = self
         result = first(*[getattr(self, name) for name in self._names()])
         for module in others:
@@ -117,11 +117,12 @@ class ParametrizationList(ModuleList):
 
     @no_grad()
     def right_inverse(self, value: Tensor) -> None:
-        """Give the originals the values from which ``value`` is computed.
+        """Set the originals to the values from which ``value`` is computed.
 
         Raises:
             RuntimeError: a module has no ``right_inverse``.
-            ValueError: one returns something else than tensors, or others than the originals in number and dtype.
+            ValueError: a ``right_inverse`` returns anything other than tensors, or tensors that differ from the
+                originals in number or dtype.
         """
         for module in reversed(self):
             if not hasattr(module, "right_inverse"):
@@ -137,7 +138,7 @@ class ParametrizationList(ModuleList):
             original.set_(tensor)
 
     def _new_originals(self, value: Any) -> Sequence[Tensor]:
-        """What the first module is to be given, checked."""
+        """Return the inputs of the first module, after checking them."""
         if self.is_tensor:
             if not isinstance(value, Tensor):
                 raise ValueError(f"`right_inverse` should return a tensor. Got {type(value).__name__}")
@@ -160,10 +161,10 @@ class ParametrizationList(ModuleList):
 
 @no_grad()
 def _inverted(modules: Iterable[Any], value: Any) -> Any:
-    """What the first module is to be given so that the last results in ``value``, where all can say it."""
+    """Return the inputs of the first module for which the last yields ``value``, as far as they are invertible."""
     for module in reversed(list(modules)):
         if hasattr(module, "right_inverse"):
-            with suppress(NotImplementedError):  # it may have one for subclasses to define
+            with suppress(NotImplementedError):  # subclasses may be left to define it
                 value = module.right_inverse(value)
     return value
 
@@ -180,7 +181,7 @@ def _check_inverse(given: Any) -> None:
 
 
 def _check_unchanged(result: Any, before: Tensor, flag: str, told: str) -> None:
-    """Raise unless what a parametrization made of a tensor is a tensor of that one's dtype and shape."""
+    """Raise unless the result of a parametrization is a tensor with the dtype and shape of the original."""
     if not isinstance(result, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
     for what in ("dtype", "shape"):
@@ -198,20 +199,20 @@ def _check_unchanged(result: Any, before: Tensor, flag: str, told: str) -> None:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Have a parameter or buffer of a module computed by ``parametrization``; returns the module.
+    """Compute a parameter or buffer of a module by ``parametrization``; return the module.
 
-    Reading ``module.<tensor_name>`` then calls ``parametrization`` with the tensor, or with what its ``right_inverse``,
-    if it has one, makes of the tensor.  Assigning to it calls ``right_inverse``.  A second parametrization is given
-    what the first returns.
+    Reading ``module.<tensor_name>`` then calls ``parametrization`` with the original tensor, or with the result of
+    ``right_inverse``, if defined, for that tensor.  Assigning to the attribute calls ``right_inverse``.  A second
+    parametrization takes the result of the first.
 
     Args:
-        module: whose tensor it is.
-        tensor_name: its name.
-        parametrization: a module.
-        unsafe: whether it may change shape and dtype, which is not checked then.
+        module: the module with the tensor.
+        tensor_name: the tensor's name.
+        parametrization: a module that maps the original to the new tensor.
+        unsafe: True to allow changes of shape and dtype, without a check.
 
     Raises:
-        ValueError: there is no such tensor; or shape, dtype or what is returned is not as it should be.
+        ValueError: there is no such tensor, or the parametrization returns something of the wrong type, shape or dtype.
 
     Example:
         >>> import numgrad
@@ -250,7 +251,7 @@ def register_parametrization(
 
 
 def _check_further(module: Module, name: str, parametrization: Any) -> None:
-    """Raise unless a further parametrization, and its inverse, keep shape and dtype."""
+    """Raise unless a further parametrization, and its inverse, preserve shape and dtype."""
     before = getattr(module, name)
     result = parametrization(before)
     shown = f"module.{name}.{{what}}: {{before}}\nparametrization(module.{name}).{{what}}: {{after}}"
@@ -273,7 +274,7 @@ def _check_further(module: Module, name: str, parametrization: Any) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether this tensor of a module has parametrizations, or without a name, whether any has."""
+    """Return True if this tensor of a module, or any if no name is given, is parametrized."""
     present = getattr(module, "parametrizations", None)
     if not isinstance(present, ModuleDict):
         return False
@@ -281,12 +282,12 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that a module had before a tensor of it was parametrized, or has, where none is."""
+    """Return the class of a module before parametrization."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def _class_with(base: type, names: Iterable[str]) -> Any:
-    """A class like ``base`` whose tensors of these names are computed."""
+    """Return a subclass of ``base`` with computed tensors of these names."""
     members: dict[str, Any] = {"__module__": __name__, "__getstate__": _refuse_pickling}
     if not hasattr(base, "__deepcopy__"):
         members["__deepcopy__"] = _deep_copy
@@ -325,13 +326,13 @@ def _refuse_pickling(self: Any) -> Any:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a computed tensor a parameter or buffer again; returns the module.
+    """Turn a parametrized tensor into a parameter or buffer again; return the module.
 
-    Its value is the one computed, or, unless ``leave_parametrized``, that of the original.  Where there is one
-    original, that object becomes the module's again.
+    Its value is the computed one or, unless ``leave_parametrized``, that of the original.  A single original becomes
+    the module's tensor again, as the same object.
 
     Raises:
-        ValueError: the tensor has no parametrization, or there are several originals and none is to be left.
+        ValueError: the tensor is not parametrized, or it has several originals and ``leave_parametrized`` is False.
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -363,10 +364,10 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Give a module the parametrizations and originals of another one's tensor, or of all; returns the first.
+    """Share the parametrizations and originals of one tensor, or of all, with ``to_module``; return it.
 
-    The modules share them afterwards.  A tensor that ``to_module`` lacks is added; where ``from_module`` has no
-    parametrizations, nothing is done.
+    A tensor that ``to_module`` lacks is added.  If ``from_module`` has no
+    parametrizations, nothing is changed.
     """
     if not is_parametrized(from_module):
         return to_module
@@ -383,7 +384,7 @@ def transfer_parametrizations_and_params(
 
 
 def put(module: Module, name: str, tensor: Tensor) -> None:
-    """Register a parameter, or what is none as a buffer."""
+    """Register a parameter as such, and any other tensor as a buffer."""
     if isinstance(tensor, Parameter):
         module.register_parameter(name, tensor)
     else:

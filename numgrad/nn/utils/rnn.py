@@ -1,7 +1,7 @@
-"""Sequences of different lengths: padded to one length, or packed, that is all first elements, all second ones, ...
+"""Sequences of different lengths, padded to one length, or packed: all first elements, then all second ones, and so on.
 
-A packed sequence has no padding: step ``t`` has as many elements as there are sequences longer than ``t``, and these
-are the first ones, since the sequences are sorted by length, the longest first.
+A packed sequence has no padding.  The sequences are sorted by length, the longest first, so that the elements of step
+``t`` belong to the first sequences, those longer than ``t``.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class _Fields(NamedTuple):
 
 
 class PackedSequence(_Fields):
-    """A packed sequence, as :func:`pack_padded_sequence` makes it.
+    """A packed sequence, as returned by :func:`pack_padded_sequence`.
 
     Attributes:
         data: the elements, of shape (elements, ...).
-        batch_sizes: how many of them each step has: int64, on the CPU.
-        sorted_indices: of the sequences sorted by length the numbers that they had before, None if they were sorted.
-        unsorted_indices: of the sequences as they were before the numbers among those sorted, or None.
+        batch_sizes: the number of elements of each step: int64, on the CPU.
+        sorted_indices: for each sorted sequence, its index before sorting; None if they were sorted already.
+        unsorted_indices: for each sequence in the original order, its index after sorting; or None.
 
     Raises:
-        ValueError: ``batch_sizes`` does not lie on the CPU.
+        ValueError: ``batch_sizes`` is not on the CPU.
     """
 
     def __new__(
@@ -64,12 +64,12 @@ class PackedSequence(_Fields):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """The data converted as ``Tensor.to`` does it, and indices on the same device; itself if nothing changes."""
+        """Return the sequence with data converted by ``Tensor.to`` and indices moved along; self if unchanged."""
         data = self.data.to(*args, **kwargs)
         return self if data is self.data else self._with(data, lambda indices: indices.to(data.device))
 
     def pin_memory(self) -> Self:
-        """Data and indices in page-locked memory."""
+        """Return the sequence with data and indices in page-locked memory."""
         return self._with(self.data.pin_memory(), lambda indices: indices.pin_memory())
 
     def _with(self, data: Tensor, convert: Any) -> Self:
@@ -77,54 +77,54 @@ class PackedSequence(_Fields):
         return type(self)(data, self.batch_sizes, *order)
 
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
-        """The sequence on a GPU; arguments are those of ``Tensor.cuda``."""
+        """Return the sequence on a GPU; arguments are those of ``Tensor.cuda``."""
         data = self.data.cuda(*args, **kwargs)
         return self if data is self.data else self._with(data, lambda indices: indices.to(data.device))
 
     def cpu(self) -> Self:
-        """The sequence on the CPU."""
+        """Return the sequence on the CPU."""
         return self.to("cpu")
 
     def double(self) -> Self:
-        """The data as float64."""
+        """Return the sequence with its data as float64."""
         return self.to(dtype=float64)
 
     def float(self) -> Self:
-        """The data as float32."""
+        """Return the sequence with its data as float32."""
         return self.to(dtype=float32)
 
     def long(self) -> Self:
-        """The data as int64."""
+        """Return the sequence with its data as int64."""
         return self.to(dtype=int64)
 
     def int(self) -> Self:
-        """The data as int32."""
+        """Return the sequence with its data as int32."""
         return self.to(dtype=int32)
 
     def short(self) -> Self:
-        """The data as int16."""
+        """Return the sequence with its data as int16."""
         return self.to(dtype=int16)
 
     def char(self) -> Self:
-        """The data as int8."""
+        """Return the sequence with its data as int8."""
         return self.to(dtype=int8)
 
     def byte(self) -> Self:
-        """The data as uint8."""
+        """Return the sequence with its data as uint8."""
         return self.to(dtype=uint8)
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the data lies on a GPU."""
+        """True if the data is on a GPU."""
         return self.data.is_cuda
 
     def is_pinned(self) -> bool:
-        """Whether the data lies in page-locked memory."""
+        """Return True if the data is in page-locked memory."""
         return self.data.is_pinned()
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes one, of shape (n); None of None."""
+    """Return the inverse of a permutation, of shape (n); None for None."""
     if permutation is None:
         return None
     return empty_like(permutation).scatter_(0, permutation, arange(permutation.numel(), device=permutation.device))
@@ -134,17 +134,17 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """The elements of padded sequences without the padding.
+    """Return padded sequences as a packed sequence, without the padding.
 
     Args:
         input: of shape (steps, sequences, ...), or with ``batch_first`` (sequences, steps, ...).
         lengths: the number of elements of each sequence, a list or a tensor on the CPU.
-        batch_first: whether the input has the sequences first.
-        enforce_sorted: whether the sequences are sorted by length, the longest first; if not, they are sorted.
+        batch_first: True if the sequences are the first dimension.
+        enforce_sorted: True if the sequences must be sorted by decreasing length; False to sort them.
 
     Raises:
-        RuntimeError: the lengths are not sorted, not one for each sequence, or not between 1 and the number of steps;
-            or the input is empty.
+        RuntimeError: the lengths are not sorted, not one per sequence, or not between 1 and the number of steps; or the
+            input is empty.
     """
     lengths = lengths.to(int64) if isinstance(lengths, Tensor) else as_tensor(lengths, dtype=int64, device="cpu")
     if lengths.dim() != 1 or lengths.device.type != "cpu":
@@ -185,7 +185,7 @@ def pack_padded_sequence(
 def _places(
     sizes: np.ndarray, sequences: int, steps: int, batch_first: bool, order: Tensor | None = None
 ) -> Tensor:
-    """Of each packed element the number of its row in a padded tensor, of sequences in this order."""
+    """Return, for each packed element, its row in a padded tensor of sequences in this order."""
     step, number = np.nonzero(np.arange(sequences) < sizes[:, None])
     sequence = number if order is None else order.numpy()[number]
     return as_tensor(sequence * steps + step if batch_first else step * sequences + sequence)
@@ -195,16 +195,16 @@ def _places(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The padded sequences, and their lengths: what :func:`pack_padded_sequence` was given.
+    """Return the padded sequences and their lengths, the inverse of :func:`pack_padded_sequence`.
 
     Args:
         sequence: the packed sequence.
-        batch_first: whether the result has the sequences first.
-        padding_value: what stands behind the end of a sequence.
-        total_length: how many steps the result has; that of the longest sequence unless given.
+        batch_first: True to put the sequences in the first dimension.
+        padding_value: the value after the end of a sequence.
+        total_length: the number of steps of the result; the length of the longest sequence by default.
 
     Returns:
-        A tensor of shape (steps, sequences, ...), or (sequences, steps, ...), and one of lengths, on the CPU.
+        A tensor of shape (steps, sequences, ...), or (sequences, steps, ...), and a tensor of lengths, on the CPU.
 
     Raises:
         ValueError: a sequence is longer than ``total_length``.
@@ -236,16 +236,16 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Sequences of shapes (length, ...) in one tensor, of the longest one's length.
+    """Return sequences of shapes (length, ...) as one tensor, padded to the longest one's length.
 
     Args:
-        sequences: tensors that differ in no other dimension; the first one's dtype and device are the result's.
-        batch_first: whether the result has the shape (sequences, steps, ...), not (steps, sequences, ...).
-        padding_value: what stands in the place of elements that a sequence lacks.
-        padding_side: on which side they are lacking, "right" or "left".
+        sequences: tensors that agree in all other dimensions; the first one determines the result's dtype and device.
+        batch_first: True for a result of shape (sequences, steps, ...), False for (steps, sequences, ...).
+        padding_value: the value of padding elements.
+        padding_side: the side of the padding, "right" or "left".
 
     Raises:
-        RuntimeError: the shapes do not fit, there is no sequence, or no such side.
+        RuntimeError: the shapes do not fit, there are no sequences, or ``padding_side`` is invalid.
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
@@ -269,15 +269,15 @@ def pad_sequence(
 
 @tensors_checked
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences without padding: what :func:`pad_sequence` was given.
+    """Return the sequences without padding, the inverse of :func:`pad_sequence`.
 
     Args:
         padded_sequences: of shape (steps, sequences, ...), or with ``batch_first`` (sequences, steps, ...).
-        lengths: how many elements each sequence has.
-        batch_first: whether the sequences come first.
+        lengths: the number of elements of each sequence.
+        batch_first: True if the sequences are the first dimension.
 
     Raises:
-        ValueError: there are not as many lengths as sequences.
+        ValueError: the numbers of lengths and of sequences differ.
     """
     sequences = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     counts = zip(sequences.unbind(0), lengths.tolist(), strict=True)
@@ -286,11 +286,11 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences of shapes (length, ...), packed.
+    """Return sequences of shapes (length, ...) as a packed sequence.
 
     Args:
-        sequences: tensors that differ in no other dimension.
-        enforce_sorted: whether they are sorted by length, the longest first; if not, they are sorted.
+        sequences: tensors that agree in all other dimensions.
+        enforce_sorted: True if they must be sorted by decreasing length; False to sort them.
 
     Raises:
         RuntimeError: they are not sorted, one is empty, or the shapes do not fit.
@@ -300,5 +300,5 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences of a packed one: what :func:`pack_sequence` was given."""
+    """Return the sequences of a packed sequence, the inverse of :func:`pack_sequence`."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)

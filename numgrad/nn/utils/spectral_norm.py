@@ -1,4 +1,4 @@
-"""Spectral normalization by a hook: the weight is divided by its largest singular value before each call."""
+"""Spectral normalization by a hook, which divides the weight by its largest singular value before each call."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["SpectralNorm", "output_dim", "remove_spectral_norm", "rows_first", "
 
 
 def rows_first(weight: Tensor, dim: int) -> Tensor:
-    """The weight with dimension ``dim`` moved to the front."""
+    """Return the weight with dimension ``dim`` moved to the front."""
     return weight if dim == 0 else weight.movedim(dim, 0)
 
 
 def output_dim(module: Module) -> int:
-    """The dimension of a module's weight that belongs to its outputs."""
+    """Return the output dimension of a module's weight."""
     return 1 if isinstance(module, ConvTranspose1d | ConvTranspose2d | ConvTranspose3d) else 0
 
 
@@ -31,15 +31,15 @@ def _matrix(weight: Tensor, dim: int) -> Tensor:
 
 
 class SpectralNorm:
-    """The hook: computes the parameter ``name`` of a module from ``<name>_orig``, ``<name>_u`` and ``<name>_v``.
+    """The hook that computes the parameter ``name`` of a module from ``<name>_orig``, ``<name>_u`` and ``<name>_v``.
 
-    The two vectors come nearer to the singular ones, with each call in training.
+    Each call in training moves the two vectors closer to the singular vectors.
 
     Args:
-        name: of the parameter.
-        n_power_iterations: how often they are multiplied by the weight then.
-        dim: the dimension that belongs to the outputs.
-        eps: keeps norms that are divided by from 0.
+        name: the parameter's name.
+        n_power_iterations: the number of power iteration steps per call in training.
+        dim: the output dimension.
+        eps: a small number that keeps divisors from 0.
 
     Raises:
         ValueError: ``n_power_iterations`` is not positive.
@@ -58,7 +58,7 @@ class SpectralNorm:
         self.eps = eps
 
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
-        """The weight divided by its norm, as the vectors have it after or without further steps."""
+        """Return the weight divided by its norm as estimated with the vectors, optionally after further steps."""
         weight, u, v = [getattr(module, self.name + end) for end in ("_orig", "_u", "_v")]
         matrix = _matrix(weight, self.dim)
         if do_power_iteration:
@@ -66,16 +66,16 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(normalize(matrix.t().mv(u), dim=0, eps=self.eps))
                     u.copy_(normalize(matrix.mv(v), dim=0, eps=self.eps))
-                # the graph keeps what the next call will not change
+                # the graph must keep copies that the next call does not change
                 u, v = u.clone(memory_format=contiguous_format), v.clone(memory_format=contiguous_format)
         return weight / u.dot(matrix.mv(v))
 
     @staticmethod
     def apply(module: Module, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Take the parameter out of the module, and add it as ``<name>_orig``, the two vectors, and the hook.
+        """Replace the parameter by ``<name>_orig`` and the two vectors, and register the hook.
 
         Raises:
-            RuntimeError: there is such a hook already.
+            RuntimeError: there is already such a hook.
             ValueError: the parameter has no shape yet, or ``n_power_iterations`` is not positive.
         """
         refuse_second(SpectralNorm, module, name, "spectral_norm")
@@ -102,7 +102,7 @@ class SpectralNorm:
         local_metadata.setdefault("spectral_norm", {})[f"{self.name}.version"] = self._version
 
     def remove(self, module: Module) -> None:
-        """Make the weight, as it now is, a parameter again."""
+        """Turn the weight, with its present value, into a parameter again."""
         with no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         delattr(module, self.name)
@@ -117,22 +117,22 @@ class SpectralNorm:
 def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
-    """Have a weight divided by its largest singular value before each call of the module; returns the module.
+    """Divide a weight by its largest singular value before each call of the module; return the module.
 
-    The weight becomes ``<name>_orig``.  The value is estimated by power iteration, whose vectors are the buffers
-    ``<name>_u`` and ``<name>_v``.  ``parametrizations.spectral_norm`` is the newer form.
+    The weight becomes ``<name>_orig``.  The singular value is estimated by power iteration, whose vectors are the
+    buffers ``<name>_u`` and ``<name>_v``.  ``parametrizations.spectral_norm`` is the newer form.
 
     Args:
-        module: whose parameter it is.
+        module: the module with the parameter.
         name: the parameter's name.
-        n_power_iterations: the steps of power iteration at each call in training.
-        eps: keeps norms that are divided by from 0.
-        dim: the dimension that belongs to the outputs: 0 unless given, and 1 of transposed convolutions.
+        n_power_iterations: the number of power iteration steps at each call in training.
+        eps: a small number that keeps divisors from 0.
+        dim: the output dimension: 0 by default, and 1 for transposed convolutions.
 
     Raises:
-        RuntimeError: the weight is normalized already.
+        RuntimeError: the weight is already normalized.
         ValueError: ``n_power_iterations`` is not positive, or the weight has no shape yet.
-        KeyError: there is none.
+        KeyError: there is no such parameter.
 
     Source: Miyato et al., Spectral Normalization for Generative Adversarial Networks, 2018.
     """
@@ -141,10 +141,10 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """Make a weight that ``spectral_norm`` divides a parameter again, as it now is; returns the module.
+    """Turn a weight divided by ``spectral_norm`` into a parameter again, with its present value; return the module.
 
     Raises:
-        ValueError: it divides none of that name.
+        ValueError: ``spectral_norm`` was not applied to a weight with this name.
     """
     remove_hook(SpectralNorm, module, name, "spectral_norm")
     noting = {key: getattr(hook, "__self__", None) for key, hook in module._state_dict_hooks.items()}

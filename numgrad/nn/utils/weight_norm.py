@@ -1,4 +1,4 @@
-"""Weight normalization by a hook: the weight is computed whenever the module is called."""
+"""Weight normalization by a hook, which computes the weight before each call of the module."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ __all__ = ["WeightNorm", "hook_key", "refuse_second", "remove_hook", "remove_wei
 
 
 def hook_key(hooks: Mapping[int, Any], kind: Any, name: str) -> int | None:
-    """The key of the hook of this kind for the parameter ``name``, None if there is none."""
+    """Return the key of the hook of this kind for the parameter ``name``, None if there is none."""
     return next((key for key, hook in hooks.items() if isinstance(hook, kind) and hook.name == name), None)
 
 
 def refuse_second(kind: type, module: Module, name: str, function: str) -> None:
-    """Raise if the module has a hook of this kind, which ``function`` adds, for the parameter.
+    """Raise if the module already has a hook of this kind, which ``function`` adds, for the parameter.
 
     Raises:
-        RuntimeError: it has.
+        RuntimeError: there is such a hook.
     """
     if hook_key(module._forward_pre_hooks, kind, name) is not None:
         raise RuntimeError(f"Cannot register two {function} hooks on the same parameter {name}")
 
 
 def remove_hook(kind: type, module: Module, name: str, function: str) -> None:
-    """Remove the hook of this kind, which ``function`` added, and what it made of the parameter.
+    """Remove the hook of this kind, which ``function`` added, and restore the parameter.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is no such hook.
     """
     key = hook_key(module._forward_pre_hooks, kind, name)
     if key is None:
@@ -44,11 +44,11 @@ def remove_hook(kind: type, module: Module, name: str, function: str) -> None:
 
 
 class WeightNorm:
-    """The hook: computes the parameter ``name`` of a module from ``<name>_g`` and ``<name>_v``.
+    """The hook that computes the parameter ``name`` of a module from ``<name>_g`` and ``<name>_v``.
 
     Args:
-        name: of the parameter.
-        dim: the dimension along which each part of it has a length of its own; None or -1 for none.
+        name: the parameter's name.
+        dim: the dimension along which each slice has its own length; None or -1 for one length for the whole.
     """
 
     def __init__(self, name: str, dim: int | None) -> None:
@@ -56,16 +56,16 @@ class WeightNorm:
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module: Module) -> Any:
-        """The weight, as it now is."""
+        """Return the weight at its present value."""
         length, direction = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
         return normalized(direction, length, self.dim)
 
     @staticmethod
     def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
-        """Take the parameter out of the module, and add its length, its direction, and the hook.
+        """Replace the parameter by its length and its direction, and register the hook.
 
         Raises:
-            RuntimeError: there is such a hook already.
+            RuntimeError: there is already such a hook.
             ValueError: the parameter has no shape yet.
         """
         warnings.warn(
@@ -89,7 +89,7 @@ class WeightNorm:
         return hook
 
     def remove(self, module: Module) -> None:
-        """Make the weight, as it now is, a parameter again."""
+        """Turn the weight, with its present value, into a parameter again."""
         weight = self.compute_weight(module)
         delattr(module, self.name)
         del module._parameters[self.name + "_g"], module._parameters[self.name + "_v"]
@@ -100,30 +100,30 @@ class WeightNorm:
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Replace a weight by its length ``<name>_g`` and its direction ``<name>_v``; returns the module.
+    """Replace a weight by its length ``<name>_g`` and its direction ``<name>_v``; return the module.
 
-    The weight, ``g * v / norm(v)``, is computed before each call of the module.  ``parametrizations.weight_norm`` takes
-    the place of this function, in PyTorch, too.
+    The weight, ``g * v / norm(v)``, is computed before each call of the module.  As in PyTorch,
+    ``parametrizations.weight_norm`` supersedes this function.
 
     Args:
-        module: whose parameter it is.
+        module: the module with the parameter.
         name: the parameter's name.
-        dim: the dimension along which each part has a length of its own; None for one length of all.
+        dim: the dimension along which each slice has its own length; None for one length for the whole.
 
     Raises:
-        RuntimeError: the weight is normalized already.
-        ValueError: it has no shape yet.
-        AttributeError: there is none.
+        RuntimeError: the weight is already normalized.
+        ValueError: the weight has no shape yet.
+        AttributeError: there is no such parameter.
     """
     WeightNorm.apply(module, name, dim)
     return module
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """Make a weight that ``weight_norm`` replaced a parameter again; returns the module.
+    """Turn a weight replaced by ``weight_norm`` into a parameter again; return the module.
 
     Raises:
-        ValueError: it replaced none of that name.
+        ValueError: ``weight_norm`` was not applied to a weight with this name.
     """
     remove_hook(WeightNorm, module, name, "weight_norm")
     return module
