@@ -1,6 +1,6 @@
-"""Automatic differentiation: backward through the graph that operations have recorded.
+"""Automatic differentiation: the backward pass through the graph that operations record.
 
-No module of this package knows an operation; see ``numgrad.ops`` for those.
+The modules of this package are independent of the operations, which ``numgrad.ops`` defines.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
     "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
 ]
 
-#: Modules that are imported when they are first asked for, each by its own name.
+#: Modules imported on first access, each under its own name.
 _LATER = {name: name for name in ("forward_ad", "functional", "profiler", "profiler_util")}
 
 if TYPE_CHECKING:

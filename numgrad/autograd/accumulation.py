@@ -1,4 +1,4 @@
-"""Gradients on their way into the ``grad`` of a leaf: fitted, added up, noted in anomaly mode, and forgotten again."""
+"""Accumulation of gradients into the ``grad`` of a leaf: fitting, adding, anomaly records and clearing."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .operations import operations
 if TYPE_CHECKING:
     from .node import Edge, Node
 
-#: One lock for all tensors: they may be shared by graphs that are recorded, or run backward, in several threads.
+#: One lock for all tensors, because graphs recorded or run backward in several threads may share them.
 accumulating = threading.RLock()
 
 
 def accumulate(variable: Any, gradient: Any) -> None:
-    """Add ``gradient`` to ``variable.grad``: in place, unless the sum is to be recorded.
+    """Add ``gradient`` to ``variable.grad``, in place unless the sum is to be recorded.
 
-    The first gradient becomes the ``grad`` itself, where no other tensor shares its memory and its strides are right.
+    The first gradient itself becomes the ``grad`` if no other tensor shares its memory and its strides are right.
     """
     present = variable._grad
     if present is None:
@@ -41,11 +41,11 @@ def accumulate(variable: Any, gradient: Any) -> None:
 
 
 def _own(variable: Any, gradient: Any) -> Any:
-    """The gradient as a tensor of the leaf's own, with its strides if it is dense, else row-major."""
+    """Return the gradient as the leaf's own tensor, with the leaf's strides if it is dense and row-major otherwise."""
     layout, given = variable._layout, gradient._layout
     wanted = None if layout.contiguous else _dense_strides(layout)
     if wanted is None:
-        if not given.contiguous or state.mode & LEVELS:  # under ``vmap`` its memory may be shared
+        if not given.contiguous or state.mode & LEVELS:  # under ``vmap``, its memory may be shared
             return gradient.clone(memory_format=contiguous_format)
     elif not _agree(given.shape, given.strides, wanted):
         laid_out = operations.zeros(given.shape, given.type, wanted)
@@ -55,8 +55,8 @@ def _own(variable: Any, gradient: Any) -> Any:
 
 
 def overwrite(view: Any, value: Any) -> None:
-    """Copy ``value``, zeros for None, into a view, recorded where recording is on."""
-    # To elements that share memory nothing but filling may have written: their gradient is zero.
+    """Copy ``value``, or zeros if it is None, into a view; recorded if recording is on."""
+    # Only a fill can have written elements that share memory, so their gradient is zero.
     if value is None or (not view._layout.row_major and overlaps_itself(view._layout.shape, view._layout.strides)):
         view.zero_()
     else:
@@ -64,7 +64,7 @@ def overwrite(view: Any, value: Any) -> None:
 
 
 def forget_gradients(tensors: Iterable[Any], set_to_none: bool = True) -> None:
-    """Drop the gradients of tensors, or cut them from their graphs and overwrite them with zeros."""
+    """Drop the gradients of tensors, or detach them from their graphs and fill them with zeros."""
     for tensor in tensors:
         gradient = tensor._grad
         if gradient is None:
@@ -83,7 +83,7 @@ _warned = False
 
 
 def _warn_of_other_strides(variable: Any, gradient: Any) -> None:
-    """Warn, once in a process, if a ``grad`` that the program has set has other strides than the leaf."""
+    """Warn, once per process, if a ``grad`` set by the program has other strides than the leaf."""
     global _warned
     layout = variable._layout
     shape = layout.shape
@@ -101,7 +101,7 @@ def _warn_of_other_strides(variable: Any, gradient: Any) -> None:
 
 
 def _dense_strides(layout: Layout) -> tuple[int, ...] | None:
-    """The strides of a tensor whose elements fill their memory, each element once, in any order; else None."""
+    """Return the strides of a tensor whose elements fill their memory exactly once, in any order; otherwise None."""
     dense = output_strides(layout.shape, ((layout.shape, layout.strides),))
     return dense if _agree(layout.shape, layout.strides, dense) else None
 
@@ -110,20 +110,20 @@ def _agree(shape: tuple[int, ...], strides: tuple[int, ...], others: tuple[int, 
     return all(extent == 1 or stride == other for extent, stride, other in zip(shape, strides, others, strict=True))
 
 
-# -- contributions to a grad, noted in anomaly mode ----------------------------------------------------------
+# -- contributions to a grad, recorded in anomaly mode -------------------------------------------------------
 
 
-#: Contributions that are remembered for each leaf, the latest.
+#: Number of latest contributions kept for each leaf.
 REMEMBERED = 16
 
 
 class Contribution(NamedTuple):
-    """The addition of one backward pass to a ``grad``.
+    """Addition of one backward pass to a ``grad``.
 
     Attributes:
-        call: the call of the program that asked for the pass.
-        sources: the nodes whose gradients were summed, by name, with the calls that recorded them.
-        changed_by: the names of the leaf's hooks, if these changed the sum.
+        call: the call in the program that started the pass.
+        sources: names of the nodes whose gradients were summed, with the calls that recorded them.
+        changed_by: names of the leaf's hooks, if they changed the sum.
     """
 
     call: Location
@@ -132,13 +132,13 @@ class Contribution(NamedTuple):
 
 
 class Contributions:
-    """The additions that made the present ``grad`` of a leaf, or the last one that it had.
+    """Additions that made the present ``grad`` of a leaf, or the last one that it had.
 
     Attributes:
-        latest: the last contributions, in their order.
-        count: how many there were.
-        grad: the tensor that they made, if it is still there.
-        complete: whether the leaf had no ``grad`` before them.
+        latest: the latest contributions, in order.
+        count: the number of all contributions.
+        grad: weak reference to the tensor that they made.
+        complete: True if the leaf had no ``grad`` before them.
     """
 
     def __init__(self, leaf: Any, key: int, complete: bool):
@@ -149,20 +149,20 @@ class Contributions:
         self.complete = complete
 
     def made(self, gradient: Any) -> bool:
-        """Whether they made this tensor."""
+        """Return True if these contributions made this tensor."""
         return gradient is not None and self.grad is not None and self.grad() is gradient
 
 
-#: By the identity of the leaf, which it is held weakly by.
+#: Keyed by the identity of the leaf, which is held weakly.
 _noted: dict[int, Contributions] = {}
 
 
 def note_contribution(
     leaf: Any, before: Any, call: Location, sources: Sequence[Any], changed_by: tuple[str, ...]
 ) -> None:
-    """Note that a backward pass has added to the ``grad`` of a leaf, which was ``before`` until then.
+    """Record that a backward pass has added to the ``grad`` of a leaf, which was ``before`` until then.
 
-    ``changed_by`` names the leaf's hooks, if they changed what was added.
+    ``changed_by`` names the leaf's hooks, if they changed the addend.
     """
     known = contributions_to(leaf)
     if known is None or not known.made(before):
@@ -170,20 +170,20 @@ def note_contribution(
     locations = [(node.name(), recorded_at(node)) for node in sources]
     known.latest.append(Contribution(call, tuple(locations), changed_by))
     known.count += 1
-    known.grad = None if leaf._grad is None else ref(leaf._grad)  # a hook may have taken it
+    known.grad = None if leaf._grad is None else ref(leaf._grad)  # a hook may have removed it
 
 
 def contributions_to(leaf: Any) -> Contributions | None:
-    """The contributions noted for a leaf."""
+    """Return the contributions recorded for a leaf, or None."""
     known = _noted.get(id(leaf))
     return known if known is not None and known.leaf() is leaf else None
 
 
-# -- gradients brought into the shape and dtype of what they belong to ---------------------------------------
+# -- conversion of gradients to the shape and dtype of their tensors -----------------------------------------
 
 
 def fit(gradient: Any, layout: Layout, source: Node | None, edge: Edge) -> Any:
-    """Undo broadcasting, once for all operations, and give the gradient the dtype of what it belongs to."""
+    """Undo broadcasting, once for all operations, and convert the gradient to the dtype of ``layout``."""
     given, shape, type = gradient._layout, layout.shape, layout.type
     if given is layout or (given.shape == shape and given.type is type):
         return gradient
@@ -191,7 +191,7 @@ def fit(gradient: Any, layout: Layout, source: Node | None, edge: Edge) -> Any:
         raise _invalid(source, edge, f"got {list(gradient.shape)} but expected shape compatible with {list(shape)}")
     if type is not None and type.device is not given.type.device:
         return _moved(gradient, shape, type, source, edge)
-    if type is None:  # see Tensor.grad_dtype: any will do, but that of a real leaf is real
+    if type is None:  # see Tensor.grad_dtype: any type is accepted, but a real leaf has a real gradient
         type = given.type
         leaf = getattr(edge[0] if edge else None, "variable", None)
         if type.dtype.is_complex and leaf is not None and not leaf._layout.type.dtype.is_complex:
@@ -200,14 +200,14 @@ def fit(gradient: Any, layout: Layout, source: Node | None, edge: Edge) -> Any:
 
 
 def _moved(gradient: Any, shape: tuple[int, ...], type: Any, source: Node | None, edge: Edge) -> Any:
-    """The gradient of one number, on the device where that is; others have to be there already, as in PyTorch."""
+    """Move the gradient of a scalar to its device; other gradients must already be there, as in PyTorch."""
     if shape:
         raise _invalid(source, edge, f"expected device {type.device} but got {gradient._layout.type.device}")
     return operations.fit(gradient, shape, tensor_type(type.dtype, gradient._layout.type.device)).to(type.device)
 
 
 def _invalid(source: Node | None, edge: Edge, problem: str) -> RuntimeError:
-    """The error for a gradient that does not fit: it names the node that made it, and which of its gradients it is."""
+    """Return the error for a gradient that does not fit, naming its node and its index among that node's gradients."""
     name = "backward" if source is None else source.name()
     index = 0 if source is None else next(n for n, other in enumerate(source.edges) if other is edge)
     return RuntimeError(f"Function {name} returned an invalid gradient at index {index} - {problem}")

@@ -1,4 +1,4 @@
-"""Anomaly detection: remember where each operation was called, and stop at the first NaN."""
+"""Anomaly detection: record where each operation was called, and stop at the first NaN."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ __all__ = [
     "set_anomaly_enabled", "set_detect_anomaly",
 ]
 
-#: The index of an element.
+#: Index of an element.
 Index = tuple[int, ...]
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on in this thread."""
+    """Return True if anomaly detection is on in this thread."""
     return state.mode & ANOMALY != 0
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly detection, where it is on, looks for NaN."""
+    """Return True if anomaly detection checks for NaN when it is on."""
     return state.check_nan
 
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
-    """Switch anomaly detection on or off in this thread, for good.
+    """Switch anomaly detection on or off in this thread permanently.
 
     Raises:
-        TypeError: ``enabled`` is no bool.
+        TypeError: ``enabled`` is not a bool.
     """
     if not isinstance(enabled, bool):
         raise no_bool("set_anomaly_enabled", enabled)
@@ -46,26 +46,26 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
 
 
 class ForwardCheck(Watcher):
-    """Watches for the first operation that returns a NaN or an infinity, though it was given none."""
+    """Watcher for the first operation that returns a NaN or an infinity although no operand has one."""
 
     is_mode = True
 
     def before(self, call: Any) -> dict[str, Any] | None:
-        """The arguments of the operation by name; None if its result need not be looked at: one is bad already."""
+        """Return the arguments by name, or None if no check is needed because an argument is already bad."""
         if state.current_pass is not None or getattr(call, "source", call) is None:
-            return None  # backward has a check of its own, and a fill value was given
+            return None  # backward has its own check, and fill values are deliberate
         arguments = _arguments(call)
         if call.target is None:
-            return arguments  # looked at afterwards, if need be
+            return arguments  # checked afterwards, only if necessary
         if _has_bad(arguments.values()):
             return None
         return {name: v._all_elements().copy() if v is call.target else v for name, v in arguments.items()}
 
     def after(self, call: Any, arguments: dict[str, Any] | None, result: Any) -> None:
-        """Look at the result.
+        """Check the result.
 
         Raises:
-            RuntimeError: it has a bad element, though no argument had one.
+            RuntimeError: the result has a bad element, but no argument has one.
         """
         parts = result if isinstance(result, tuple) else (result,)
         if call.target is None:
@@ -80,12 +80,12 @@ class ForwardCheck(Watcher):
                 raise RuntimeError(_account(happened, which, part, index, arguments))
 
 
-#: Watches operations where ``check_forward`` asks for it.
+#: Watches operations if ``check_forward`` is set.
 forward_check = ForwardCheck()
 
 
 class _Checks(NamedTuple):
-    """Whether anomaly mode is on, and its checks."""
+    """State of anomaly mode: on or off, and its checks."""
 
     on: bool
     nan: bool
@@ -94,11 +94,11 @@ class _Checks(NamedTuple):
 
     @staticmethod
     def current() -> _Checks:
-        """Those of this thread."""
+        """Return the state of this thread."""
         return _Checks(is_anomaly_enabled(), state.check_nan, state.check_inf, forward_check in state.watchers)
 
     def switch(self) -> None:
-        """Switch to these in this thread."""
+        """Switch this thread to this state."""
         state.mode = state.mode | ANOMALY if self.on else state.mode & ~ANOMALY
         state.check_nan, state.check_inf = self.nan, self.inf
         unwatch(forward_check)
@@ -107,7 +107,7 @@ class _Checks(NamedTuple):
 
 
 class _AnomalyMode:
-    """Switches anomaly detection in this thread for a block."""
+    """Context manager that switches anomaly detection in this thread."""
 
     def __init__(self, *checks: bool):
         self._checks = _Checks(*checks)
@@ -130,31 +130,32 @@ class _AnomalyMode:
         except BaseException:
             outside[-1].switch()
             raise
-        if outside[1:]:  # the last stays: leaving twice switches back to the same again
+        if outside[1:]:  # keep the last state, so that leaving twice restores it again
             del outside[-1]
 
 
 class detect_anomaly(_AnomalyMode):  # noqa: N801 - PyTorch's name
-    """``with detect_anomaly():`` makes errors of backward name the lines of the program that they come from.
+    """Context manager that makes errors of backward name the program lines they come from.
 
-    A failing backward shows the traceback of the forward call that it belongs to; a saved tensor that was changed in
-    place, the lines that saved and changed it.  A node that returns NaN in backward raises an error, which tells the
-    first bad element and the values there.  All this costs time and memory: use it to debug.
+    A failing backward shows the traceback of the corresponding forward call.  For a saved tensor that was modified in
+    place, the error shows the lines that saved and modified it.  A node that returns NaN in backward raises an error
+    that reports the first bad element and the values at its index.  Anomaly detection costs time and memory: use it
+    only for debugging.
 
     Args:
-        check_nan: whether to look for NaN.
-        check_forward: look at the results of operations, too, not at gradients only: the first operation that makes a
-            NaN of operands that have none raises an error.  PyTorch has no such check.  It also notes which operations
-            made tensors that require no gradient, for :func:`numgrad.explain`.
-        check_inf: look for infinities as well.  PyTorch does not.
+        check_nan: check for NaN.
+        check_forward: check the results of operations in addition to gradients: the first operation that computes a
+            NaN from operands without NaN raises an error.  PyTorch has no such check.  It also records the operations
+            that made tensors requiring no gradient, for :func:`numgrad.explain`.
+        check_inf: check for infinities as well.  PyTorch does not.
 
     Raises:
-        RuntimeError: within the block, a bad value was found.
+        RuntimeError: within the block, if a bad value is found.
 
     Example:
         >>> import warnings
         >>> import numgrad
-        >>> warnings.simplefilter("ignore")  # it warns that it costs time
+        >>> warnings.simplefilter("ignore")  # enabling it warns about the cost
         >>> x = numgrad.tensor([2.0, 0.0], requires_grad=True)
         >>> with numgrad.autograd.detect_anomaly(check_forward=True, check_inf=True):
         ...     y = x.log()
@@ -175,7 +176,7 @@ class detect_anomaly(_AnomalyMode):  # noqa: N801 - PyTorch's name
 
 
 class set_detect_anomaly(_AnomalyMode):  # noqa: N801 - PyTorch's name
-    """Switch anomaly detection on or off, at once and until the end of the ``with`` block if there is one.
+    """Switch anomaly detection on or off, immediately and until the end of the block if used with ``with``.
 
     The arguments are those of :class:`detect_anomaly`.
     """
@@ -187,11 +188,11 @@ class set_detect_anomaly(_AnomalyMode):  # noqa: N801 - PyTorch's name
         super().__enter__()
 
     def __enter__(self) -> None:
-        """The switch was made when this was made."""
+        """Do nothing: the constructor has already switched the mode."""
 
 
 def note_forward(node: Any) -> None:
-    """Keep with a node where it was recorded and, if backward was running, by which node: see ``explain_failure``."""
+    """Record with a node its forward call and the node that backward was running, if any; see ``explain_failure``."""
     attached = node.attachments()
     attached.location = calling_location()
     attached.metadata["traceback_"] = forward_trace()
@@ -203,7 +204,7 @@ def note_forward(node: Any) -> None:
 def explain_failure(node: Any) -> None:
     """Warn with the traceback of the forward call that recorded a node which has just failed.
 
-    For a node that a backward pass has recorded, further warnings lead on to the node that this pass was at.
+    If a backward pass recorded the node, further warnings show the node that was running in that pass.
     """
     happened, effect = "Error detected in", "caused the error"
     while node is not None:
@@ -220,11 +221,11 @@ def explain_failure(node: Any) -> None:
 
 
 def check_gradients(node: Any, gradients: Sequence[Any], incoming: Any) -> None:
-    """Raise if there is a NaN, or an infinity (see ``detect_anomaly``), among the gradients that a node returned.
+    """Raise if the gradients returned by a node contain a NaN, or an infinity (see ``detect_anomaly``).
 
     Raises:
-        RuntimeError: names the node, which of its outputs it is and the first bad element, with what the node was
-            given, ``incoming``, and had saved there.
+        RuntimeError: names the node, the index of the gradient and the first bad element, with the incoming
+            gradients, ``incoming``, and the saved values at that element.
     """
     for number, gradient in enumerate(gradients):
         index = None if gradient is None else _first_bad(gradient)
@@ -247,7 +248,7 @@ def check_gradients(node: Any, gradients: Sequence[Any], incoming: Any) -> None:
 
 
 def _note_origins(call: Any, parts: Iterable[Any]) -> None:
-    """Note the operation with those of its results that require no gradient (see ``numgrad.explain``)."""
+    """Record the operation with those of its results that require no gradient (see ``numgrad.explain``)."""
     for part in parts:
         if is_tensor(part) and not part.requires_grad:
             needed = any(operand.requires_grad for operand in tensors_in(call.args))
@@ -259,7 +260,7 @@ def _note_origins(call: Any, parts: Iterable[Any]) -> None:
 
 
 def _elements(value: Any) -> np.ndarray | None:
-    """The elements of a tensor (of one that stands for a batch of them, those of all), an array or a number."""
+    """Return the elements of a tensor (under ``vmap``, of all its examples), an array or a number; otherwise None."""
     if is_tensor(value):
         return value._all_elements()
     if isinstance(value, bool) or not isinstance(value, int | float | complex | np.ndarray | np.generic):
@@ -268,7 +269,7 @@ def _elements(value: Any) -> np.ndarray | None:
 
 
 def _first_bad(value: Any) -> Index | None:
-    """The index of the first NaN, or infinity if these are looked for."""
+    """Return the index of the first NaN, or of the first infinity if checked for; None if there is none."""
     elements = _elements(value)
     if elements is None or elements.dtype.kind not in "fc" or not elements.size:
         return None
@@ -291,7 +292,7 @@ def _has_bad(values: Iterable[Any]) -> bool:
 
 
 def _arguments(call: Any) -> dict[str, Any]:
-    """The arguments of an operation, by the names of its parameters."""
+    """Return the arguments of an operation by parameter name."""
     op = getattr(call, "op", None)
     names: Any = getattr(op, "parameters", None) or getattr(op, "inputs", ())
     arguments = {names[n] if n < len(names) else f"argument {n}": value for n, value in enumerate(call.args)}
@@ -299,13 +300,13 @@ def _arguments(call: Any) -> dict[str, Any]:
 
 
 def _name(call: Any) -> str:
-    """The users' name of an operation."""
+    """Return the public name of an operation."""
     name = call.name.removesuffix("_op")
     return name if call.target is None or name.endswith("_") else f"{name}_"
 
 
 def _account(happened: str, which: str, value: Any, index: Index, given: dict[str, Any]) -> str:
-    """What has happened, with the kind of bad values for ``{}``, where the first stands, and what was given there."""
+    """Return a report of the first bad value, with ``happened`` formatted with its kind, and the given values there."""
     elements = _elements(value)
     assert elements is not None
     kind, noun = ("nan", "nan") if np.isnan(elements[index]) else ("infinite", "infinity")
@@ -322,7 +323,7 @@ def _account(happened: str, which: str, value: Any, index: Index, given: dict[st
 
 
 def _seen(value: Any, own: np.ndarray, index: Index, shape: tuple[int, ...]) -> str:
-    """A value at that index of a result of this shape, if it has such an element, or in short."""
+    """Describe a value: its element at that index of a result of this shape, if it has one, or a summary."""
     if not is_tensor(value) and not own.shape:
         return f"is {value}"
     if broadcasts(own.shape, shape):

@@ -1,4 +1,4 @@
-"""``backward`` and ``grad``: what they are given, as edges of the graph and the gradients to send from there."""
+"""``backward`` and ``grad``: conversion of their arguments to graph edges and initial gradients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .saved import PACKED
 
 __all__ = ["backward", "grad"]
 
-#: Where backward starts: the edge, or None where nothing was recorded, and the layout of the output.
+#: An edge where backward starts, or None if nothing was recorded, and the layout of the output.
 Output = tuple[Edge, Layout]
 
 
@@ -34,24 +34,22 @@ def backward(
 ) -> None:
     """Compute the gradients of ``tensors`` and add them to the ``grad`` of the leaves of their graph.
 
-    A leaf without a ``grad`` gets one that lies in memory as the leaf does, if the leaf fills its memory, or else in
-    row-major order.  To a ``grad`` that is there the gradient is added in place; with ``create_graph`` the sum is a
-    new tensor.
+    A leaf without a ``grad`` receives one with the leaf's strides if the leaf is dense, and a row-major one otherwise.
+    An existing ``grad`` is updated in place; with ``create_graph``, the sum is a new tensor.
 
     Args:
         tensors: one tensor or several, or their gradient edges.
-        grad_tensors: for each its gradient, of its shape; None for a tensor of one element means 1.
-        retain_graph: keep what was saved for backward, so that the graph can be gone through again; by default as
-            ``create_graph``.
+        grad_tensors: the gradient of each tensor, with its shape; None means 1 for a tensor of one element.
+        retain_graph: keep the saved values, so that the graph can be traversed again; defaults to ``create_graph``.
         create_graph: record the computation of the gradients, so that they can be differentiated.  The ``grad`` of a
-            leaf then holds the leaf: set it to None after use, or call :func:`grad` instead.
-        grad_variables: the old name of ``grad_tensors``.
-        inputs: accumulate only into these: a tensor, leaf or not, or several, or a dictionary of them.  Gradient edges
-            are taken, too; only that of a leaf has a ``grad`` to accumulate into.
+            leaf then refers to the leaf: set it to None after use, or call :func:`grad` instead.
+        grad_variables: the former name of ``grad_tensors``.
+        inputs: accumulate only into these: a tensor, leaf or not, several tensors, or a dictionary of them.  Gradient
+            edges are accepted too, but only that of a leaf has a ``grad`` to accumulate into.
 
     Raises:
-        RuntimeError: a tensor needs no gradient, a gradient is missing or has another shape, the graph was freed,
-            or a saved tensor was modified.
+        RuntimeError: a tensor requires no gradient, a gradient is missing or has the wrong shape, the graph was
+            freed, or a saved tensor was modified.
     """
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
@@ -75,7 +73,7 @@ def backward(
         )
     for tensor in wanted or ():
         if is_tensor(tensor):
-            tensor.retain_grad()  # does nothing to a leaf
+            tensor.retain_grad()  # no effect on a leaf
     run_backward(*roots, keep, create_graph, edges, True)
 
 
@@ -90,30 +88,30 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """The gradients of ``outputs`` (their sum, weighted with ``grad_outputs``) with respect to ``inputs``.
+    """Return the gradients of ``outputs``, weighted with ``grad_outputs`` and summed, with respect to ``inputs``.
 
     Nothing is accumulated in any ``grad``.
 
     Args:
         outputs: one tensor or several, or their gradient edges.
         inputs: one tensor or several, or their gradient edges, or a dictionary of tensors.
-        grad_outputs: for each output its gradient, of its shape; None for an output of one element means 1.
-        retain_graph: keep what was saved for backward; by default as ``create_graph``.
+        grad_outputs: the gradient of each output, with its shape; None means 1 for an output of one element.
+        retain_graph: keep the values saved for backward; defaults to ``create_graph``.
         create_graph: record the computation of the gradients, so that they can be differentiated.
-        only_inputs: there for old programs; it does nothing.
-        allow_unused: give None for an input that the outputs do not depend on, rather than raise an error; by default
-            as ``materialize_grads``.
-        is_grads_batched: each of ``grad_outputs`` has one dimension more, the first: it holds a batch of gradients, and
-            so will each of the results.  There is one backward pass for all, as under :func:`numgrad.vmap`, or one for
-            each where the graph has hooks or Functions of the user's.
-        materialize_grads: give zeros for an input that the outputs do not depend on.
+        only_inputs: accepted for old programs; it has no effect.
+        allow_unused: return None for an input that the outputs do not depend on instead of raising an error; defaults
+            to ``materialize_grads``.
+        is_grads_batched: each of ``grad_outputs`` has an additional first dimension, the batch of gradients, and so
+            does each result.  One backward pass computes the whole batch, as under :func:`numgrad.vmap`; a graph with
+            hooks or user-defined Functions takes one pass per gradient.
+        materialize_grads: return zeros for an input that the outputs do not depend on.
 
     Returns:
-        A tuple with a gradient for each input; for a dictionary of inputs a dictionary with the same keys.
+        A tuple with one gradient per input; for a dictionary of inputs, a dictionary with the same keys.
 
     Raises:
         RuntimeError: as :func:`backward`, or an input is unused.
-        ValueError: ``materialize_grads`` without ``allow_unused``; batches that are missing or of different sizes.
+        ValueError: ``materialize_grads`` with ``allow_unused=False``; batches that are missing or differ in size.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(
@@ -144,7 +142,7 @@ def grad(
     return dict(zip(inputs, gradients, strict=True)) if isinstance(inputs, dict) else tuple(gradients)
 
 
-# -- what is given -------------------------------------------------------------------------------------------
+# -- arguments -----------------------------------------------------------------------------------------------
 
 
 def _as_tuple(values: Any) -> tuple[Any, ...]:
@@ -176,7 +174,7 @@ def _output(index: int, output: Any) -> Output:
 
 
 def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[list[tuple[Node, int]], list[Any]]:
-    """Where backward starts, and with which gradients."""
+    """Return the edges where backward starts and their gradients."""
     roots, given = [], []
     for index, output in enumerate(outputs):
         edge: Edge = getattr(output, "_edge", None)
@@ -199,7 +197,7 @@ def _roots(outputs: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[list[t
 
 
 def _checked_gradient(index: int, gradient: Any, layout: Layout) -> Any:
-    """The gradient given for an output of this layout, whose strides it need not have; a number on its device."""
+    """Return the gradient given for an output of this layout, with a scalar moved to its device; strides may differ."""
     given, type = check_gradient(gradient)._layout, layout.type
     if given.shape != layout.shape:
         raise mismatch(index, given.shape, layout.shape)
@@ -219,7 +217,7 @@ def _checked_gradient(index: int, gradient: Any, layout: Layout) -> Any:
 
 
 def _implicit(layout: Layout) -> Any:
-    """The gradient of an output of one element with respect to itself."""
+    """Return the gradient of an output of one element with respect to itself."""
     shape, type = layout.shape, layout.type
     if layout.size != 1:
         error = RuntimeError("grad can be implicitly created only for scalar outputs")
@@ -261,11 +259,11 @@ def _checked(edge: GradientEdge) -> tuple[Node, int]:
     return edge.node, edge.output_nr
 
 
-# -- what is returned ----------------------------------------------------------------------------------------
+# -- results -------------------------------------------------------------------------------------------------
 
 
 def _zeros_for(value: Any, recorded: bool) -> Any:
-    """The gradient of an input that the outputs do not depend on."""
+    """Return the gradient of an input that the outputs do not depend on."""
     if not is_tensor(value):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     zeros = operations.zeros(value._layout.shape, value._layout.type, value._layout.strides)
@@ -289,7 +287,7 @@ def _unused_error(index: int, edge: tuple[Node, int]) -> RuntimeError:
 def _batched(
     outputs: tuple[Any, ...], batches: tuple[Any, ...], edges: list[tuple[Node, int]], keep: bool, create_graph: bool
 ) -> list[Any]:
-    """The gradients that come from each of a batch, stacked; None for an edge where none arrive."""
+    """Return the stacked gradients for each gradient of the batch; None for an edge where none arrives."""
     count = _batch_size(outputs, batches)
     if not count:
         return [None] * len(edges)
@@ -297,7 +295,7 @@ def _batched(
     def run(*gradients: Any, keep: bool = keep) -> list[Any]:
         return run_backward(*_roots(outputs, gradients), keep, create_graph, edges)
 
-    with set_grad_enabled(create_graph):  # taking the batches apart is a part of the computation, as is stacking
+    with set_grad_enabled(create_graph):  # indexing and stacking belong to the computation
         if count > 1 and _knows_batches(outputs):
             return operations.for_each(run, batches, count)
         rows = [run(*[batch[n] for batch in batches], keep=keep or n < count - 1) for n in range(count)]
@@ -305,7 +303,7 @@ def _batched(
 
 
 def _knows_batches(outputs: tuple[Any, ...]) -> bool:
-    """Whether the graph has operations of the table only, and nobody looks on, so that all can be done at once."""
+    """Return True if one pass can compute the batch: only operations of the table, no hooks and no watchers."""
     if state.mode & (ANOMALY | WATCHED):
         return False
     edges = [_output(index, output)[0] for index, output in enumerate(outputs)]

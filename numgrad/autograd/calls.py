@@ -1,7 +1,7 @@
-"""Calls of operations as values, for whoever does them in another way: levels (see ``levels``), watchers.
+"""Operation calls as objects, for levels (see ``levels``) and watchers.
 
-Where a bit of TRANSFORMED is set, an operation comes here with its arguments instead of being computed.  Watchers are
-told; then the innermost level that an argument concerns does the call.  Where there is none it is run.
+If a bit of TRANSFORMED is set, an operation passes its arguments here instead of computing its result.  Watchers are
+notified.  Then the innermost level that an argument concerns performs the call; without such a level, it runs.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class Call:
     """One call of an operation.
 
     Attributes:
-        name: the operation's.
-        title: PyTorch's name of it, as profilers show it: ``aten::mul``.
-        args: its operands and other arguments, in order.
-        target: the tensor that it overwrites, if any.
-        closed: whether levels and watchers have nothing to do with what it calls in turn.
+        name: the name of the operation.
+        title: PyTorch's name of it, as shown by profilers: ``aten::mul``.
+        args: the operands and other arguments, in order.
+        target: the tensor that the operation overwrites, if any.
+        closed: True if levels and watchers ignore the operations that it calls in turn.
     """
 
     name: str
@@ -34,12 +34,12 @@ class Call:
         return f"aten::{self.name}"
 
     def run(self) -> Any:
-        """Do it, as the levels and watchers that are left want it."""
+        """Run the operation at the remaining levels and watchers."""
         raise NotImplementedError(f"{type(self).__name__} does not define run")
 
 
 def transformed(call: Call) -> Any:
-    """Do a call as watchers and levels want it."""
+    """Perform a call through watchers and levels."""
     mode = state.mode
     if mode & WATCHED:
         return _watched(call)
@@ -58,14 +58,14 @@ def _done(call: Call) -> Any:
 
 def _watched(call: Call) -> Any:
     watchers = state.watchers
-    if not watchers:  # the last has left while a mode that was to be restored said otherwise
+    if not watchers:  # the last watcher left, but restoring an earlier mode set the bit again
         state.mode &= ~WATCHED
         return _done(call)
-    tokens: list[tuple[Any, Any]] = []  # the last watcher first
+    tokens: list[tuple[Any, Any]] = []  # last watcher first
     try:
         for watcher in watchers:
             tokens.insert(0, (watcher, watcher.before(call)))
-        # Watchers have nothing to do with what levels call.
+        # Watchers do not see operations called by levels.
         result = in_mode(state.mode & ~WATCHED, _done, call) if call.closed and state.mode & LEVELS else _done(call)
         for watcher, token in tokens:
             watcher.after(call, token, result)

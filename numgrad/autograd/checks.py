@@ -8,19 +8,19 @@ from .grad_mode import INFERENCE, may_use_inference_tensors, state
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether a value is a tensor: only tensors have a version counter."""
+    """Return True if a value is a tensor: only tensors have a version counter."""
     return hasattr(value, "_counter")
 
 
 def check_gradient(gradient: Any) -> Any:
-    """The gradient, if it is a tensor."""
+    """Return the gradient if it is a tensor; raise a TypeError otherwise."""
     if not is_tensor(gradient):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     return gradient
 
 
 def mismatch(index: int, given: Any, expected: Any) -> RuntimeError:
-    """The error for a gradient that does not have its output's shape."""
+    """Return the error for a gradient that does not have its output's shape."""
     return RuntimeError(
         f"Mismatch in shape: grad_output[{index}] has a shape of torch.Size({list(given)}) and output[{index}] has "
         f"a shape of torch.Size({list(expected)})."
@@ -29,12 +29,13 @@ def mismatch(index: int, given: Any, expected: Any) -> RuntimeError:
 
 # -- inference tensors ---------------------------------------------------------------------------------------
 #
-# They are known by their version counter, which counts nothing.  All tensors on one memory share a counter, so views of
-# an inference tensor are inference tensors, and views of a normal tensor normal ones, wherever they are made.
+# Inference tensors are identified by their version counter, which does not count.  All tensors on one memory share a
+# counter, so views of an inference tensor are inference tensors, and views of a normal tensor are normal tensors,
+# regardless of the mode in which they are made.
 
 
 class InferenceCounter(list[int]):
-    """The version counter of inference tensors: outside of inference mode there is no version to save them at."""
+    """Version counter of inference tensors; reading it outside inference mode raises an error."""
 
     __slots__ = ()
 
@@ -49,20 +50,20 @@ class InferenceCounter(list[int]):
 
 
 def new_counter() -> list[int]:
-    """The version counter of a new tensor, some thread being in inference mode."""
+    """Return the version counter for a new tensor while some thread is in inference mode."""
     return InferenceCounter((0,)) if state.mode & INFERENCE else [0]
 
 
 def is_inference(tensor: Any) -> bool:
-    """Whether ``tensor`` is an inference tensor."""
+    """Return True if ``tensor`` is an inference tensor."""
     return tensor._counter.__class__ is InferenceCounter
 
 
 def check_updatable(tensor: Any) -> None:
-    """Raise if ``tensor`` may not be changed in place.
+    """Raise if ``tensor`` may not be modified in place.
 
     Raises:
-        RuntimeError: it is an inference tensor, and this is not inference mode.
+        RuntimeError: it is an inference tensor outside inference mode.
     """
     if is_inference(tensor) and not may_use_inference_tensors():
         raise RuntimeError(
@@ -72,10 +73,10 @@ def check_updatable(tensor: Any) -> None:
 
 
 def check_may_require_grad(tensor: Any) -> None:
-    """Raise if ``tensor`` may not be told to require a gradient.
+    """Raise if ``requires_grad`` may not be set on ``tensor``.
 
     Raises:
-        RuntimeError: it is an inference tensor, and this is not inference mode.
+        RuntimeError: it is an inference tensor outside inference mode.
     """
     if is_inference(tensor) and not may_use_inference_tensors():
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")

@@ -1,7 +1,7 @@
-"""The backward pass: walk the graph from the outputs (see ``order``), summing gradients on the way.
+"""The backward pass: traverse the graph from the outputs (see ``order``), summing gradients along the way.
 
-The engine knows no operation.  The few it needs are handed to it (``operations``), and are recorded like any
-other when ``create_graph`` asks for it.
+The engine is independent of the operations.  The few that it needs come from ``operations`` and are recorded like any
+other with ``create_graph``.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ def run_backward(
     accumulate: bool = False,
     within: bool = False,
 ) -> list[Any]:
-    """Send gradients back through the graph, each from one of the edges ``roots``.
+    """Propagate gradients back through the graph, one from each of the edges ``roots``.
 
-    With ``captures`` only what leads to those edges runs, and the gradients arriving there are
-    returned, None where none does.  Nothing is accumulated in leaves then, unless ``accumulate``, and in those
-    among the edges only.  A pass ``within`` a node leaves the hooks of leaves to the pass that the node runs in.
+    With ``captures``, only nodes that lead to those edges run, and the gradients that arrive there are returned, or
+    None if none arrives.  Nothing is then accumulated in leaves unless ``accumulate`` is set, and then only in leaves
+    among those edges.  A pass ``within`` a node leaves the hooks of leaves to the pass that runs the node.
 
     Raises:
-        RuntimeError: the graph was freed by an earlier pass, or a saved tensor has been modified since.
+        RuntimeError: an earlier pass has freed the graph, or a saved tensor has since been modified.
     """
     task = _Pass(roots, retain_graph, create_graph, captures, accumulate, within)
     if task.depth < NESTING:
         return task.run(gradients)
-    # A backward inside a backward inside a backward ... may go deeper than a thread's stack.
+    # A deeply nested backward inside a backward could exceed the thread's stack.
     task.depth = 0
     return in_thread(lambda: task.run(gradients))
 
@@ -54,7 +54,7 @@ _NOTHING: Set[Node] = frozenset()
 _by_sequence = attrgetter("sequence")
 _node_of = itemgetter(0)
 
-#: The buffer of a node that does not run in this pass: nothing may be sent there.
+#: Buffer of a node that does not run in this pass; nothing may be delivered to it.
 _CLOSED: Any = object()
 
 
@@ -82,43 +82,43 @@ class _Pass:
         self.captures = captures
         self.accumulate = accumulate or captures is None
         self.within = within
-        #: The gradients that have arrived at the captured edges, and the nodes there.
+        #: Gradients that have arrived at the captured edges, and the nodes of these edges.
         self.captured: dict[tuple[Node, int], Any] = {}
         self.wanted: Set[Node] = _NOTHING
-        #: Those of them that do not run, for they lead to none of the others.
+        #: Captured nodes that do not run because they lead to no other captured node.
         self.stops: Set[Node] = _NOTHING
-        #: Those that no gradient comes to, as if no edge led there.
+        #: Nodes that no gradient reaches, treated as if no edge led there.
         self.spared: Set[Node] = _NOTHING
-        #: For each node that is to run the gradient on its way there, None at first; a list, if it has several outputs.
+        #: For each node that is to run, the gradient accumulated so far: None at first, a list for several outputs.
         self.buffers: dict[Node, Any] = {}
-        #: Edges into each AccumulateGrad that have not delivered yet.
+        #: Number of edges into each AccumulateGrad that have not delivered yet.
         self.pending: dict[AccumulateGrad, int] = {}
-        #: Functions to call at the end.
+        #: Functions to call at the end of the pass.
         self.callbacks: list[Callable[[], Any]] = []
-        self.location = calling_location(4)  # where the program asked for this pass
-        self.node: Node | None = None  # whose turn it is, if it has hooks or in anomaly mode
-        #: In anomaly mode the nodes that have sent gradients to each AccumulateGrad.
+        self.location = calling_location(4)  # the call in the program that started this pass
+        self.node: Node | None = None  # the running node, set if it has hooks or in anomaly mode
+        #: In anomaly mode, the nodes that have sent gradients to each AccumulateGrad.
         self.sources: dict[AccumulateGrad, list[Node]] | None = None
         self.annotated = False
-        #: The gradients that hooks which wait for several have seen so far.
+        #: Gradients received so far by hooks that wait for several.
         self.waiting: dict[Any, Any] = {}
-        #: The modes of the thread during the pass: see ``_before_hooks``.
+        #: Modes of the thread during the pass; see ``_before_hooks``.
         self.modes: dict[str, Any] | None = None
         self._numbers: set[int] | None = None
         self.outer = state.current_pass
-        #: How many passes this one is inside of, in its thread.
+        #: Number of passes that enclose this one in its thread.
         self.depth = 0 if self.outer is None else self.outer.depth + 1
 
     def run(self, gradients: Sequence[Any]) -> list[Any]:
         before = state.mode
-        own = state.__dict__  # this thread's, which costs less than to ask ``state`` each time
+        own = state.__dict__  # this thread's dictionary; cheaper than attribute access on ``state``
         self.mode = own["mode"] = with_recording(before, self.create_graph)
         if before & ANOMALY:
             self.sources = {}
         own["current_pass"] = self
         try:
             self.order = order = self._find_order()
-            for edge, gradient in zip(self.roots, gradients):  # noqa: B905 - of one length; strict= costs time
+            for edge, gradient in zip(self.roots, gradients):  # noqa: B905 - equal lengths; strict= costs time
                 self._deliver(edge, gradient)
             if operations.streams is not None:
                 if self.create_graph:
@@ -130,24 +130,24 @@ class _Pass:
             else:
                 self._walk(order)
             self.node = None
-            for callback in self.callbacks:  # which may queue others
+            for callback in self.callbacks:  # a callback may queue others
                 self._before_hooks()
                 callback()
         finally:
             try:
                 if self.modes is not None:
                     switch_back(self.modes)
-            finally:  # whatever else happens: Ctrl-C may come with any call
+            finally:  # in every case: Ctrl-C may interrupt any call
                 own["current_pass"] = self.outer
                 own["mode"] = before & ~WATCHED | own["mode"] & WATCHED  # a profile may have begun or ended
-                self.modes = None  # which has this pass
+                self.modes = None  # breaks the reference cycle with this pass
                 self.buffers.clear()
         return [] if self.captures is None else [*map(self.captured.get, self.captures)]
 
     # -- the nodes to run ------------------------------------------------------------------------------------
 
     def _find_order(self) -> list[Node]:
-        """The nodes to run, in their order."""
+        """Return the nodes to run, in order."""
         buffers, pending = self.buffers, self.pending
         all_lead_on = reach(self.roots, buffers, pending)
         order = sorted(buffers, key=_by_sequence, reverse=True) if len(buffers) > 1 else [*buffers]
@@ -156,7 +156,7 @@ class _Pass:
             wanted = self.wanted = {*map(_node_of, self.captures)}
             if not (all_lead_on and wanted.issuperset(pending)):
                 leading = leading_to(wanted, order)
-                if not self.accumulate:  # backward(inputs=) runs what it is asked for, unlike grad
+                if not self.accumulate:  # backward(inputs=) runs the captured nodes, grad does not
                     self.stops = wanted - leading
                 self.pending = {node: count for node, count in pending.items() if node in wanted}
                 order = [node for node in order if node in leading or node in wanted]
@@ -165,21 +165,21 @@ class _Pass:
 
     @property
     def numbers(self) -> set[int]:
-        """The sequence numbers of the nodes that run in this pass, or at which a gradient is asked for."""
+        """Sequence numbers of the nodes that run in this pass or whose gradient is captured."""
         if self._numbers is None:
             self._numbers = {node.sequence for node in (*self.order, *self.pending) if node not in self.spared}
         return self._numbers
 
     def awaits(self, node: Node) -> bool:
-        """Whether this pass has a use for a gradient that is sent to a node that has not run yet."""
+        """Return True if this pass uses a gradient sent to a node that has not run yet."""
         return node in self.buffers or node in self.pending
 
     def spare(self, node: Node, results: Sequence[Any]) -> None:
-        """Let the pass not come to what only edges of this node lead to along which it sends no gradient.
+        """Exclude nodes that are reachable only through those edges of ``node`` that carry no gradient.
 
-        So it is where the node stands for a graph, from some of whose outputs no path leads there.
+        This applies to a node that stands for a graph in which some outputs have no path to these edges.
         """
-        if node in self.order:  # else somebody calls it
+        if node in self.order:  # otherwise the node was called directly
             left = ((one, self.buffers[one]) for one in self.order if one in self.buffers)
             self.spared |= only_behind(node, results, self.roots, left, self.pending)
             self._numbers = None
@@ -191,7 +191,7 @@ class _Pass:
         take, present = buffers.pop, buffers.get
         plain = not self.mode & (ANOMALY | WATCHED)
         release = None if self.retain_graph else self.location
-        node = gradient = None  # an error may come from a watcher, before the first
+        node = gradient = None  # a watcher may raise before the first node
         try:
             for node in order:
                 gradient = take(node)
@@ -205,11 +205,11 @@ class _Pass:
                     node.release(release)
                 if not node.makes_fresh_gradients:
                     lend(results)
-                for edge, result in zip(node.edges, results):  # noqa: B905 - of one length; strict= costs time
+                for edge, result in zip(node.edges, results):  # noqa: B905 - equal lengths; strict= costs time
                     if edge is None:
                         continue
                     target = edge[0]
-                    # The common case of _deliver: the first gradient for the one output, and nothing to convert.
+                    # The common case of _deliver: the first gradient for the only output, with nothing to convert.
                     if (
                         target.more_outputs is None
                         and result is not None
@@ -221,15 +221,15 @@ class _Pass:
                         deliver_to_leaf(edge, result, node)
                     else:
                         deliver(edge, result, node)
-                results = result = None  # the next node may be done with them before its turn ends
+                results = result = None  # the next node may release them before its turn ends
         except Exception as error:
             self._note(error, node, gradient)
             raise
 
     def _added(self, node: Node, gradient: Any) -> bool:
-        """Whether the node's one gradient could be added to what has arrived, where it is no zero.
+        """Return True if the node could add its one gradient, where it is nonzero, to the gradient already there.
 
-        So a part of a tensor costs a pass over that part, and not two over the tensor.
+        The gradient of a part of a tensor then costs one pass over that part instead of two over the tensor.
         """
         edge = node.edges[0]
         if edge is None or self.mode & TRACED:
@@ -246,7 +246,7 @@ class _Pass:
         return True
 
     def _turn(self, node: Node, gradient: Any) -> Sequence[Any] | None:
-        """The results of a node that has hooks, is watched, captured or without a gradient; None if it does not run."""
+        """Run a node that has hooks, is watched, is captured or has no gradient; return None if it does not run."""
         if gradient is None and node in self.spared:
             self._skip(node)
             return None
@@ -254,7 +254,7 @@ class _Pass:
         if attached is not None and attached.is_idle():
             attached = None
         if node in self.wanted and node not in self.stops:
-            self._capture(node, gradient)  # as in PyTorch, without what the hooks of its tensors make of it
+            self._capture(node, gradient)  # as in PyTorch, before the hooks of its tensors change it
         if attached is not None:
             self.node = node
             modes = self._before_hooks()
@@ -273,7 +273,7 @@ class _Pass:
         return self._apply(node, gradient) if self.mode & (ANOMALY | WATCHED) else node.apply(gradient)
 
     def _skip(self, node: Node) -> None:
-        """No gradient came to this node: leaves that it leads to need not wait for it."""
+        """Skip a node that no gradient has reached, so that the leaves behind it do not wait for it."""
         for edge in node.edges:
             if edge is not None and edge[0].__class__ is AccumulateGrad:
                 self._deliver(edge, None)
@@ -295,7 +295,7 @@ class _Pass:
         return gradients
 
     def _fit_all(self, node: Node, gradients: Sequence[Any]) -> tuple[Any, ...]:
-        """The gradients that a node has made, in shape and dtype of its inputs; None where this pass needs none."""
+        """Convert a node's gradients to the shape and dtype of its inputs, with None where this pass needs none."""
         results: list[Any] = []
         for edge, gradient in zip(node.edges, gradients, strict=True):
             if edge is None or gradient is None or edge[0].__class__ is DeadEnd:
@@ -308,7 +308,7 @@ class _Pass:
     # -- gradients that arrive -------------------------------------------------------------------------------
 
     def _deliver(self, edge: tuple[Node, int], gradient: Any, source: Node | None = None) -> None:
-        """Add a gradient, from the node ``source``, to what has arrived at the end of an edge."""
+        """Add a gradient sent by the node ``source`` to the buffer at the end of an edge."""
         node, number = edge
         if node.__class__ is AccumulateGrad:
             self._deliver_to_leaf(edge, gradient, source)
@@ -330,7 +330,7 @@ class _Pass:
     def _deliver_to_leaf(self, edge: tuple[Any, int], gradient: Any, source: Node | None) -> None:
         node = edge[0]
         left = self.pending.get(node)
-        if left is None:  # nothing to capture
+        if left is None:  # not needed: this leaf is not captured
             return
         present = self.buffers.pop(node, None)
         if gradient is None:
@@ -349,7 +349,7 @@ class _Pass:
             self._finish_leaf(node, gradient)
 
     def _sum(self, present: Any, gradient: Any) -> Any:
-        """The sum of two gradients of one shape, in the memory of one of them if that is this pass's alone."""
+        """Return the sum of two gradients of one shape, reusing the memory of one that only this pass uses."""
         if not self.mode & TRACED and present._layout.type is gradient._layout.type:
             if not present._shared and present._view is None:
                 return operations.add_(present, gradient)
@@ -358,7 +358,7 @@ class _Pass:
         return present + gradient
 
     def _finish_leaf(self, node: AccumulateGrad, gradient: Any) -> None:
-        """All has arrived at the end of a path."""
+        """Finish a leaf after its last gradient has arrived."""
         try:
             hooked = node.variable._hooks is not None and not self.within
             if hooked or node.attached is not None or self.mode & (ANOMALY | WATCHED):
@@ -400,13 +400,13 @@ class _Pass:
             switch_back(modes)
 
     def _before_hooks(self) -> dict[str, Any]:
-        """The modes of the thread before any hook of this pass has run, to switch back to after each node's hooks."""
+        """Return the thread's modes before any hook of this pass ran, to be restored after each node's hooks."""
         if self.modes is None:
             self.modes = thread_state()
         return self.modes
 
     def _capture(self, node: Node, gradient: Any) -> None:
-        """Keep the gradients that are asked for of those that have arrived at a node."""
+        """Keep the captured ones among the gradients that have arrived at a node."""
         for number, value in enumerate(gradient if node.more_outputs and gradient is not None else [gradient]):
             if value is not None and (node, number) in self.captured:
                 value._shared = True
@@ -420,16 +420,16 @@ class _Pass:
         self.annotated = True
 
 
-# -- passes nested too deeply for a stack --------------------------------------------------------------------
+# -- passes nested too deeply for one stack ------------------------------------------------------------------
 
 
-#: Passes nested in one thread (a backward called inside a backward) before the next gets a thread of its own.
+#: Passes nested in one thread (backward called inside backward) before the next one gets its own thread.
 NESTING = 30
 
 
 def in_thread(function: Callable[[], list[Any]]) -> list[Any]:
-    """Call ``function`` in another thread, with the modes and streams of this one."""
-    from concurrent.futures import ThreadPoolExecutor  # takes time to import, and is seldom needed
+    """Call ``function`` in another thread with the modes and streams of this one."""
+    from concurrent.futures import ThreadPoolExecutor  # slow to import and rarely needed
 
     modes = state.__dict__.copy()
     if operations.streams is not None:

@@ -1,4 +1,4 @@
-"""Errors of backward: at which node, and what has changed or freed the tensors that were saved for it."""
+"""Errors of backward, which name the node and the calls that modified or freed its saved tensors."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .locations import Location, changes_since
 
 
 def operation_name(node: Any) -> str:
-    """What a node is called in messages: ``Mul`` for ``MulBackward0``, ``Pow1`` for ``PowBackward1``."""
+    """Return a node's name in messages: ``Mul`` for ``MulBackward0``, ``Pow1`` for ``PowBackward1``."""
     return node.name() if node.op_name is None else node.op_name + node.overload.removeprefix("0")
 
 
 def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> RuntimeError:
-    """The error for a tensor saved by ``node`` that an in-place operation has changed.
+    """Return the error for a tensor saved by ``node`` that an in-place operation has modified.
 
-    After PyTorch's words it names the node and, as far as anomaly mode has noted them, the call that saved the tensor
-    and those that changed it.
+    PyTorch's message is followed by the name of the node and, if recorded in anomaly mode, by the call that saved the
+    tensor and those that modified it.
     """
     description = f"[{tensor._layout.type.name} {list(tensor.shape)}]"
     edge = (node, 0) if is_output else tensor._edge
@@ -43,7 +43,7 @@ def modified_error(node: Any, tensor: Any, version: int, is_output: bool) -> Run
 
 
 def _changed_by(node: Any, tensor: Any, version: int) -> str:
-    """A sentence: the call that changed a tensor since, or how to find it."""
+    """Return a sentence that names the call that modified a tensor, or explains how to find it."""
     locations = list(changes_since(tensor, version).values())
     if not locations:
         if recorded_at(node) is not None:
@@ -58,15 +58,15 @@ def _changed_by(node: Any, tensor: Any, version: int) -> str:
 
 
 def recorded_at(node: Any) -> Location | None:
-    """Where the operation was called that a node stands for, if anomaly mode was on then."""
+    """Return the call of the operation that a node represents, if anomaly mode was on at that time."""
     return None if node.attached is None else node.attached.location
 
 
 def freed_error(node: Any, freed_by: Any) -> RuntimeError:
-    """The error for a second backward through a graph whose saved tensors are gone.
+    """Return the error for a second backward through a graph whose saved tensors have been freed.
 
-    After PyTorch's words it names the node (None if that is gone, too) and, where it is known, the call that freed the
-    saved tensors.
+    PyTorch's message is followed by the name of the node (None if it has been freed too) and, if known, by the call
+    that freed the saved tensors.
     """
     message = (
         "Trying to backward through the graph a second time (or directly access saved tensors after they have "
@@ -85,12 +85,12 @@ def freed_error(node: Any, freed_by: Any) -> RuntimeError:
     return RuntimeError(message)
 
 
-#: Notes that an error gets on its way out of passes that are nested deeply.
+#: Maximum number of notes added to an error that propagates through deeply nested passes.
 NOTES = 10
 
 
 def note_node(error: Exception, node: Any, gradient: Any) -> None:
-    """Add to an error at which node it was raised; for passes inside one another the innermost comes first."""
+    """Add to an error a note that names the node that raised it; for nested passes, the innermost comes first."""
     notes = getattr(error, "__notes__", ())
     note = f"Raised in backward at {node.name()}, given {_described(node, gradient)}."
     if len(notes) < NOTES and note not in notes:
@@ -105,6 +105,6 @@ def _described(node: Any, gradient: Any) -> str:
 
 
 class GradcheckError(RuntimeError):
-    """Raised by :func:`numgrad.autograd.gradcheck` and :func:`gradgradcheck` for a derivative that is wrong."""
+    """Raised by :func:`numgrad.autograd.gradcheck` and :func:`gradgradcheck` for a wrong derivative."""
 
-    __module__ = "numgrad.autograd.gradcheck"  # where users find it
+    __module__ = "numgrad.autograd.gradcheck"  # its public module

@@ -1,8 +1,8 @@
-"""Forward mode: tensors carry tangents, and operations compute those of their results.
+"""Forward mode: tensors carry tangents, and operations compute the tangents of their results.
 
-Inside of ``dual_level()`` a dual tensor, made of a tensor and its tangent, goes through any program; the tangent of
-what comes out is the derivative in the direction of the tangent that went in.  It costs about one more evaluation,
-however many outputs there are.
+Within ``dual_level()``, a dual tensor, made of a tensor and its tangent, can be passed through any program.  The
+tangent of the result is the derivative in the direction of the input's tangent.  This costs about one more
+evaluation, regardless of the number of outputs.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = [
 
 
 class UnpackedDualTensor(NamedTuple):
-    """The parts of a dual tensor; ``tangent`` is None for a tensor that is not dual."""
+    """Parts of a dual tensor; ``tangent`` is None for a tensor that is not dual."""
 
     primal: Any
     tangent: Any
 
 
 class _DualLevel(Tangents):
-    """The level that ``enter_dual_level`` makes: there is one at a time."""
+    """Level made by ``enter_dual_level``; only one can exist at a time."""
 
 
 def _current() -> _DualLevel | None:
@@ -40,7 +40,7 @@ def enter_dual_level() -> int:
     """Enter a level of forward mode, and return its number, 0.
 
     Raises:
-        RuntimeError: one was entered already.
+        RuntimeError: a level is already active.
     """
     if _current() is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
@@ -52,7 +52,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """Leave the level: tensors lose their tangents.
 
     Raises:
-        RuntimeError: there is none, or none of this number, or it is not the innermost.
+        RuntimeError: no level is active, ``level`` is not its number, or it is not the innermost level.
     """
     current = _current()
     if current is None:
@@ -65,7 +65,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class dual_level(ModeDecorator):  # noqa: N801 - PyTorch's name
-    """``with dual_level():`` or ``@dual_level()``: a level of forward mode, in which there may be dual tensors.
+    """Context manager and decorator for a level of forward mode, in which dual tensors can be made.
 
     Example:
         >>> import numgrad
@@ -95,7 +95,7 @@ class dual_level(ModeDecorator):  # noqa: N801 - PyTorch's name
 
     def _leave(self) -> None:
         level = self._level
-        if level.active and level is not _current():  # it ended for this thread with the hook that entered it
+        if level.active and level is not _current():  # already ended with the hook that entered it
             level.active = False
             level.forget()
         else:
@@ -103,14 +103,14 @@ class dual_level(ModeDecorator):  # noqa: N801 - PyTorch's name
 
 
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
-    """A view of ``tensor`` that has the tangent ``tangent``, of the same shape.
+    """Return a view of ``tensor`` with the tangent ``tangent``, of the same shape.
 
-    A tangent that lies in memory as the tensor does is taken itself, so that it changes when the dual tensor is
-    changed in place; any other is copied.
+    A tangent with the strides of the tensor is used directly, so in-place changes of the dual tensor modify it.  Any
+    other tangent is copied.
 
     Raises:
-        RuntimeError: there is no level; the shapes differ; the tensor has a tangent already.
-        ValueError: one of the two has no derivatives, being of integers or bools.
+        RuntimeError: no level is active, the shapes differ, or the tensor already has a tangent.
+        ValueError: the dtype of one of the two is integral or bool, and thus not differentiable.
     """
     current = _current()
     if current is None or level not in (None, 0):
@@ -121,9 +121,9 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
-    """The primal part of a tensor, a view of it without the tangent, and its tangent.
+    """Return the primal part of a tensor, a view of it without the tangent, and its tangent.
 
-    Outside of any level a tensor is its own primal part.
+    Without an active level, the primal part is the tensor itself.
     """
     current = _current()
     if current is None or level not in (None, 0):
@@ -132,11 +132,11 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
 
 
 def dual_tensor(tensor: Any, tangent: Any, level: Level) -> Any:
-    """A view of ``tensor`` that has a tangent at a level.
+    """Return a view of ``tensor`` with a tangent at a level.
 
     Raises:
-        RuntimeError: the tangent's shape differs, or the tensor has one.
-        ValueError: one of the two has no derivatives, being of integers or bools.
+        RuntimeError: the tangent's shape differs, or the tensor or the tangent already has a tangent.
+        ValueError: the dtype of one of the two is integral or bool, and thus not differentiable.
     """
     for name, value in (("primal", tensor), ("tangent", tangent)):
         if not (value.is_floating_point() or value.is_complex()):
@@ -159,7 +159,7 @@ def dual_tensor(tensor: Any, tangent: Any, level: Level) -> Any:
 
 
 def primal_and_tangent(tensor: Any, level: Level) -> tuple[Any, Any]:
-    """A view of a tensor without its tangent at a level, and that tangent."""
+    """Return a view of a tensor without its tangent at a level, and that tangent."""
     if not is_tensor(tensor):
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     tangent = tangent_of(tensor, level)

@@ -20,10 +20,10 @@ __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "Inpl
 
 
 class FunctionMeta(type):
-    """Gives each Function the class of its nodes."""
+    """Metaclass that gives each Function its own node class."""
 
     _backward_cls: type[BackwardCFunction]
-    _parameters: Parameters | None  # of its forward, found when first needed
+    _parameters: Parameters | None  # of ``forward``, determined on first use
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]):
         super().__init__(name, bases, namespace)
@@ -33,10 +33,10 @@ class FunctionMeta(type):
 
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
-    """Base class of operations with a backward of their own.
+    """Base class of operations with a user-defined backward.
 
-    Subclasses define ``forward(ctx, *inputs)`` and ``backward(ctx, *grad_outputs)`` as static methods (or
-    ``forward(*inputs)`` and ``setup_context(ctx, inputs, output)``), and are called through ``apply``.
+    A subclass defines the static methods ``forward(ctx, *inputs)`` and ``backward(ctx, *grad_outputs)``, or splits the
+    former into ``forward(*inputs)`` and ``setup_context(ctx, inputs, output)``.  It is called through ``apply``.
 
     Example:
         >>> import numgrad
@@ -52,13 +52,13 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         tensor([2., 4.], grad_fn=<DoubleBackward>)
     """
 
-    #: Whether ``vmap`` is to be derived from forward and backward.
+    #: True if ``vmap`` is to be derived from forward and backward.
     generate_vmap_rule = False
-    #: Whether the tensors saved for backward are dropped when ``ctx.saved_tensors`` is read, which can be done once
-    #: then: each tensor's memory is free as soon as ``backward`` has done with it.
+    #: True if reading ``ctx.saved_tensors`` drops the saved tensors.  They can then be read only once, and the memory
+    #: of each is free as soon as ``backward`` has finished with it.
     clear_saved_tensors_on_access = False
-    #: Whether ``backward`` gets all gradients in one list, ``backward(ctx, grads)``, and may take out those that it has
-    #: done with.
+    #: True if ``backward`` receives all gradients in one list, ``backward(ctx, grads)``, and may remove those that it
+    #: has finished with.
     boxed_grads_call = False
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -79,27 +79,27 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the outputs: a tensor or a tuple, of tensors or anything else.
+        """Compute the outputs: a tensor, a tuple, or any other value.  A tuple may mix tensors and other values.
 
-        It gets a context to save things on, then the arguments of ``apply``; where ``setup_context`` is defined, too,
-        only the arguments.  Nothing in it is recorded.
+        The arguments are a context for saving values, followed by the arguments of ``apply``.  A class that also
+        defines ``setup_context`` omits the context.  Nothing in ``forward`` is recorded.
         """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Save what backward needs, where ``forward`` takes no ``ctx``.
+        """Save values for backward if ``forward`` takes no ``ctx``.
 
-        ``inputs`` are the arguments of ``forward``, those left out having their defaults.
+        ``inputs`` are the arguments of ``forward``, with defaults for omitted ones.
         """
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Compute the gradient of every input of ``forward`` (None for arguments that are no tensors).
+        """Compute the gradient of every input of ``forward``, with None for arguments that are not tensors.
 
-        It gets one gradient per output of ``forward``, None for outputs that are no tensors; it must not change them in
-        place.  With ``create_graph`` it is recorded.  ``vjp`` is another name for it.
+        It receives one gradient per output of ``forward``, with None for outputs that are not tensors, and must not
+        modify them in place.  With ``create_graph``, it is recorded.  ``vjp`` is an alias.
         """
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
@@ -117,7 +117,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
-        """Compute ``(output, out_dims)`` for arguments that have a further dimension where ``in_dims`` says."""
+        """Compute ``(output, out_dims)`` for arguments with an additional dimension at the positions ``in_dims``."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
             "generate_vmap_rule=True."
@@ -127,12 +127,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward`` and record it.
 
-        Keyword arguments are put into the order of the signature of ``forward``.  With ``setup_context``
-        those left out are given their defaults, so that ``backward`` returns a gradient for them, too.
+        Keyword arguments are reordered to match the signature of ``forward``.  With ``setup_context``, omitted
+        arguments take their defaults, so ``backward`` returns a gradient for them too.
 
         Raises:
-            TypeError: the arguments do not fit ``forward``, or are keyword-only; what is saved is not a tensor.
-            RuntimeError: an input marked as dirty is not among the outputs, or cannot be recorded as changed.
+            TypeError: the arguments do not match ``forward`` or are keyword-only, or a saved value is not a tensor.
+            RuntimeError: an input marked as dirty is not among the outputs, or its change cannot be recorded.
         """
         separate = cls.setup_context is not Function.setup_context
         if separate:
@@ -145,7 +145,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _call(cls, args: tuple[Any, ...], call: FunctionCall | None = None) -> Any:
-        """Run ``forward`` and record it; ``call`` keeps what ``jvp`` needs."""
+        """Run ``forward`` and record it; ``call`` keeps the values that ``jvp`` needs."""
         separate = cls.setup_context is not Function.setup_context
         node = cls._backward_cls(args)
         context = node.context
@@ -160,7 +160,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             else:
                 output = cls.forward(context, *args)
         finally:
-            state.mode = mode  # first, for Ctrl-C may come with any call
+            state.mode = mode  # first, because Ctrl-C may interrupt any call
             switch_back(before)
         if call is not None:
             call.note_forward(context, output)
@@ -189,7 +189,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
 
 class InplaceFunction(Function):
-    """A Function with a flag ``inplace``, for older programs."""
+    """Function with an ``inplace`` flag, for older programs."""
 
     def __init__(self, inplace: bool = False):
         super().__init__()
@@ -197,7 +197,7 @@ class InplaceFunction(Function):
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a ``backward`` that cannot itself be differentiated: trying to raises an error."""
+    """Decorate a ``backward`` that cannot itself be differentiated; attempts to do so raise an error."""
 
     @functools.wraps(backward)
     def wrapped(ctx: Any, *gradients: Any) -> Any:
@@ -213,7 +213,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _refusing(gradient: Any) -> Any:
-    """The gradient with an origin that cannot be differentiated."""
+    """Return the gradient with a node that raises when it is differentiated."""
     if gradient is None or not gradient._layout.type.dtype.differentiable:
         return gradient
     gradient = gradient._alias()
@@ -223,12 +223,12 @@ def _refusing(gradient: Any) -> Any:
 
 
 class Error(Node):
-    """The origin of gradients that must not be differentiated; PyTorch's name."""
+    """Node of gradients that must not be differentiated, under PyTorch's name."""
 
     __slots__ = ()
 
     def name(self) -> str:
-        """PyTorch's name of this node."""
+        """Return PyTorch's name of this node."""
         return "torch::autograd::Error"
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
@@ -242,7 +242,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 class Parameters:
-    """The parameters of one ``forward``; looking at a signature takes long, so this is kept with the Function."""
+    """Parameters of one ``forward``, cached in the Function because inspecting a signature is slow."""
 
     __slots__ = ("count", "forward", "names", "signature")
 
@@ -251,14 +251,14 @@ class Parameters:
         self.signature = inspect.signature(forward)
         parameters = self.signature.parameters.values()
         self.names = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
-        #: How many arguments there are, None if that varies.
+        #: Number of arguments, or None if it varies.
         self.count = len(self.names) if len(self.names) == len(parameters) else None
 
     def after_context(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """All arguments in the order of ``forward(ctx, ...)``; none before the last one given may be left out.
+        """Return all arguments in the order of ``forward(ctx, ...)``.
 
         Raises:
-            TypeError: a name is unknown or given twice, or an argument before it is missing.
+            TypeError: a name is unknown or given twice, or an argument before a named one is missing.
         """
         names = self.names[1:]
         for name in kwargs:
@@ -275,10 +275,10 @@ class Parameters:
         return tuple(values)
 
     def with_defaults(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """All arguments in the order of a ``forward`` without context; those left out have their defaults.
+        """Return all arguments in the order of a ``forward`` without context, with defaults for omitted ones.
 
         Raises:
-            TypeError: the arguments do not fit, or ``forward`` has parameters that are keyword-only.
+            TypeError: the arguments do not match, or ``forward`` has keyword-only parameters.
         """
         if len(args) == self.count and not kwargs:
             return args

@@ -1,9 +1,8 @@
-"""The outputs of a Function: the tensors that forward returns get their edges in the graph, and their tangents.
+"""Outputs of a Function: graph edges and tangents of the tensors that forward returns.
 
-A tensor that forward made gets the Function's node as its origin.  An input marked as dirty stays the same tensor
-with a new origin, as after any in-place operation.  Any other input that is returned becomes a view of itself, so
-that the input keeps its own edge.  In forward mode the tangents of the outputs are what the user's ``jvp`` makes of
-those of the inputs.
+A tensor made by forward has the Function's node as its origin.  An input marked as dirty remains the same tensor with
+a new origin, as after any in-place operation.  Any other returned input becomes a view of itself, so that the input
+keeps its own edge.  In forward mode, the user's ``jvp`` maps the tangents of the inputs to those of the outputs.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ _NOTHING: Set[int] = frozenset()
 
 
 def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any, ...], record: bool) -> list[Any]:
-    """Complete ``node`` and give the outputs of ``forward`` as the caller is to have them.
+    """Complete ``node`` and return the outputs of ``forward`` in the form that the caller receives.
 
     Raises:
-        RuntimeError: something other than a tensor is marked as dirty or as not differentiable; what is dirty is not
-            returned, or cannot be recorded as changed.
-        TypeError: something other than tensors is to be saved.
+        RuntimeError: a value that is not a tensor is marked as dirty or as not differentiable, or a dirty tensor is
+            not returned or its change cannot be recorded.
+        TypeError: a saved value is not a tensor.
     """
     to_save: tuple[Any, ...] = ()
     dirty = constants = _NOTHING
@@ -51,7 +50,7 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
     given = set(map(id, inputs))
     results: list[Any] = []
     layouts: list[Layout] = []
-    origin_of: list[tuple[int, Any]] = []  # the outputs that this node is the origin of, with their numbers
+    origin_of: list[tuple[int, Any]] = []  # outputs with this node as their origin, with their indices
     for output in outputs:
         if is_tensor(output):
             identity = id(output)
@@ -83,7 +82,7 @@ def finish(node: BackwardCFunction, inputs: tuple[Any, ...], outputs: tuple[Any,
 
 
 def _taken(given: dict[str, Any], name: str) -> tuple[Any, ...]:
-    """The tensors marked with one method of the context, taken off it: outputs kept there would hold their node."""
+    """Remove and return the tensors marked by one method of the context: outputs left there would hold their node."""
     tensors = given.pop(name, None)
     if tensors is None:
         return ()
@@ -102,7 +101,7 @@ def _identities(tensors: tuple[Any, ...], words: str) -> Set[int]:
 
 
 def _count_changes(dirty: tuple[Any, ...], inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Set[int]:
-    """Count the change of the inputs marked as dirty; forward may have written to their memory by any means."""
+    """Increment the versions of inputs marked as dirty, because forward may have written them by any means."""
     identities = _identities(dirty, "mark_dirty can only accept variables")
     for tensor in dirty:
         count_change(tensor)
@@ -121,7 +120,7 @@ def _count_changes(dirty: tuple[Any, ...], inputs: tuple[Any, ...], outputs: tup
 
 
 def _record(output: Any, node: BackwardCFunction, number: int) -> None:
-    """Make ``node`` the origin of an output that forward made, or of the alias of an input."""
+    """Make ``node`` the origin of an output made by forward, or of the alias of an input."""
     if output._view is not None and output._view.__class__ is not FunctionView:
         FunctionView(output._root).connect(output, output._root)
     output._edge = (node, number)
@@ -129,7 +128,7 @@ def _record(output: Any, node: BackwardCFunction, number: int) -> None:
 
 
 def _record_change(output: Any, node: BackwardCFunction, number: int, inputs: tuple[Any, ...], count: int) -> None:
-    """Make ``node`` the origin of the new value of an input that forward changed in place."""
+    """Make ``node`` the origin of the new value of an input that forward modified in place."""
     view = output._view
     if view is None and output._requires_grad and output._edge is None:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
@@ -151,7 +150,7 @@ def _record_change(output: Any, node: BackwardCFunction, number: int, inputs: tu
 
 
 def _passed_on(tensor: Any, differentiable: bool, changed: bool) -> Any:
-    """The caller's tensor for an input that forward returns: another one on its memory."""
+    """Return the caller's tensor for an input that forward returns: an alias on the same memory."""
     if not tensor.requires_grad and changed:
         return tensor
     alias = tensor._alias()
@@ -162,7 +161,7 @@ def _passed_on(tensor: Any, differentiable: bool, changed: bool) -> Any:
 
 
 def _cut_off(output: Any) -> Any:
-    """An output that is not to have a gradient, although it was computed from something that has."""
+    """Return an output without a gradient, although it was computed from a tensor that has one."""
     if output._view is not None:
         if output._edge is not None:
             return output._alias()
@@ -177,13 +176,13 @@ def _cut_off(output: Any) -> Any:
 
 
 class FunctionCall(Call):
-    """One call of a Function, as levels and watchers are handed it."""
+    """One call of a Function, as passed to levels and watchers."""
 
     args: tuple[Any, ...]
-    closed = False  # watchers and levels see the operations that forward calls, too
-    context: Any  # the Function's, when it has run
+    closed = False  # watchers and levels also see the operations called by forward
+    context: Any  # the Function's, set after it has run
     saved: tuple[Any, ...]
-    constants: frozenset[int]  # the numbers of the outputs that have no derivative
+    constants: frozenset[int]  # indices of outputs without a derivative
 
     def __init__(self, function: type[Function], args: tuple[Any, ...]):
         self.function = function
@@ -195,11 +194,11 @@ class FunctionCall(Call):
         return self.name
 
     def run(self) -> Any:
-        """Do it, as the levels that are left want it."""
+        """Run the Function at the remaining levels."""
         return self.function._call(self.args, self)
 
     def note_forward(self, context: Any, output: Any) -> None:
-        """Keep for ``jvp`` what ``forward`` has saved, and the outputs that have no derivative."""
+        """Keep for ``jvp`` the values saved by ``forward`` and the indices of outputs without a derivative."""
         self.context = context
         self.saved = context.saved_for_forward or ()
         marked = context.non_differentiable
@@ -210,10 +209,10 @@ class FunctionCall(Call):
         )
 
     def with_tangents(self, level: Level) -> Any:
-        """Run forward, then ``jvp`` on the tangents of the inputs, for those of the outputs.
+        """Run forward, then compute the tangents of the outputs with ``jvp`` from those of the inputs.
 
         Raises:
-            RuntimeError: ``jvp`` does not return what it must.
+            RuntimeError: ``jvp`` returns an invalid result.
         """
         tangents = [tangent_of(value, level) if is_tensor(value) else None for value in self.args]
         versions = [None if tangent is None else tangent._counter[0] for tangent in tangents]
@@ -221,7 +220,7 @@ class FunctionCall(Call):
             result = with_duals(transformed, self)
             context = self.context
             outputs = result if isinstance(result, tuple) else (result,)
-            given = [  # zeros for the differentiable tensors that have no tangent, unless the Function wants None
+            given = [  # zeros for differentiable tensors without a tangent, unless the Function opts for None
                 operations.zeros(value._layout.shape, value._layout.type)
                 if tangent is None and context.materialize_grads and _differentiable(value)
                 else tangent
@@ -257,7 +256,7 @@ class FunctionCall(Call):
     def _give(
         self, output: Any, tangent: Any, number: int, level: Level, tangents: list[Any], versions: list[Any]
     ) -> None:
-        """Give an output the tangent that ``jvp`` returned for it."""
+        """Assign to an output the tangent that ``jvp`` returned for it."""
         changed = [
             (own, version)
             for value, own, version in zip(self.args, tangents, versions, strict=True)
@@ -295,7 +294,7 @@ def _check_view(tangent: Any, own: Any) -> None:
     """Raise unless the tangent of an output that is a view of an input is a view of that input's tangent, ``own``.
 
     Raises:
-        RuntimeError: it is not.
+        RuntimeError: the tangent is not such a view.
     """
     if tangent is None or tangent._view is None:
         raise RuntimeError(

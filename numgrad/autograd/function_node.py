@@ -1,7 +1,7 @@
-"""A user's Function in the graph: its node, and the context that its forward and backward share.
+"""Graph node of a Function, and the context that its forward and backward share.
 
-In PyTorch the two are one object.  Here they are two, since users give any name to what they keep on the context
-(``ctx.shape = x.shape``), names of the node's own fields too.  The node shows what is on the context.
+In PyTorch the two are one object.  Here they are separate, because users may give any name to values kept on the
+context (``ctx.shape = x.shape``), including names of the node's own fields.  The node exposes the context's attributes.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 
 
 class FunctionCtx:
-    """The methods that ``forward`` (or ``setup_context``) of a Function calls on its context."""
+    """Methods for ``forward`` or ``setup_context`` of a Function to call on its context."""
 
     to_save: tuple[Any, ...] | None = None
     saved_for_forward: tuple[Any, ...] | None = None
     dirty_tensors: tuple[Any, ...] | None = None
     non_differentiable: tuple[Any, ...] | None = None
     materialize_grads = True
-    #: Whether ``backward`` gets zeros for outputs that are not differentiable, too, instead of None.
+    #: True if ``backward`` receives zeros instead of None for outputs that are not differentiable, too.
     _materialize_non_diff_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors (or None) for ``backward``, which finds them in ``saved_tensors``."""
+        """Keep tensors (or None) for ``backward``, which reads them from ``saved_tensors``."""
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
         """Keep tensors (or None) for ``jvp``.
 
         Raises:
-            AssertionError: one is neither.
+            AssertionError: a value is neither a tensor nor None.
         """
         for tensor in tensors:
             if tensor is not None and not is_tensor(tensor):
@@ -55,11 +55,11 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Name the inputs that ``forward`` changed in place; they must be among its outputs."""
+        """Mark inputs that ``forward`` modified in place; they must be among its outputs."""
         self.dirty_tensors = tensors
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Does nothing: tensors that share memory are known without it."""
+        """Do nothing: tensors that share memory are tracked automatically."""
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked.",
             FutureWarning,
@@ -67,14 +67,14 @@ class FunctionCtx:
         )
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Name the outputs that have no gradient."""
+        """Mark outputs that have no gradient."""
         self.non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether ``backward`` gets zeros (the default) or None for an output that no gradient reached.
+        """Set the value that ``backward`` receives for an output without gradient: zeros (the default) or None.
 
         Raises:
-            TypeError: ``value`` is no bool.
+            TypeError: ``value`` is not a bool.
         """
         if not isinstance(value, bool):
             raise TypeError(
@@ -85,25 +85,25 @@ class FunctionCtx:
 
 
 class Context(FunctionCtx):
-    """The context of one call; any attribute may be set on it.  It belongs to the node, which holds it."""
+    """Context of one call, owned by its node; any attribute may be set on it."""
 
-    __slots__ = ("_failure", "_node", "needs_input_grad")  # and what is in the dictionary, which is the user's
+    __slots__ = ("_failure", "_node", "needs_input_grad")  # the dictionary holds the user's attributes
 
-    #: For each input of ``forward`` whether it needs a gradient.
+    #: For each input of ``forward``, True if it needs a gradient.
     needs_input_grad: tuple[bool, ...]
-    _failure: AttributeError | None  # of an unpack hook, on its way to the user
+    _failure: AttributeError | None  # raised by an unpack hook, to be re-raised for the user
 
     def __init__(self, node: BackwardCFunction, needs_input_grad: tuple[bool, ...]):
-        self._node: Callable[[], BackwardCFunction | None] = ref(node)  # when that is dropped it is held from here
+        self._node: Callable[[], BackwardCFunction | None] = ref(node)  # holds it once the node is dropped
         self.needs_input_grad = needs_input_grad
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors given to ``save_for_backward``; in ``jvp`` those given to ``save_for_forward``.
+        """The tensors passed to ``save_for_backward``; in ``jvp``, those passed to ``save_for_forward``.
 
         Raises:
-            RuntimeError: backward has run and freed them, or one was modified in place since; or the Function clears
-                them on access, and this is not the first.
+            RuntimeError: backward has freed them, one has since been modified in place, or the Function clears them
+                on access and they have been read before.
         """
         if self.saved_for_forward is not None:
             return self.saved_for_forward
@@ -112,13 +112,13 @@ class Context(FunctionCtx):
             raise freed_error(None, None)
         try:
             return node.unpack()
-        except AttributeError as error:  # Python takes it to say that there is no such property
+        except AttributeError as error:  # Python would take it for a missing property
             self._failure = error
             raise
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
-        """The old name of ``saved_tensors``."""
+        """The former name of ``saved_tensors``."""
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return Context.saved_tensors.__get__(self)
 
@@ -134,7 +134,7 @@ class Context(FunctionCtx):
         raise AttributeError(f"'{name_of_type}' object has no attribute '{name}'")
 
 
-#: Attributes of the node that its context has, too: in PyTorch they are the same object.
+#: Attributes of the node that its context also has, because in PyTorch they are the same object.
 _OF_THE_NODE = frozenset({
     "_input_metadata", "_raw_saved_tensors", "_sequence_nr", "metadata", "name", "next_functions", "register_hook",
     "register_prehook",
@@ -142,23 +142,23 @@ _OF_THE_NODE = frozenset({
 
 
 class BackwardCFunction(SavingNode):
-    """The node of a Function; each Function has a subclass of it, called ``<Function>Backward``.
+    """Node of a Function; each Function has its own subclass, named ``<Function>Backward``.
 
-    It is there, with its edges, before ``forward`` runs; :meth:`set_outputs` completes it.  Only inputs that are
-    tensors have an edge, only outputs that are tensors get a gradient.
+    The node and its edges are made before ``forward`` runs, and :meth:`set_outputs` completes the node.  Only inputs
+    that are tensors have an edge, and only outputs that are tensors receive a gradient.
     """
 
     __slots__ = ("__weakref__", "cleared", "context", "input_count", "numbers", "tensor_inputs")
 
-    makes_fresh_gradients = False  # the user's backward may return anything, its saved tensors for one
+    makes_fresh_gradients = False  # the user's backward may return any tensor, such as a saved one
     wants_undefined = True
     function: type[Function]
 
-    #: Which inputs of ``forward`` are tensors; None if all are.
+    #: For each input of ``forward``, True if it is a tensor; None if all are.
     tensor_inputs: tuple[bool, ...] | None
-    #: Whether the saved tensors were cleared when they were asked for.
+    #: True if reading the saved tensors has cleared them.
     cleared: bool
-    #: For each tensor saved for backward its number, if it is an output of this node.
+    #: For each tensor saved for backward, its output index if it is an output of this node, otherwise None.
     numbers: tuple[int | None, ...]
 
     def __init__(self, inputs: tuple[Any, ...]):
@@ -184,11 +184,11 @@ class BackwardCFunction(SavingNode):
         self.saved = self.versions = self.numbers = ()
 
     def __del__(self) -> None:
-        """Live on with the context, if somebody still holds that: now it holds the node, and not the other way."""
+        """Resurrect the node if the context is still in use; the context then holds the node instead of the reverse."""
         try:
             context = ref(self.context)
         except AttributeError:
-            return  # an error kept it from being completed
+            return  # an error prevented its completion
         del self.context
         held = context()
         if held is not None:
@@ -208,14 +208,14 @@ class BackwardCFunction(SavingNode):
         raise TypeError(f"'{type(self).__name__}' object is not callable")
 
     def set_outputs(self, layouts: list[Layout]) -> None:
-        """Set the layout of each output, NO_LAYOUT for one that is no tensor."""
+        """Set the layout of each output, with NO_LAYOUT for one that is not a tensor."""
         if layouts:
             self.layout = layouts[0]
             if len(layouts) > 1:
                 self.more_outputs = tuple(layouts[1:])
 
     def keep_saved(self, tensors: tuple[Any, ...], outputs: list[tuple[int, Any]]) -> None:
-        """Keep tensors for backward; ``outputs`` are, with their numbers, those that this node is the origin of."""
+        """Keep tensors for backward; ``outputs`` are the tensors with this node as their origin, with their indices."""
         saved, versions, numbers = [], [], []
         for index, tensor in enumerate(tensors):
             number = version = None
@@ -235,7 +235,7 @@ class BackwardCFunction(SavingNode):
         self.saved, self.versions, self.numbers = tuple(saved), tuple(versions), tuple(numbers)
 
     def unpack(self) -> tuple[Any, ...]:
-        """The saved tensors, checked, the outputs among them with their edges in the graph."""
+        """Return the saved tensors after checking their versions, with graph edges for outputs among them."""
         if self.cleared:
             raise RuntimeError(
                 "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
@@ -256,7 +256,7 @@ class BackwardCFunction(SavingNode):
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
-        """The saved tensors as they are kept, to attach hooks to.
+        """The saved tensors in their stored form, for attaching hooks.
 
         Raises:
             RuntimeError: backward has run and freed them.
@@ -270,7 +270,7 @@ class BackwardCFunction(SavingNode):
         if several is None:
             gradients = [gradient]
         elif gradient and self.attached is None and self.function.boxed_grads_call:
-            gradients = gradient  # the engine's own, so that a gradient that is taken out is free
+            gradients = gradient  # the engine's own list, so that removing a gradient frees it
         else:
             gradients = list(gradient or [None] * (1 + len(several)))
         if context.materialize_grads:
@@ -279,7 +279,7 @@ class BackwardCFunction(SavingNode):
                     layout = self.output(number)
                     if layout.type is not None:
                         gradients[number] = operations.zeros(layout.shape, layout.type)
-        lent = [  # without the tensors, which are to be free when backward has done with them
+        lent = [  # without the tensors, which must be free when backward has finished with them
             (g._layout.shape, g._counter, g._counter[0])
             for g in gradients
             if g is not None and (g._shared is True or g._view is not None)
@@ -294,7 +294,7 @@ class BackwardCFunction(SavingNode):
         return self._checked(results if isinstance(results, tuple) else (results,))
 
     def _checked(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The gradients of the tensor inputs, from those that ``backward`` returned for all inputs."""
+        """Validate the gradients that ``backward`` returned for all inputs, and return those of the tensor inputs."""
         expected = self.input_count
         if len(results) != expected:
             if len(results) < expected or any(result is not None for result in results[expected:]):

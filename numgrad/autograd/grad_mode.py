@@ -1,4 +1,4 @@
-"""Whether operations are recorded: one word of bits per thread that every op call tests, and the modes that set it."""
+"""Grad mode: one word of mode bits per thread, tested by every op call, and the context managers that set it."""
 
 from __future__ import annotations
 
@@ -19,54 +19,54 @@ F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound="ModeDecorator")
 R = TypeVar("R")
 
-#: Bits of ``state.mode``.  An op call looks at the whole word once: beyond ORDINARY it goes the general way.
+#: Bits of ``state.mode``.  An op call tests the whole word once; a value above ORDINARY takes the general path.
 GRAD = 1
 INFERENCE = 2
-#: In inference mode GRAD is never set, whatever is asked for; this is what ``is_grad_enabled()`` then says.
+#: Result of ``is_grad_enabled()`` in inference mode, where GRAD is never set.
 GRAD_WANTED = 4
 ORDINARY = 7
 ANOMALY = 8
-SAVED_HOOKS = 16  # functions pack what is saved for backward
-LEVELS = 32  # there are levels (see levels.py): tensors may have tangents, or stand for batches
-DUAL = 64  # saved outputs are to share the tangents that the outputs are going to have
-WATCHED = 128  # there are watchers of operations (see watching.py)
-STREAMS = 256  # nodes note the streams of GPUs that are current, for one of them is no default one
-#: Operations go through levels or watchers.
+SAVED_HOOKS = 16  # functions pack the values saved for backward
+LEVELS = 32  # levels are active (see levels.py): tensors may have tangents or represent batches
+DUAL = 64  # saved outputs share the tangents that the outputs will have
+WATCHED = 128  # watchers of operations are active (see watching.py)
+STREAMS = 256  # nodes record the current GPU streams, because one of them is not a default stream
+#: Operations pass through levels or watchers.
 TRANSFORMED = LEVELS | WATCHED
-#: The computation of gradients is recorded, or levels take part: rules must call operations, not kernels.
+#: The computation of gradients is recorded, or levels are active: rules must call operations, not kernels.
 TRACED = GRAD | LEVELS
 
 _RECORDING = GRAD | GRAD_WANTED
 _MODES = _RECORDING | INFERENCE
 _OTHERS = ~_RECORDING
 
-#: An element for each inference mode entered in any thread: only if there are some, new tensors look at their thread's.
+#: One element per inference mode entered in any thread.  New tensors check their thread's mode only if it is not empty.
 inference_blocks: list[None] = []
 
 
-#: The watchers of threads that have done nothing yet, and their mode.
+#: Watchers that a new thread starts with.
 watchers_of_new_threads: list[Any] = []
 
 
 class _State(threading.local):
-    """The modes of a thread.  Defaults are not in its dictionary, so that a copy of that costs little."""
+    """Modes of a thread.  The defaults are class attributes, which keeps copies of the instance dictionary cheap."""
 
     mode = GRAD
-    check_nan = True  # whether anomaly detection looks for NaN
-    check_inf = False  # and whether for infinities
-    current_pass: Any = None  # the innermost of the backward passes that this thread is inside of
+    check_nan = True  # True if anomaly detection checks for NaN
+    check_inf = False  # True if it also checks for infinities
+    current_pass: Any = None  # the innermost backward pass running in this thread
     multithreading = True
-    inference_entered = 0  # how many of the inference modes in ``inference_blocks`` are this thread's
-    inference_paused = False  # whether a block of ``recording`` within inference mode is running
-    warn_of_layouts = True  # of gradients that lie in memory in other ways than their leaves
-    #: The pairs of hooks that pack and unpack what is saved, the innermost last, and the error for entering one.
+    inference_entered = 0  # number of entries of ``inference_blocks`` that belong to this thread
+    inference_paused = False  # True while a ``recording`` block runs within inference mode
+    warn_of_layouts = True  # about gradients whose strides differ from their leaves'
+    #: Pairs of pack and unpack hooks for saved tensors, innermost last, and the error raised on entering one.
     saved_hooks: tuple[Any, ...] = ()
     saved_hooks_refused: str | None = None
-    level: Any = None  # the innermost one that operations have to do with
+    level: Any = None  # the innermost level that operations must handle
     watchers: tuple[Any, ...] = ()  # of operations
-    before_write: Callable[[Any], None] | None = None  # called with a tensor that is about to be changed in place
+    before_write: Callable[[Any], None] | None = None  # called with a tensor about to be modified in place
 
-    def __init__(self) -> None:  # called in each thread, when that first asks for something
+    def __init__(self) -> None:  # called in each thread on its first access
         if watchers_of_new_threads:
             self.watchers = tuple(watchers_of_new_threads)
             self.mode = self.mode | WATCHED
@@ -76,24 +76,24 @@ state = _State()
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations on tensors that require gradients are recorded in this thread."""
+    """Return True if operations on tensors that require gradients are recorded in this thread."""
     return state.mode & _RECORDING != 0
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is in inference mode."""
+    """Return True if this thread is in inference mode."""
     return state.mode & INFERENCE != 0
 
 
 def is_multithreading_enabled() -> bool:
-    """The flag that ``set_multithreading_enabled`` set in this thread; True at first."""
+    """Return the flag set by ``set_multithreading_enabled`` in this thread; True by default."""
     return state.multithreading
 
 
 def with_recording(mode: int, on: bool) -> int:
-    """The word ``mode`` with recording switched on or off.
+    """Return the word ``mode`` with recording switched on or off.
 
-    The context managers below have this written out where a call would be a good part of what they cost.
+    The context managers below inline this code, because a call would be a large part of their cost.
     """
     if not on:
         return mode & _OTHERS
@@ -101,14 +101,14 @@ def with_recording(mode: int, on: bool) -> int:
 
 
 def may_use_inference_tensors() -> bool:
-    """Return True in inference mode, and where ``recording`` pauses it."""
+    """Return True in inference mode, and while ``recording`` pauses it."""
     return state.mode & INFERENCE != 0 or state.inference_paused
 
 
 class recording:  # noqa: N801 - a context manager
-    """``with recording():`` operations are recorded, for derivatives that are taken of them.
+    """Context manager that records operations, for derivatives of them.
 
-    Inference mode pauses.  Inference tensors may be saved and changed all the same: the caller is in that mode.
+    It pauses inference mode.  Inference tensors may still be saved and modified, because the caller is in that mode.
     """
 
     def __enter__(self) -> None:
@@ -124,9 +124,9 @@ class recording:  # noqa: N801 - a context manager
 
 @contextmanager
 def recording_apart() -> Iterator[bool]:
-    """Record within the block, for derivatives that are taken there; yields whether recording was on before.
+    """Record within the block, for derivatives taken there; yield True if recording was on before.
 
-    Where it was off, only the caller sees the graph: anomaly mode and hooks for saved tensors are off.
+    If it was off, only the caller sees the graph, so anomaly mode and hooks for saved tensors are off.
     """
     mode = state.mode
     if not mode & GRAD:
@@ -139,7 +139,7 @@ def recording_apart() -> Iterator[bool]:
 
 
 def in_mode(mode: int, function: Callable[..., R], *args: Any) -> R:
-    """What a function returns that is called with this as the word of modes."""
+    """Call a function with ``mode`` as the word of modes, and return its result."""
     before = state.mode
     try:
         state.mode = mode
@@ -152,29 +152,28 @@ def in_mode(mode: int, function: Callable[..., R], *args: Any) -> R:
 
 
 class ModeDecorator:
-    """A context manager that may decorate.
+    """Context manager that can also be used as a decorator.
 
-    Each call of what was decorated enters a ``clone()`` of its own, so that it may call itself.  A generator is in
-    the mode while its own code runs, not while it is suspended.  Of a coroutine function or an asynchronous generator
-    function only the call, which runs none of its code, would be in the mode: put a ``with`` inside instead.
+    Each call of the decorated function enters its own ``clone()``, so that recursion works.  A generator is in the
+    mode while its code runs, not while it is suspended.  For a coroutine function or an asynchronous generator
+    function, only the call would be in the mode, and it runs none of the body: use ``with`` inside it instead.
     """
 
-    #: Those bits of ``state.mode`` that a call of what was decorated leaves as they were, even if Ctrl-C has come as
-    #: ``__exit__`` was called.
+    #: Bits of ``state.mode`` that a call of the decorated function restores, even if Ctrl-C interrupts ``__exit__``.
     _bits = 0
 
     def __enter__(self) -> Any:
-        """Nothing is left to do for a mode that is switched on as the object is made."""
+        """Do nothing: the mode is already switched on when the object is made."""
 
     def __exit__(self, *exception: Any) -> None:
         raise NotImplementedError(f"{type(self).__name__} does not define __exit__")
 
     def clone(self: M) -> M:
-        """A new context manager of the same mode."""
+        """Return a new context manager of the same mode."""
         return self.__class__()
 
     def __call__(self, orig_func: F) -> F:
-        """Decorate a function: it runs in the mode."""
+        """Decorate a function to run in the mode."""
         if isinstance(orig_func, type):
             warnings.warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
@@ -200,7 +199,7 @@ class ModeDecorator:
             finally:
                 state.mode = state.mode & ~bits | before & bits
                 surplus = state.inference_entered - entered
-                if surplus > 0:  # Ctrl-C has come as ``__exit__`` began
+                if surplus > 0:  # Ctrl-C interrupted the start of ``__exit__``
                     del inference_blocks[-surplus:]
                     state.inference_entered = entered
 
@@ -234,22 +233,22 @@ class ModeDecorator:
 
 
 class _GradModeDecorator(ModeDecorator):
-    """A mode of recording that may decorate."""
+    """Recording mode that can be used as a decorator."""
 
     _bits = _MODES
 
 
 class _BareDecorator(_GradModeDecorator):
-    """A mode that may also decorate without parentheses: ``@no_grad``."""
+    """Recording mode that also decorates without parentheses, as in ``@no_grad``."""
 
-    _before: Any = None  # (the word to go back to, the same of the block around it that entered this very object)
+    _before: Any = None  # (previous word, the same pair of the enclosing block that entered this object)
 
     def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
         return object.__new__(cls) if orig_func is None else cls()(orig_func)
 
     def __exit__(self, *exception: Any) -> None:
         before, outer = self._before or (0, None)
-        if outer is not None:  # the last stays: leaving twice restores the same word again
+        if outer is not None:  # keep the last pair, so that leaving twice restores the same word
             self._before = outer
         mode = state.mode
         if before & _RECORDING:
@@ -259,10 +258,10 @@ class _BareDecorator(_GradModeDecorator):
 
 
 class no_grad(_BareDecorator):  # noqa: N801 - PyTorch's name
-    """``with no_grad():``, ``@no_grad()`` or ``@no_grad``: operations are not recorded, in this thread.
+    """Context manager and decorator that disables recording in this thread.
 
-    What is computed has ``requires_grad=False``, even from inputs that require gradients.  Tensors made with
-    ``requires_grad=True``, and parameters, require gradients all the same.
+    Use it as ``with no_grad():``, ``@no_grad()`` or ``@no_grad``.  Results have ``requires_grad=False`` even if inputs
+    require gradients.  Tensors made with ``requires_grad=True``, and parameters, still require gradients.
 
     Example:
         >>> import numgrad
@@ -280,9 +279,10 @@ class no_grad(_BareDecorator):  # noqa: N801 - PyTorch's name
 
 
 class enable_grad(_BareDecorator):  # noqa: N801 - PyTorch's name
-    """``with enable_grad():``, ``@enable_grad()`` or ``@enable_grad``: operations are recorded, also in ``no_grad``.
+    """Context manager and decorator that enables recording in this thread, also inside ``no_grad``.
 
-    In inference mode nothing is recorded all the same.
+    Use it as ``with enable_grad():``, ``@enable_grad()`` or ``@enable_grad``.  In inference mode, nothing is recorded
+    all the same.
     """
 
     def __enter__(self) -> None:
@@ -292,12 +292,12 @@ class enable_grad(_BareDecorator):  # noqa: N801 - PyTorch's name
 
 
 class set_grad_enabled(_GradModeDecorator):  # noqa: N801 - PyTorch's name
-    """Switch recording on or off in this thread: at once, and until the end of the ``with`` block if there is one.
+    """Switch recording on or off in this thread: immediately, and until the end of the block if used with ``with``.
 
-    As a decorator it switches for the decorated function's calls only.
+    As a decorator, it affects only the calls of the decorated function.
 
     Raises:
-        TypeError: ``mode`` is no bool.
+        TypeError: ``mode`` is not a bool.
     """
 
     def __init__(self, mode: bool):
@@ -314,12 +314,12 @@ class set_grad_enabled(_GradModeDecorator):  # noqa: N801 - PyTorch's name
 
     def __enter__(self) -> None:
         mode = state.mode
-        if (mode & _RECORDING != 0) is not self.mode:  # this object was made, and entered later
+        if (mode & _RECORDING != 0) is not self.mode:  # the object was made earlier than it is entered
             state.mode = with_recording(mode, self.mode)
 
     def __exit__(self, *exception: Any) -> None:
         mode = state.mode
-        if self._outside:  # without a call: see Note [Ctrl-C]
+        if self._outside:  # no function call: see Note [Ctrl-C]
             state.mode = mode | (GRAD_WANTED if mode & INFERENCE else GRAD)
         else:
             state.mode = mode & _OTHERS
@@ -332,14 +332,15 @@ class set_grad_enabled(_GradModeDecorator):  # noqa: N801 - PyTorch's name
 
 
 class inference_mode(_GradModeDecorator):  # noqa: N801 - PyTorch's name
-    """``with inference_mode():``, ``@inference_mode()`` or ``@inference_mode``: ``no_grad`` for good.
+    """Context manager and decorator like ``no_grad``, whose results can never be recorded.
 
-    Nothing is recorded, and what is computed or made here, the inference tensors, can not be recorded later either:
-    outside they may be read and computed with, but neither be changed in place nor saved for backward; ``clone()``
-    makes a normal tensor of one.  A view of a normal tensor is a normal tensor.
+    Use it as ``with inference_mode():``, ``@inference_mode()`` or ``@inference_mode``.  Nothing is recorded.  Tensors
+    computed or made inside, the inference tensors, cannot be recorded later either.  Outside, they may be read and
+    used in computations, but neither modified in place nor saved for backward.  ``clone()`` makes a normal tensor of
+    one.  A view of a normal tensor is a normal tensor.
 
     Args:
-        mode: False goes back to normal inside inference mode, with recording on.
+        mode: False returns to normal mode inside inference mode, with recording on.
 
     Example:
         >>> import numgrad
@@ -362,7 +363,7 @@ class inference_mode(_GradModeDecorator):  # noqa: N801 - PyTorch's name
         mode = state.mode
         self._before = mode, self._before
         if self.mode:
-            inference_blocks[:0] = [None]  # no call: see Note [Ctrl-C]
+            inference_blocks[:0] = [None]  # no function call: see Note [Ctrl-C]
             state.inference_entered += 1
             state.mode = mode & _OTHERS | INFERENCE
         else:
@@ -370,7 +371,7 @@ class inference_mode(_GradModeDecorator):  # noqa: N801 - PyTorch's name
 
     def __exit__(self, *exception: Any) -> None:
         if self._before is None:
-            return  # it was left already
+            return  # already left
         before, self._before = self._before
         state.mode = state.mode & ~self._bits | before & self._bits
         if self.mode and state.inference_entered:
@@ -382,7 +383,7 @@ class inference_mode(_GradModeDecorator):  # noqa: N801 - PyTorch's name
 
 
 class _Flag(ModeDecorator):
-    """Sets a flag of this thread, at once and until the end of the ``with`` block if there is one."""
+    """Set a flag of this thread, immediately and until the end of the block if used with ``with``."""
 
     _flag: str
 
@@ -401,25 +402,25 @@ class _Flag(ModeDecorator):
 
 
 class set_multithreading_enabled(_Flag):  # noqa: N801 - PyTorch's name
-    """Set a flag, at once and until the end of the ``with`` block if there is one, that changes nothing else.
+    """Set the multithreading flag, immediately and until the end of the block if used with ``with``.
 
-    It is there for programs written for PyTorch: backward always runs in the thread that calls it.
+    The flag exists for compatibility with PyTorch and has no other effect: backward always runs in the calling thread.
 
     Raises:
-        TypeError: ``mode`` is no bool.
+        TypeError: ``mode`` is not a bool.
     """
 
     _flag = "multithreading"
 
 
 class enforce_grad_layout_policy(_Flag):  # noqa: N801 - PyTorch's name
-    """With False, switch off the warning of a ``grad`` that has other strides than its leaf, in this thread.
+    """Enable or disable, in this thread, the warning about a ``grad`` whose strides differ from its leaf's.
 
-    It counts at once, and until the end of the ``with`` block if there is one.  A ``grad`` that backward makes itself
-    has the strides of its leaf, if that is dense, else it is row-major: that stays so.
+    The setting applies immediately, and until the end of the block if used with ``with``.  It does not affect a
+    ``grad`` made by backward, which has the strides of its leaf if the leaf is dense and is row-major otherwise.
 
     Raises:
-        TypeError: ``enable`` is no bool.
+        TypeError: ``enable`` is not a bool.
     """
 
     _flag = "warn_of_layouts"
@@ -429,5 +430,5 @@ class enforce_grad_layout_policy(_Flag):  # noqa: N801 - PyTorch's name
 
 
 def no_bool(name: str, mode: Any) -> TypeError:
-    """The error of the function ``name`` that was given something else than a bool."""
+    """Return the error for a call of the function ``name`` with a value that is not a bool."""
     return TypeError(f"{name}(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")

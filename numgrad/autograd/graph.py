@@ -1,4 +1,4 @@
-"""The graph as programs use it: its edges, hooks that wait for several gradients, hooks for saved tensors."""
+"""Public interface to the graph: gradient edges, hooks on several gradients, and hooks for saved tensors."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ __all__ = [
 
 
 class GradientEdge(NamedTuple):
-    """An edge of the graph along which a gradient arrives: a node and the number of its output.
+    """Edge of the graph along which a gradient arrives: a node and the index of its output.
 
-    It stands for a tensor among the outputs and inputs of :func:`numgrad.autograd.grad` and ``backward``.  It holds
-    the graph behind it, but of tensors only the leaves.
+    It represents a tensor in the outputs and inputs of :func:`numgrad.autograd.grad` and ``backward``.  It keeps alive
+    the graph behind it, but no tensors other than the leaves.
     """
 
     node: Node
     output_nr: int
-    #: Keeps alive what the node needs, where the node does not; None here, where every node holds what it needs.
+    #: In PyTorch, keeps alive data that the node does not own; None here, because nodes own all that they need.
     ownership_token: Any = None
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """The edge along which the gradient of ``tensor`` arrives: at its ``grad_fn``, or a leaf's AccumulateGrad.
+    """Return the edge along which the gradient of ``tensor`` arrives: its ``grad_fn``, or a leaf's AccumulateGrad.
 
     Raises:
         RuntimeError: the tensor does not require a gradient.
@@ -50,12 +50,12 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 
 
 def increment_version(tensor: Any) -> None:
-    """Tell autograd that a tensor, or each of several, was written to by other means than its operations.
+    """Record that a tensor, or each of several, was written by other means than its operations.
 
-    Backward then refuses to compute with what it saved of them.  Inference tensors have no version to increment.
+    Backward then refuses to use values saved from them.  Inference tensors have no version to increment.
 
     Raises:
-        RuntimeError: what is given is neither a tensor nor tensors.
+        RuntimeError: the argument is neither a tensor nor an iterable of tensors.
     """
     if is_tensor(tensor):
         tensor = (tensor,)
@@ -73,13 +73,13 @@ def increment_version(tensor: Any) -> None:
 
 
 class _unsafe_preserve_version_counter(ModeDecorator):  # noqa: N801 - PyTorch's name
-    """``with _unsafe_preserve_version_counter(x):`` changes of ``x``, or each of several tensors, do not count.
+    """Context manager in which changes to ``tensors``, a tensor or a tuple of them, do not count.
 
-    Backward then computes with what it finds in their memory, as if they had not been changed: the programs that use
-    this put the old values back in time.
+    Backward then uses the present contents of their memory as if they had not been modified.  Programs that use this
+    must restore the old values in time.
 
     Raises:
-        TypeError: what is given is neither a tensor nor a tuple of tensors.
+        TypeError: the argument is neither a tensor nor a tuple of tensors.
     """
 
     def __init__(self, tensors: Any):
@@ -99,10 +99,10 @@ class _unsafe_preserve_version_counter(ModeDecorator):  # noqa: N801 - PyTorch's
 
 # -- hooks that wait for several gradients -------------------------------------------------------------------
 #
-# How many gradients a backward pass will bring is known from the nodes that it runs.  A hook must not hold these
-# nodes, which hold the hook; so it knows a node by its sequence number, and a leaf, whose AccumulateGrad comes and
-# goes with the graphs, by a weak reference.  What has arrived so far is kept by the pass and goes with it: passes may
-# run in several threads, and one inside another.
+# The nodes of a backward pass determine the number of gradients to wait for.  A hook must not hold these nodes,
+# because they hold the hook.  It therefore identifies a node by its sequence number, and a leaf, whose AccumulateGrad
+# is freed with its graphs, by a weak reference.  The pass keeps the gradients received so far, because passes may run
+# in several threads and inside one another.
 
 
 def register_multi_grad_hook(
@@ -110,15 +110,15 @@ def register_multi_grad_hook(
 ) -> RemovableHandle:
     """Call ``fn`` in every backward pass when the gradients of several tensors have been computed.
 
-    With mode "all" it is called once all gradients are there that the pass computes, with a list of them in the
-    order of ``tensors``; None stands for a tensor that gets no gradient in this pass, be it that it is not in the
-    graph or that none of the ``inputs`` asked for needs it.  With mode "any" it is called with the first gradient
-    that there is; tensors that require no gradient are passed over.  ``fn`` must not change its argument, and what it
-    returns is ignored.
+    With mode "all", ``fn`` is called once, with a list of the gradients in the order of ``tensors``, after the last of
+    those computed by the pass.  The entry is None for a tensor without a gradient in this pass: the tensor is not in
+    the graph, or none of the requested ``inputs`` needs it.  With mode "any", ``fn`` is called with the first gradient
+    computed, and tensors that require no gradient are skipped.  ``fn`` must not modify its argument, and its return
+    value is ignored.
 
     Raises:
-        ValueError: another mode.
-        AssertionError: with mode "all", a tensor requires no gradient.
+        ValueError: ``mode`` is neither "all" nor "any".
+        AssertionError: with mode "all", a tensor does not require a gradient.
 
     Example:
         >>> import numgrad
@@ -149,14 +149,14 @@ def register_multi_grad_hook(
 
 
 class _MultiHandle(RemovableHandle):
-    """Removes several hooks at once."""
+    """Handle that removes several hooks at once."""
 
     def __init__(self, handles: Sequence[RemovableHandle]):
         super().__init__(OrderedDict())
         self.handles = tuple(handles)
 
     def remove(self) -> None:
-        """Take the hooks out; doing so twice is no error."""
+        """Remove the hooks; removing them twice is not an error."""
         for handle in self.handles:
             handle.remove()
 
@@ -168,7 +168,7 @@ class _MultiHandle(RemovableHandle):
 
 
 class _First:
-    """Calls ``fn`` with the first gradient of a pass."""
+    """Hook that calls ``fn`` with the first gradient of a pass."""
 
     def __init__(self, fn: Callable[[Any], None]):
         self.fn = fn
@@ -181,15 +181,15 @@ class _First:
 
 
 class _All:
-    """Calls ``fn`` with all gradients of a pass, when the last has come."""
+    """Set of hooks that calls ``fn`` with all gradients of a pass after the last has arrived."""
 
     def __init__(self, fn: Callable[[Any], None], tensors: list[Any]):
         self.fn = fn
-        #: For each tensor the number of its node, or a leaf itself.
+        #: The sequence number of each tensor's node, or a weak reference to a leaf.
         self.sources = [ref(tensor) if tensor.grad_fn is None else tensor.grad_fn.sequence for tensor in tensors]
 
     def hook(self, number: int) -> Callable[[Any], None]:
-        """The hook of one of the tensors."""
+        """Return the hook for one of the tensors."""
 
         def hook(gradient: Any) -> None:
             waiting = state.current_pass.waiting
@@ -205,7 +205,7 @@ class _All:
 
     @staticmethod
     def _runs(source: Any) -> bool:
-        """Whether the gradient of a tensor is computed in the current pass."""
+        """Return True if the current pass computes the gradient of a tensor."""
         if isinstance(source, ref):
             leaf = source()
             accumulator = None if leaf is None or leaf._accumulator is None else leaf._accumulator()
@@ -219,14 +219,14 @@ class _All:
 
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
-    """Within the ``with`` block, what is saved for backward is what ``pack_hook(tensor)`` returns.
+    """Context manager that saves the results of ``pack_hook(tensor)`` in place of tensors saved for backward.
 
-    When backward needs the tensor, ``unpack_hook`` is given that and must return a tensor with the same content.
-    Hooks of nested blocks are not combined: the innermost pair is used.  They hold in this thread only.  A pack hook
-    may not change the tensor that it is given.
+    When backward needs a tensor, ``unpack_hook`` receives that result and must return a tensor with the same content.
+    Hooks of nested blocks are not combined: the innermost pair is used.  The hooks are active in this thread only.  A
+    pack hook must not modify its argument.
 
     Raises:
-        TypeError: a hook cannot be called.
+        TypeError: a hook is not callable.
         RuntimeError: hooks are disabled here (see :func:`disable_saved_tensors_hooks`).
 
     Example:
@@ -255,32 +255,32 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 
     def __exit__(self, *exception: Any) -> None:
         own = self.pack_hook, self.unpack_hook
-        if state.saved_hooks and state.saved_hooks[-1] == own:  # as ever, without a call: see Note [Ctrl-C]
+        if state.saved_hooks and state.saved_hooks[-1] == own:  # no function call: see Note [Ctrl-C]
             state.saved_hooks = state.saved_hooks[:-1]
             if not state.saved_hooks:
                 state.mode &= ~SAVED_HOOKS
             return
         pairs = list(reversed(state.saved_hooks))
-        if own in pairs:  # or else the block was left already, as when a hook that entered it ended
-            pairs.remove(own)  # not simply the last: blocks may end in any order
+        if own in pairs:  # otherwise the block was already left, as when a hook that entered it ended
+            pairs.remove(own)  # the matching pair, not the last: blocks may end in any order
         state.saved_hooks = tuple(reversed(pairs))
         if not state.saved_hooks:
             state.mode &= ~SAVED_HOOKS
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
-    """Within the ``with`` block, tensors are saved as copies in the CPU's memory, and come back when needed.
+    """Context manager that saves tensors as copies in CPU memory and moves them back on demand.
 
     Args:
-        pin_memory: copy tensors of a GPU into pinned memory, and back without waiting.
-        device_type: the type of device that ``pin_memory`` is for.
+        pin_memory: copy GPU tensors into pinned memory, and back asynchronously.
+        device_type: the device type that ``pin_memory`` applies to.
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
         def pack(tensor: Any) -> tuple[Any, Any]:
             if not tensor.is_cuda:
                 return tensor.device, tensor.clone()
-            kept = tensor.to("cpu", non_blocking=pin_memory)  # then it lies in pinned memory
+            kept = tensor.to("cpu", non_blocking=pin_memory)  # non-blocking copies go to pinned memory
             return tensor.device, kept
 
         super().__init__(pack, lambda kept: kept[1].to(kept[0], non_blocking=pin_memory))
@@ -288,10 +288,10 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Within the ``with`` block, saved-tensor hooks raise a RuntimeError with this message.
+    """Context manager in which entering saved-tensor hooks raises a RuntimeError with this message.
 
     Raises:
-        RuntimeError: with the message, if hooks are in force already.
+        RuntimeError: with the message, if hooks are already active.
     """
     if state.saved_hooks:
         raise RuntimeError(error_message)
@@ -304,18 +304,18 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 class _Handle:
-    """Stands in a node for the tensor that it saved."""
+    """Placeholder in a node for a tensor that it saved."""
 
     __slots__ = ("__weakref__",)
 
 
 def _memory(tensor: Any) -> int:
-    """The address of a tensor's memory, which several storages may share (of two tensors made of one NumPy array)."""
+    """Return the address of a tensor's memory, which several storages may share (two tensors of one NumPy array)."""
     return tensor.data_ptr() - tensor._offset * tensor.element_size()
 
 
 class AllowMutationContext:
-    """What is saved in the block: the ``original`` tensors and, for those that were changed, the ``cloned`` ones."""
+    """Tensors saved in the block: ``original`` ones and, for modified ones, ``cloned`` copies."""
 
     def __init__(self) -> None:
         self.original: WeakKeyDictionary[_Handle, Any] = WeakKeyDictionary()
@@ -323,7 +323,7 @@ class AllowMutationContext:
         self._on_memory: dict[int, WeakSet[_Handle]] = {}
 
     def clear(self) -> None:
-        """Forget everything; backward through graphs recorded in the block is no longer possible."""
+        """Drop all saved tensors; backward through graphs recorded in the block is then no longer possible."""
         self.original.clear()
         self.cloned.clear()
         self._on_memory.clear()
@@ -344,8 +344,8 @@ class AllowMutationContext:
         return kept[handle]
 
     def _before_write(self, target: Any) -> None:
-        """Copy the saved tensors on the memory of ``target``, which is about to be changed."""
-        copies: dict[int, Any] = {}  # a tensor that was saved several times is copied once
+        """Copy the saved tensors that share memory with ``target``, which is about to be modified."""
+        copies: dict[int, Any] = {}  # a tensor saved several times is copied once
         for handle in self._on_memory.pop(_memory(target), ()):
             tensor = self.original.pop(handle)
             if id(tensor) not in copies:
@@ -355,13 +355,13 @@ class AllowMutationContext:
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[AllowMutationContext]:
-    """Within the ``with`` block, a tensor saved for backward is copied before it is changed in place.
+    """Context manager that copies a tensor saved for backward before it is modified in place.
 
-    So backward finds it as it was, where it would otherwise raise an error.  Forward and backward must both run in the
-    block: what it keeps is dropped at its end.
+    Backward then uses the original values instead of raising an error.  Forward and backward must both run in the
+    block, which drops the saved tensors when it ends.
 
     Raises:
-        RuntimeError: such a block is already open in this thread.
+        RuntimeError: such a block is already active in this thread.
     """
     if state.before_write is not None:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")

@@ -1,4 +1,4 @@
-"""Hooks of tensors and nodes: the handles that remove them, how they are run, and what they may return."""
+"""Hooks of tensors and nodes: handles that remove them, execution, and checks of their results."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ from ..core.types import contiguous_format
 from .accumulation import accumulating
 from .checks import is_tensor
 
-#: Hooks by the number of their handle, in the order in which they are called.
+#: Hooks keyed by the ``id`` of their handle, in calling order.
 Hooks = OrderedDict[int, Callable[..., Any]]
 
 _ids = itertools.count()
 
-#: How many changes of a rare kind there were, in a list of one int.
+#: Number of rare changes, in a list of one int.
 _changes = [0]
 
 
 def rare_changes() -> int:
-    """Return how often a hook was added to a tensor, node, module or optimizer, or a module given another class.
+    """Return the number of hooks added to a tensor, node, module or optimizer, and of changes of a module's class.
 
-    While the number stays the same, nobody needs to look for such changes.
+    While the number stays the same, the search for such changes can be skipped.
     """
     return _changes[0]
 
 
 def note_rare_change() -> None:
-    """Count one more of these changes."""
+    """Count one more rare change."""
     _changes[0] += 1
 
 
 class RemovableHandle:
-    """Returned by everything that registers a hook; ``remove()`` takes the hook out again.
+    """Handle of a registered hook; ``remove()`` removes the hook.
 
-    Also a context manager that removes the hook at the end.  It does not keep the hooks alive: once what they were
-    registered on is gone, removing does nothing.
+    It is also a context manager that removes the hook on exit.  It holds the hooks only weakly: after the object that
+    they were registered on is freed, removal has no effect.
 
     Args:
         hooks_dict: the dictionary (an OrderedDict) that has, or will have, the hook under the handle's ``id``.
-        extra_dict: a dictionary, or several, that have something of the same ``id`` to be removed along.
+        extra_dict: a dictionary, or several, with entries of the same ``id`` to be removed as well.
     """
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None):
         self.hooks_dict_ref = ref(hooks_dict)
-        self.id = next(number for number in _ids if number not in hooks_dict)  # one from a pickle has its own
+        self.id = next(number for number in _ids if number not in hooks_dict)  # an unpickled handle has its own id
         extras = () if extra_dict is None else extra_dict if isinstance(extra_dict, list) else (extra_dict,)
         self.extra_dict_ref = tuple([ref(extra) for extra in extras])
 
     def remove(self) -> None:
-        """Take the hook out; doing so twice is no error."""
+        """Remove the hook; removing it twice is not an error."""
         for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
             entries = reference()
             if entries is not None:
@@ -74,13 +74,13 @@ class RemovableHandle:
 
 
 def _reference(entries: Any) -> ref[Any]:
-    return ref(OrderedDict() if entries is None else entries)  # None stands for a dictionary that is gone
+    return ref(OrderedDict() if entries is None else entries)  # None stands for a dictionary that no longer exists
 
 
 def add_hook(
     hooks: Hooks, hook: Callable[..., Any], *, prepend: bool = False, marks: Sequence[OrderedDict[int, bool]] = ()
 ) -> RemovableHandle:
-    """Add a hook after the others, or before them; its number is noted in the dictionaries ``marks``, too."""
+    """Add a hook after the others, or before them, and enter its id in the dictionaries ``marks``."""
     note_rare_change()
     handle = RemovableHandle(hooks, extra_dict=list(marks))
     hooks[handle.id] = hook
@@ -92,7 +92,7 @@ def add_hook(
 
 
 def hook_name(hook: Any) -> str:
-    """The name of a hook in messages."""
+    """Return the name of a hook for messages."""
     return getattr(hook, "__name__", None) or repr(hook)
 
 
@@ -100,7 +100,7 @@ def check_replacement(gradient: Any, replaced: Any, hook: Any) -> None:
     """Raise unless a hook's result may replace ``gradient``; both may be None, for no gradient.
 
     Raises:
-        TypeError: it is no tensor.
+        TypeError: the result is not a tensor.
         RuntimeError: it has another dtype, device or shape, or there was no gradient.
     """
     if replaced is None:
@@ -125,13 +125,13 @@ _Hook = TypeVar("_Hook", bound=Callable[..., Any])
 
 
 def unserializable_hook(hook: _Hook) -> _Hook:
-    """Mark a hook as one that need not be stored with its tensor: pickling that does not warn of it."""
+    """Mark a hook that need not be stored with its tensor, so that pickling the tensor does not warn about it."""
     hook.__torch_unserializable__ = True  # type: ignore[attr-defined]
     return hook
 
 
 def is_unserializable(hook: Any) -> bool:
-    """Whether a hook was marked by :func:`unserializable_hook`."""
+    """Return True if a hook was marked by :func:`unserializable_hook`."""
     return hasattr(hook, "__torch_unserializable__")
 
 
@@ -139,7 +139,7 @@ def is_unserializable(hook: Any) -> bool:
 
 
 def run_pre_hooks(node: Any, hooks: Hooks, gradient: Any) -> Any:
-    """Pass the gradient of a node's output (a list, for a node with several) through ``hook(grad_outputs)``."""
+    """Pass the gradient of a node's output, or a list for several outputs, through ``hook(grad_outputs)``."""
     gradients = _arrived(node, gradient)
     for hook in list(hooks.values()):
         lend(gradients)
@@ -151,7 +151,7 @@ def run_pre_hooks(node: Any, hooks: Hooks, gradient: Any) -> Any:
 
 
 def run_post_hooks(node: Any, hooks: Hooks, results: tuple[Any, ...], gradient: Any) -> tuple[Any, ...]:
-    """Pass the ``results`` that a node has made of ``gradient`` through ``hook(grad_inputs, grad_outputs)``."""
+    """Pass the ``results`` that a node computed from ``gradient`` through ``hook(grad_inputs, grad_outputs)``."""
     arrived = _arrived(node, gradient)
     lend(arrived)
     shown = node.shown(results)
@@ -163,14 +163,14 @@ def run_post_hooks(node: Any, hooks: Hooks, results: tuple[Any, ...], gradient: 
 
 
 def _arrived(node: Any, gradient: Any) -> tuple[Any, ...]:
-    """The gradients of a node's outputs, None where there is none."""
+    """Return the gradients of a node's outputs, with None for a missing one."""
     if not node.more_outputs:
         return (gradient,)
     return (None,) * (1 + len(node.more_outputs)) if gradient is None else tuple(gradient)
 
 
 def _replaced(gradients: tuple[Any, ...], returned: Any, hook: Any) -> tuple[Any, ...]:
-    """The gradients after a hook that returned a tuple to replace them, or None to leave them."""
+    """Return the tuple that a hook returned in place of the gradients, or the gradients if it returned None."""
     if returned is None:
         return gradients
     if not isinstance(returned, tuple):
@@ -186,13 +186,13 @@ def _replaced(gradients: tuple[Any, ...], returned: Any, hook: Any) -> tuple[Any
     return returned
 
 
-#: The value of ``_shared`` in a gradient that code outside of the pass may hold, but no node in it: the engine does
-#: not reuse its memory, and a user's backward may change it.
+#: Value of ``_shared`` in a gradient that code outside the pass may hold, but no node in it.  The engine does not reuse
+#: its memory, but a user's backward may modify it.
 LENT = 2
 
 
 def lend(gradients: Sequence[Any]) -> None:
-    """Have the engine not reuse the memory of these gradients; one that stands there twice is shared by two nodes."""
+    """Prevent the engine from reusing the memory of these gradients; one that occurs twice is shared by two nodes."""
     seen: set[int] = set()
     for gradient in gradients:
         if gradient is not None:
@@ -204,9 +204,9 @@ def lend(gradients: Sequence[Any]) -> None:
 
 
 class TensorHooks:
-    """The hooks of one node's outputs, by output number, and the tensors whose gradient is to be kept.
+    """Hooks of one node's outputs, by output index, and the tensors whose gradient is to be retained.
 
-    A leaf has hooks of its output 0, and those to run when its ``grad`` has been added to.
+    A leaf has hooks of its output 0 and hooks that run after accumulation into its ``grad``.
     """
 
     __slots__ = ("hooks", "post_accumulate", "retained")
@@ -217,23 +217,23 @@ class TensorHooks:
         self.retained: dict[int, ref[Any]] = {}
 
     def of_output(self, number: int) -> Hooks:
-        """The hooks of one output, to add to."""
+        """Return the hooks of one output, for adding to them."""
         return self.hooks.setdefault(number, OrderedDict())
 
     def after_accumulation(self) -> Hooks:
-        """The hooks that run when the leaf's ``grad`` has been added to, to add to."""
+        """Return the hooks that run after accumulation into the leaf's ``grad``, for adding to them."""
         if self.post_accumulate is None:
             self.post_accumulate = OrderedDict()
         return self.post_accumulate
 
     def is_idle(self) -> bool:
-        """Whether there is nothing to call, and no gradient to keep."""
+        """Return True if there is nothing to call and no gradient to retain."""
         return not (self.retained or any(self.hooks.values()))
 
     def run(self, node: Any, gradient: Any) -> Any:
-        """Pass the gradient (a list, for a node with several outputs) through the hooks, in their order.
+        """Pass the gradient, or a list for a node with several outputs, through the hooks in order.
 
-        As in PyTorch, hooks are called with None where the pass comes by but no gradient arrived.
+        As in PyTorch, hooks are called with None if the pass reaches the node but no gradient arrived.
         """
         gradients = list(_arrived(node, gradient))
         for number, hooks in list(self.hooks.items()):
@@ -245,7 +245,7 @@ class TensorHooks:
         return None if gradient is None else gradients
 
     def _retain(self, number: int, gradient: Any) -> None:
-        """Add to the ``grad`` of the tensor that is this output, if it is to keep it."""
+        """Accumulate into the ``grad`` of the tensor that is this output, if it retains its gradient."""
         weak = self.retained.get(number)
         tensor = weak() if weak is not None else None
         if tensor is None or gradient is None:
@@ -269,11 +269,11 @@ def _run_hooks(hooks: Hooks, gradient: Any) -> Any:
 
 
 def run_post_accumulate_hooks(variable: Any) -> None:
-    """Call the hooks ``hook(leaf)`` of a leaf whose ``grad`` has been added to.
+    """Call ``hook(leaf)`` for the hooks of a leaf whose ``grad`` has been accumulated.
 
     Raises:
-        TypeError: one returned something else than None or a tensor.
-        RuntimeError: one returned a tensor other than the leaf, which changes in place return.
+        TypeError: a hook returned a value other than None or a tensor.
+        RuntimeError: a hook returned a tensor other than the leaf.  In-place operations return the leaf itself.
     """
     hooks = variable._hooks
     if hooks is None or hooks.post_accumulate is None:
@@ -286,7 +286,7 @@ def run_post_accumulate_hooks(variable: Any) -> None:
 
 
 def replace_edge(tensor: Any, new: Any) -> None:
-    """Give a tensor that has changed its edge: if it keeps its gradient, then from now on that of its new value."""
+    """Give a modified tensor its new edge; if it retains its gradient, it retains that of its new value from now on."""
     old = tensor._edge
     if old is not None and old[0].attached is not None:
         retained = old[0].attached.tensor_hooks.retained

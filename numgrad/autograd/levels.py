@@ -1,9 +1,9 @@
-"""Levels: what is done with every operation besides computing it, one inside the other.
+"""Levels: nested transformations applied to every operation in addition to its computation.
 
-Forward mode computes tangents, ``vmap`` stands one tensor for a batch of them.  Each such block of the program is a
-level; ``state.level`` is the innermost one that operations have to do with, and leads to those around it.  An
-operation is handed to the innermost level that one of its operands concerns.  That level does its part by calling
-operations, which have to do with the levels around it only: so levels compose, and tangents of one are never taken for
+Forward mode computes tangents, and ``vmap`` lets one tensor represent a batch.  Each such block of the program is a
+level.  ``state.level`` is the innermost active level, from which the enclosing ones can be reached.  An operation is
+passed to the innermost level that one of its operands concerns.  That level does its part by calling operations, which
+only the enclosing levels then process.  Levels therefore compose, and tangents of one level are never mistaken for
 those of another.
 """
 
@@ -18,13 +18,13 @@ from .grad_mode import DUAL, LEVELS, in_mode, state
 
 
 class Level:
-    """A block of the program in which operations are done in a way of its own.
+    """Block of the program in which operations are transformed.
 
     Attributes:
-        outer: the level around it, None if there is none.
-        active: whether the block still runs: tensors may outlive it.
-        performers: what does the calls of each class at levels of this class, ``performer(call, level)``; a call of
-            any other class is run as it is.
+        outer: the enclosing level, or None.
+        active: True while the block runs; tensors may outlive it.
+        performers: for each class of calls, the function ``performer(call, level)`` that performs them at levels of
+            this class.  Calls of any other class run unchanged.
     """
 
     performers: ClassVar[dict[type, Callable[[Any, Any], Any]]]
@@ -35,7 +35,7 @@ class Level:
         enter(self)
 
     def leave(self) -> None:
-        """The block has ended."""
+        """End the block."""
         enter(self.outer)
         self.active = False
 
@@ -46,17 +46,17 @@ class Level:
         self.leave()
 
     def concerns(self, tensor: Any) -> bool:
-        """Whether an operation on this tensor is this level's business."""
+        """Return True if this level must process operations on this tensor."""
         raise NotImplementedError(f"{type(self).__name__} does not define concerns")
 
     def perform(self, call: Any) -> Any:
-        """Do an operation, given as a call (see ``calls``), in the way of this level."""
+        """Perform an operation, given as a call (see ``calls``), at this level."""
         performer = self.performers.get(call.__class__)
         return call.run() if performer is None else performer(call, self)
 
 
 class _Duals(dict[Level, Any]):
-    """The tangents of a tensor, by level; sets of them go by identity."""
+    """Tangents of a tensor, keyed by level; hashable by identity."""
 
     __slots__ = ("__weakref__",)
 
@@ -64,16 +64,16 @@ class _Duals(dict[Level, Any]):
 
 
 class Tangents(Level):
-    """A level of forward mode: tensors may have a tangent, the derivative in one direction.
+    """Level of forward mode, in which tensors may have a tangent, the derivative in one direction.
 
-    When it ends they lose it: a tangent may be recorded as computed from the very tensor that has it, and a tensor that
-    is changed at one level after the other would gather the tangents of all.
+    Tensors lose their tangents when the level ends.  Otherwise a tangent recorded as computed from the tensor that has
+    it would form a reference cycle, and a tensor modified at one level after another would accumulate tangents.
     """
 
     performers: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}
 
     def __init__(self) -> None:
-        self.given: WeakSet[_Duals] = WeakSet()  # all that have a tangent at this level
+        self.given: WeakSet[_Duals] = WeakSet()  # tangents of all tensors that have one at this level
         super().__init__()
 
     def leave(self) -> None:
@@ -81,7 +81,7 @@ class Tangents(Level):
         self.forget()
 
     def forget(self) -> None:
-        """Take their tangents at this level from all tensors that have one."""
+        """Remove the tangents at this level from all tensors."""
         for duals in self.given:
             duals.pop(self, None)
         self.given.clear()
@@ -91,14 +91,14 @@ class Tangents(Level):
 
 
 class outside:  # noqa: N801 - a context manager
-    """``with outside(level):`` operations have to do with the levels around this one only."""
+    """Context manager in which operations are processed only by the levels that enclose ``level``."""
 
     def __init__(self, level: Level):
         self.level = level.outer
 
     def __enter__(self) -> None:
         self.before = state.level
-        self.on = state.mode & LEVELS  # not within what is computed for all levels at once
+        self.on = state.mode & LEVELS  # off within computations for all levels at once
         enter(self.level)
 
     def __exit__(self, *exception: Any) -> None:
@@ -107,25 +107,25 @@ class outside:  # noqa: N801 - a context manager
 
 
 def with_duals(run: Callable[..., Any], *args: Any) -> Any:
-    """Call ``run``; results that are saved share the tangents that they are going to have."""
+    """Call ``run`` so that saved results share the tangents that the results will have."""
     return in_mode(state.mode | DUAL, run, *args)
 
 
 def enter(level: Level | None) -> None:
-    """Have operations to do with this level and those around it."""
+    """Make this level the innermost one that processes operations."""
     state.level = level
     state.mode = state.mode & ~LEVELS if level is None else state.mode | LEVELS
 
 
 def outwards(level: Level | None) -> Iterator[Level]:
-    """A level and those around it, the innermost first."""
+    """Yield a level and the enclosing levels, innermost first."""
     while level is not None:
         yield level
         level = level.outer
 
 
 def tensors_in(values: Iterable[Any]) -> list[Any]:
-    """The tensors among the values, which may be tuples or lists of them."""
+    """Return the tensors among the values, including those in nested tuples and lists."""
     found: list[Any] = []
     for value in values:
         if is_tensor(value):
@@ -136,7 +136,7 @@ def tensors_in(values: Iterable[Any]) -> list[Any]:
 
 
 def level_of(values: Iterable[Any]) -> Level | None:
-    """The innermost level that one of the values concerns."""
+    """Return the innermost level that one of the values concerns, or None."""
     tensors = tensors_in(values)
     level = state.level
     while level is not None and not any(level.concerns(tensor) for tensor in tensors):
@@ -148,9 +148,9 @@ def level_of(values: Iterable[Any]) -> Level | None:
 
 
 def tangent_of(tensor: Any, level: Level) -> Any:
-    """The tangent of a tensor at one level, None if it has none.
+    """Return the tangent of a tensor at one level, or None if it has none.
 
-    A view whose base was given a tangent by a change in place shows the same part of that.
+    If an in-place change gave the base of a view a tangent, the tangent of the view is the corresponding view of it.
     """
     duals = getattr(tensor, "_duals", None)
     if duals is not None and level in duals:
@@ -168,7 +168,7 @@ def tangent_of(tensor: Any, level: Level) -> Any:
 
 
 def tangents_of(tensor: Any) -> Iterator[tuple[Level, Any]]:
-    """The tangents of a tensor, with their levels."""
+    """Yield the tangents of a tensor with their levels."""
     for level in outwards(state.level):
         tangent = tangent_of(tensor, level)
         if tangent is not None:
@@ -176,7 +176,7 @@ def tangents_of(tensor: Any) -> Iterator[tuple[Level, Any]]:
 
 
 def set_tangent(tensor: Any, level: Any, tangent: Any) -> None:
-    """Give a tensor its tangent at a level of forward mode, which is of its shape and dtype."""
+    """Set the tangent of a tensor at a level of forward mode; it has the tensor's shape and dtype."""
     duals = _duals_of(tensor)
     level.given.add(duals)
     duals[level] = tangent
@@ -186,7 +186,7 @@ def check_tangent_shape(tensor: Any, tangent: Any) -> None:
     """Raise unless a tangent has its tensor's shape.
 
     Raises:
-        RuntimeError: it has another one.
+        RuntimeError: the shapes differ.
     """
     if tangent._layout.shape != tensor._layout.shape:
         raise RuntimeError(
@@ -197,12 +197,12 @@ def check_tangent_shape(tensor: Any, tangent: Any) -> None:
 
 
 def share_tangents(tensor: Any, other: Any) -> None:
-    """Have ``other`` the tangents that ``tensor`` has or is going to have."""
+    """Let ``other`` share the present and future tangents of ``tensor``."""
     other._duals = _duals_of(tensor)
 
 
 def _duals_of(tensor: Any) -> _Duals:
-    """The tangents of a tensor, none so far if it is asked for the first time."""
+    """Return the tangents of a tensor, creating an empty dictionary on first use."""
     duals: _Duals | None = getattr(tensor, "_duals", None)
     if duals is None:
         duals = tensor._duals = _Duals()

@@ -1,6 +1,6 @@
-"""Where in the user's program something was called, as messages show it: file and line, or the cell of a notebook.
+"""Locations of calls in the user's program for messages: file and line, or the cell of a notebook.
 
-In anomaly mode the calls that made or changed a tensor are noted.
+In anomaly mode, the calls that made or modified a tensor are recorded.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .grad_mode import ANOMALY, state
 
 
 class Location(NamedTuple):
-    """A call in the user's program.  It holds the code, not the frame, which would hold all variables.
+    """Call in the user's program.  It holds the code and not the frame, which would keep all variables alive.
 
     Attributes:
-        code: the function, module or cell that the call stands in.
-        instruction: which of its instructions it is.
+        code: the function, module or cell that contains the call.
+        instruction: the offset of its instruction.
     """
 
     code: CodeType
@@ -33,7 +33,7 @@ class Location(NamedTuple):
 
     @property
     def brief(self) -> str:
-        """The location without its directory and code: ``model.py, line 7``."""
+        """The location without its directory and source text: ``model.py, line 7``."""
         filename = self.code.co_filename
         return f"{_cell(filename) or os.path.basename(filename)}, line {self._positions()[0]}"
 
@@ -41,7 +41,7 @@ class Location(NamedTuple):
         return next(islice(self.code.co_positions(), self.instruction // 2, None))
 
     def __str__(self) -> str:
-        """The location as in a traceback, two lines or three, the call underlined where the line holds more."""
+        """Return the location as two or three traceback lines, with the call underlined if the line contains more."""
         code = self.code
         line, end_line, column, end_column = self._positions()
         return _shown(FrameSummary(
@@ -52,21 +52,21 @@ class Location(NamedTuple):
 
 _new = tuple.__new__
 
-#: Where the files of this package lie, as the code of its functions says it.
+#: Directory of this package, as spelled in the code objects of its functions.
 _PACKAGE = os.path.dirname(os.path.dirname(Location.__str__.__code__.co_filename)) + os.sep
 
 
 def calling_location(depth: int = 1) -> Location:
-    """Where the user's program called this package; ``depth`` frames of this package are known to stand above."""
+    """Return the location where the user's program called this package, skipping at least ``depth`` frames."""
     frame = calling_frame(depth + 1)
-    return _new(Location, (frame.f_code, frame.f_lasti))  # in less time than by its name
+    return _new(Location, (frame.f_code, frame.f_lasti))  # faster than calling the class
 
 
 def calling_frame(depth: int = 1) -> FrameType:
-    """The frame of the user's program that called this package; the outermost frame if all are this package's."""
+    """Return the frame of the user's program that called this package, or the outermost frame if there is none."""
     try:
         frame = sys._getframe(depth)
-    except ValueError:  # it was not a function in Python that called
+    except ValueError:  # the stack has fewer Python frames
         frame = sys._getframe()
     while frame.f_code.co_filename.startswith(_PACKAGE):
         outside = frame.f_back
@@ -77,9 +77,9 @@ def calling_frame(depth: int = 1) -> FrameType:
 
 
 def forward_trace() -> list[str]:
-    """The traceback of the call being recorded, frame by frame, without the recorder's own frames.
+    """Return the traceback of the call being recorded, one entry per frame, without the recorder's own frames.
 
-    In a notebook it begins with the cell, since the frames that run the cells are the same for all.
+    In a notebook it starts at the cell, because the frames that run cells are always the same.
     """
     frames = traceback.extract_stack()
     while frames and frames[-1].filename.startswith(_PACKAGE):
@@ -92,7 +92,7 @@ def forward_trace() -> list[str]:
 
 
 def warn_user(message: str) -> None:
-    """Warn with the line of the user's program that led here: once for each line, unless filters say otherwise."""
+    """Issue a warning at the calling line of the user's program: once per line, unless filters specify otherwise."""
     frame = calling_frame(2)
     name = frame.f_globals.get("__name__", "<unknown>")
     told = frame.f_globals.setdefault("__warningregistry__", {})
@@ -100,39 +100,39 @@ def warn_user(message: str) -> None:
 
 
 def _shown(frame: FrameSummary) -> str:
-    """One frame of a traceback, as Python shows it."""
+    """Format one frame of a traceback as Python does."""
     (text,) = traceback.format_list([frame])
     cell = _cell(frame.filename)
     return text if cell is None else text.replace(f'File "{frame.filename}"', cell, 1)
 
 
 def _cell(filename: str) -> str | None:
-    """IPython's name of the cell of a notebook whose code has this file name; None if it is a file."""
+    """Return IPython's name for the notebook cell whose code has this file name; None if it is a file."""
     number = re.match(r"<ipython-input-(\d+)-", filename)
     if number is not None:
         return f"Cell In[{number[1]}]"
-    ipython = sys.modules.get("IPython")  # which runs the cells, so that it is there if there are any
+    ipython = sys.modules.get("IPython")  # loaded whenever there are cells, because it runs them
     shell = ipython.get_ipython() if ipython is not None else None
     name_of = getattr(getattr(shell, "compile", None), "format_code_name", None)
     label = name_of(filename) if name_of is not None else None  # ("Cell", "In[3]")
     return " ".join(label) if label is not None else None
 
 
-# -- the calls that made or changed a tensor, noted in anomaly mode ------------------------------------------
+# -- calls that made or modified a tensor, recorded in anomaly mode ------------------------------------------
 
 
-#: The values of a tensor's ``_origin``: cut off a graph; on another library's memory; made of data, or filled; computed
-#: where nothing is recorded.  A tensor computed from tensors that require no gradient has none.
+#: Values of a tensor's ``_origin``: detached from a graph; on another library's memory; made from data or filled;
+#: computed where nothing is recorded.  A tensor computed from tensors that require no gradient has none of them.
 DETACHED, FOREIGN, GIVEN, UNRECORDED = "detached", "foreign", "given", "unrecorded"
 
 
 class Origin(NamedTuple):
-    """The operation that made a tensor.
+    """Operation that made a tensor.
 
     Attributes:
-        name: the operation's.
-        reason: why it was not recorded.
-        location: the call of it.
+        name: the name of the operation.
+        reason: the reason why it was not recorded.
+        location: the call of the operation.
     """
 
     name: str
@@ -140,35 +140,35 @@ class Origin(NamedTuple):
     location: Location
 
 
-#: By the identity of the tensor, which is held weakly.
+#: Keyed by the identity of the tensor, which is held weakly.
 _origins: dict[int, tuple[ref[Any], Origin]] = {}
 
 
 def note_origin(tensor: Any, name: str, reason: str) -> None:
-    """Note that the operation ``name`` has made a tensor, and was not recorded."""
+    """Record that the unrecorded operation ``name`` made a tensor, and the reason."""
     key = id(tensor)
     _origins[key] = ref(tensor, lambda _: _origins.pop(key, None)), Origin(name, reason, calling_location())
 
 
 def origin_of(tensor: Any) -> Origin | None:
-    """The operation noted for a tensor."""
+    """Return the operation recorded as the origin of a tensor, or None."""
     weak, origin = _origins.get(id(tensor), (None, None))
     return origin if weak is not None and weak() is tensor else None
 
 
-#: Version counters that are remembered, and changes of each: the oldest are forgotten.
+#: Maximum number of version counters tracked, and of changes per counter; the oldest are dropped.
 COUNTERS, CHANGES = 4096, 64
 
-#: By the identity of a version counter: the counter, held so that no other gets its identity, and the calls that made
-#: each version of the memory that it counts for.
+#: Keyed by the identity of a version counter: the counter, held so that its identity stays unique, and the call that
+#: made each version of its memory.
 _changes: dict[int, tuple[list[int], dict[int, Location]]] = {}
 _noting = threading.Lock()
 
 
 def note_change(tensor: Any) -> None:
-    """Note that ``tensor`` is about to be changed in place; if that fails the next change takes over the version."""
+    """Record an imminent in-place change of ``tensor``; if the change fails, the next one replaces the record."""
     counter = tensor._counter
-    if counter.__class__ is not list:  # of an inference tensor, which no node saves
+    if counter.__class__ is not list:  # inference tensors are never saved by nodes
         return
     with _noting:
         known = _changes.get(id(counter))
@@ -183,7 +183,7 @@ def note_change(tensor: Any) -> None:
 
 
 def count_change(tensor: Any) -> None:
-    """Count a change of a tensor's memory by other means than operations; inference tensors have no version."""
+    """Count a change of a tensor's memory by means other than operations; inference tensors have no version."""
     counter = tensor._counter
     if counter.__class__ is list:
         if state.mode & ANOMALY:
@@ -192,7 +192,7 @@ def count_change(tensor: Any) -> None:
 
 
 def changes_since(tensor: Any, version: int) -> dict[int, Location]:
-    """The changes of a tensor's memory that were noted, after the one that made this version, in their order."""
+    """Return the recorded changes of a tensor's memory after this version, in order."""
     counter = tensor._counter
     with _noting:
         _, locations = _changes.get(id(counter), (counter, {}))

@@ -1,7 +1,7 @@
-"""The nodes of the graph that backward walks.
+"""Nodes of the graph that the backward pass traverses.
 
-A node stands for one recorded operation and knows how to turn gradients of its outputs into gradients of its
-inputs.  It points at the nodes that made its inputs, so the graph is held from the outputs and goes when they do.
+A node represents one recorded operation and maps the gradients of its outputs to the gradients of its inputs.  It
+refers to the nodes that made its inputs.  The outputs therefore keep the graph alive, and it is freed with them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .hooks import Hooks, RemovableHandle, TensorHooks, add_hook, lend, run_post
 from .locations import Location
 from .operations import operations
 
-#: A node and the number of its output, or None where no gradient flows.
+#: A node and the index of one of its outputs, or None if no gradient flows.
 Edge = tuple["Node", int] | None
 
-#: Of an output that is no tensor.
+#: Layout of an output that is not a tensor.
 NO_LAYOUT = layout_of(None, ())
 
-#: The number of the next node.  It is taken after the node's edges are known, so a larger number is never an
-#: ancestor of a smaller one, in any thread.
+#: Sequence number of the next node.  A node takes its number after its edges are set, so a node is never an ancestor
+#: of a node with a smaller number, in any thread.
 next_sequence = itertools.count().__next__
 
 _new = object.__new__
@@ -48,10 +48,10 @@ class InputMetadata(NamedTuple):
 
 
 class Attachments:
-    """Attributes that few nodes have: hooks, metadata, in anomaly mode the location of the recorded call, and streams.
+    """Attributes that few nodes have: hooks, metadata, streams, and in anomaly mode the location of the recorded call.
 
-    The metadata then have the whole traceback of that call, ``traceback_``, and the node that was running if a backward
-    pass recorded it, ``parent_``.
+    In anomaly mode, the metadata also contain ``traceback_``, the full traceback of that call, and ``parent_``, the
+    node that was running if a backward pass recorded this one.
     """
 
     __slots__ = ("location", "metadata", "post_hooks", "pre_hooks", "streams", "tensor_hooks")
@@ -62,34 +62,34 @@ class Attachments:
         self.tensor_hooks = TensorHooks()
         self.metadata: dict[Any, Any] = {}
         self.location: Location | None = None
-        self.streams: Any = None  # that were current then, if one of them was no default one; see ``Operations``
+        self.streams: Any = None  # current at recording, unless all were default streams; see ``Operations``
 
     def is_idle(self) -> bool:
-        """Whether there is nothing to call: hooks may have been removed again."""
+        """Return True if there is nothing to call, because all hooks have been removed again."""
         return not (self.pre_hooks or self.post_hooks) and self.tensor_hooks.is_idle()
 
 
 class Node:
     """One recorded operation.
 
-    Attributes that the engine uses: ``edges`` (one per input), ``sequence``, and for each output the layout that it had
-    (``layout`` for the first, ``more_outputs`` for the others).  ``more_outputs`` and ``attached`` are None for most
-    nodes, which the engine makes use of.
+    The engine uses ``edges`` (one per input), ``sequence``, and the layout of each output: ``layout`` for the first,
+    ``more_outputs`` for the others.  It has a fast path for nodes whose ``more_outputs`` and ``attached`` are None, as
+    they are for most nodes.
     """
 
     __slots__ = ("attached", "edges", "layout", "more_outputs", "sequence")
 
-    #: Whether the tensors that ``apply`` returns are its own, so that their memory may be reused: true of the op
-    #: table's rules unless they return the incoming gradient or a view.
+    #: True if ``apply`` returns tensors that nothing else uses, so that their memory may be reused.  The rules of the
+    #: op table do, unless they return the incoming gradient or a view.
     makes_fresh_gradients = True
-    #: Whether ``apply`` is called even if no gradient arrived for any output.
+    #: True if ``apply`` must be called even if no gradient arrived for any output.
     wants_undefined = False
-    #: Whether ``add_to`` may do what ``apply`` would, for a gradient that is mostly zeros.
+    #: True if ``add_to`` may replace ``apply``, for a gradient that is mostly zeros.
     adds = False
-    #: The indices among ``edges`` that ``next_functions`` leaves out: operands that are no inputs in PyTorch's eyes.
+    #: Indices of ``edges`` that ``next_functions`` omits: operands that PyTorch does not count as inputs.
     hidden: frozenset[int] = frozenset()
-    #: The operation that it is of, as its name spells that, and the number after "Backward": "Pow" and "1" for
-    #: PowBackward1.  None and nothing for nodes with names of another form.
+    #: Name of the operation as spelled in the node's name, and the suffix after "Backward": "Pow" and "1" for
+    #: PowBackward1.  None and an empty string for nodes whose names have another form.
     op_name: str | None = None
     overload = ""
 
@@ -106,55 +106,56 @@ class Node:
                 self.attachments().streams = operations.streams.current()
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
-        """The gradients of the inputs, given that of the output (a list of them, where there are several).
+        """Return the gradients of the inputs, given that of the output, or a list if there are several outputs.
 
-        An input without an edge, or that gets no gradient, has None.
+        The entry is None for an input that has no edge or receives no gradient.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define apply")
 
     def add_to(self, total: Any, gradient: Any) -> bool:
-        """Add the gradient of the first input to ``total``, in place and unrecorded; return whether that was done."""
+        """Add the gradient of the first input to ``total``, in place and unrecorded; return True if that was done."""
         return False
 
     def release(self, freed_by: Location) -> None:
-        """Drop the tensors saved for backward: the pass that the call ``freed_by`` began is done with the node."""
+        """Drop the tensors saved for backward after the pass started by the call ``freed_by`` has used the node."""
 
     def saved_values(self) -> dict[str, Any]:
-        """The saved values by name, except those that hooks have packed; none if they are freed.
+        """Return the saved values by name, except those packed by hooks; empty if they have been freed.
 
         Raises:
-            RuntimeError: a tensor was changed in place since.
+            RuntimeError: a saved tensor has since been modified in place.
         """
         return {}
 
     @property
     def freed_by(self) -> Location | None:
-        """The call whose backward pass dropped the saved values; None if there were none, or they are still there."""
+        """The call whose backward pass freed the saved values; None if there were none or they are still saved."""
         return None
 
     def output(self, number: int) -> Layout:
-        """The layout that an output had.  Gradients have its shape and type, but may have other strides."""
+        """Return the layout of an output.  Its gradients have the same shape and type, but may have other strides."""
         if number == 0 or not self.more_outputs:
             return self.layout
         return self.more_outputs[number - 1]
 
     @property
     def outputs(self) -> tuple[Layout, ...]:
-        """The layouts that all outputs had."""
+        """The layouts of all outputs."""
         return self.layout, *(self.more_outputs or ())
 
     def attachments(self) -> Attachments:
-        """The node's hooks and metadata, to add to."""
+        """Return the node's hooks and metadata, creating the object if there is none yet."""
         if self.attached is None:
             self.attached = Attachments()
         return self.attached
 
     def __call__(self, *gradients: Any, **keywords: Any) -> Any:
-        """The gradients of the inputs, given those of the outputs (None for one that is not there).
+        """Return the gradients of the inputs, given those of the outputs (None for a missing one).
 
         Raises:
-            TypeError: there are not as many as outputs, one is no tensor, or one is given by name.
-            RuntimeError: one does not have its output's shape, or what was saved is freed.
+            TypeError: the number of gradients is not the number of outputs, one is not a tensor, or one is passed by
+                keyword.
+            RuntimeError: a gradient does not have its output's shape, or the saved values have been freed.
         """
         if keywords:
             raise TypeError("keyword arguments are not supported")
@@ -179,57 +180,57 @@ class Node:
         return results[0] if len(results) == 1 else results
 
     def name(self) -> str:
-        """The name of the node, such as ``MulBackward0``."""
+        """Return the name of the node, such as ``MulBackward0``."""
         return type(self).__name__
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """For each input, the node that made it and which of that node's outputs it is; ``(None, 0)`` if none."""
+        """For each input, the node that made it and the index of that node's output; ``(None, 0)`` if there is none."""
         return self.shown([(None, 0) if edge is None or edge[0].__class__ is DeadEnd else edge for edge in self.edges])
 
     def shown(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Those of the values, one per edge, that belong to the entries of ``next_functions``."""
+        """Return the values, given one per edge, that correspond to entries of ``next_functions``."""
         return tuple([value for index, value in enumerate(values) if index not in self.hidden])
 
     def for_edges(self, shown: Sequence[Any]) -> tuple[Any, ...]:
-        """The values of ``shown``, one for each edge again: None for those that hooks do not see."""
+        """Spread ``shown`` over all edges again, with None for edges that are hidden from hooks."""
         rest = iter(shown)
         return tuple([None if index in self.hidden else next(rest) for index in range(len(self.edges))])
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for anything that a program attaches to the node."""
+        """A dictionary for arbitrary data that a program attaches to the node."""
         return self.attachments().metadata
 
     @property
     def requires_grad(self) -> bool:
-        """Always true: what needs no gradient is not recorded."""
+        """Always True: operations that need no gradient are not recorded."""
         return True
 
     def register_hook(self, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the node has run.
 
-        ``grad_inputs`` has one gradient per entry of ``next_functions``, of the shape and dtype of that input, None
-        where there is none; ``grad_outputs`` one per output.  What the hook returns, unless None, is a tuple that
-        replaces ``grad_inputs``.  The hook must not change what it is given.
+        ``grad_inputs`` has one gradient per entry of ``next_functions``, with the shape and dtype of that input, or
+        None.  ``grad_outputs`` has one gradient per output.  The hook may return a tuple that replaces
+        ``grad_inputs``, or None to keep them.  It must not modify its arguments.
 
         Raises:
-            RuntimeError: in backward, if a gradient returned differs in number, shape or dtype, or one that is None
-                is given a value.
-            TypeError: in backward, if what is returned is not a tuple of tensors and None.
+            RuntimeError: in backward, if the number of returned gradients differs, a gradient differs in shape or
+                dtype, or the hook returns a value in place of None.
+            TypeError: in backward, if the return value is not a tuple of tensors and None.
         """
         return add_hook(self.attachments().post_hooks, hook)
 
     def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before the node runs, after the hooks of the tensors that are its outputs.
 
-        What it returns, unless None, is a tuple that replaces ``grad_outputs``; the same errors as in
+        The hook may return a tuple that replaces ``grad_outputs``, or None to keep them.  It raises the same errors as
         :meth:`register_hook`.
         """
         return add_hook(self.attachments().pre_hooks, hook)
 
     def _sequence_nr(self) -> int:
-        """The node's number in the order of recording: backward runs the highest numbers first."""
+        """Return the node's position in the order of recording; backward runs the highest numbers first."""
         return self.sequence
 
     @property
@@ -247,7 +248,7 @@ class Node:
 
 
 class DeadEnd(Node):
-    """The end of the gradient of a view that was made without recording: operations on the view are recorded."""
+    """Sink for the gradient of a view that was made without recording, while operations on the view are recorded."""
 
     __slots__ = ()
 
@@ -256,21 +257,22 @@ class DeadEnd(Node):
 
 
 class AccumulateGrad(Node):
-    """The end of a path: adds what arrives to the ``grad`` of a leaf, which it holds and which holds it weakly.
+    """End of a path, which adds the arriving gradient to the ``grad`` of a leaf.
 
-    It goes with the graphs that lead to it, so that most passes need a new one: ``leaf_edge`` makes it.
+    The node holds the leaf, and the leaf holds the node weakly.  The node is freed with the graphs that lead to it, so
+    most passes need a new one, which ``edge_of`` makes.
     """
 
     __slots__ = ("__weakref__", "variable")
 
     edges = ()
-    more_outputs = ()  # no further ones; but unlike None it keeps the engine from storing and passing on
-    wants_undefined = True  # for the hooks
+    more_outputs = ()  # no further outputs; unlike None, () keeps the engine off its fast path
+    wants_undefined = True  # hooks run even without a gradient
 
     variable: Any
 
     def name(self) -> str:
-        """PyTorch's name of this node."""
+        """Return PyTorch's name of this node."""
         return "torch::autograd::AccumulateGrad"
 
     @property
@@ -279,7 +281,7 @@ class AccumulateGrad(Node):
         return (InputMetadata(size_of(leaf._layout.shape), leaf.dtype, leaf.device),)
 
     def _sequence_nr(self) -> int:
-        """The highest there is: it runs as soon as its gradient is complete."""
+        """Return the highest number: the node runs as soon as its gradient is complete."""
         return 2**64 - 1
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
@@ -295,16 +297,16 @@ class AccumulateGrad(Node):
 
 
 def gradient_type(leaf: Any) -> Any:
-    """The TensorType that the gradients of a leaf are converted to, None if any will do."""
+    """Return the TensorType that gradients of a leaf are converted to, or None if any type is accepted."""
     return getattr(leaf, "_grad_type", leaf._layout.type)
 
 
-#: Not empty once a leaf has been given another type for its gradients: else none need be asked.
+#: Non-empty once any leaf has been given another type for its gradients, so that the lookup is skipped until then.
 types_given: list[None] = []
 
 
 def give_gradient_type(leaf: Any, type: Any) -> None:
-    """Have the gradients of a leaf converted to this TensorType, or (None) to none."""
+    """Set the TensorType that gradients of a leaf are converted to, or None for no conversion."""
     leaf._grad_type = type
     types_given[:] = [None]
     node = leaf._accumulator and leaf._accumulator()
@@ -313,7 +315,7 @@ def give_gradient_type(leaf: Any, type: Any) -> None:
 
 
 def _gradient_layout(leaf: Any) -> Layout:
-    """The leaf's layout, with the type that its gradients are converted to."""
+    """Return the leaf's layout with the type that its gradients are converted to."""
     layout = leaf._layout
     if not types_given:
         return layout
@@ -321,13 +323,13 @@ def _gradient_layout(leaf: Any) -> Layout:
     return layout if type is layout.type else layout_of(type, layout.shape)
 
 
-#: The value of ``_requires_grad`` in a view that had no gradient to pass on when it was made: its base may be
-#: given one later, so its edge is to be asked for.
+#: Value of ``_requires_grad`` in a view that had no gradient to pass on when it was made.  Its base may require one
+#: later, so its edge must be looked up.
 MAYBE = 2
 
 
 def edge_of(tensor: Any) -> Edge:
-    """Where the gradient of ``tensor`` goes: to the node that made it, to its AccumulateGrad, or nowhere."""
+    """Return the edge that ``tensor``'s gradient follows: to the node that made it, to its AccumulateGrad, or None."""
     edge = tensor._edge
     flag = tensor._requires_grad
     if tensor._view is not None and (edge is not None or flag == MAYBE):
@@ -343,7 +345,7 @@ def edge_of(tensor: Any) -> Edge:
 
 
 def _accumulator_of(leaf: Any) -> AccumulateGrad:
-    """The AccumulateGrad of a leaf, made if there is none."""
+    """Return the AccumulateGrad of a leaf, making one if there is none."""
     with accumulating:  # another thread may have made it in the meantime
         weak = leaf._accumulator
         node = weak() if weak is not None else None

@@ -1,4 +1,4 @@
-"""What autograd needs done with tensors and no method of theirs does, handed to it: it knows no operation itself."""
+"""Operations on tensors that autograd needs beyond tensor methods, registered by ``numgrad.ops``."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from typing import Any
 
 @dataclass
 class Operations:
-    """What is done for autograd by operations, by ``vmap`` and by devices."""
+    """Functions of operations, ``vmap`` and devices that autograd calls."""
 
     # -- for the engine
 
-    #: ``zeros(shape, type, strides=None, beside=None)``: with strides, their order of dimensions in memory; beside a
-    #: tensor, so that they may be overwritten with that.  Where a gradient is missing.
+    #: ``zeros(shape, type, strides=None, beside=None)``: zeros for a missing gradient.  ``strides`` give the order of
+    #: dimensions in memory.  The result can be overwritten with the tensor ``beside``, also under ``vmap``.
     zeros: Callable[..., Any] = None  # type: ignore[assignment]
-    #: ``ones(shape, type)``: the gradient that backward begins with.
+    #: ``ones(shape, type)``: the initial gradient of backward.
     ones: Callable[[tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
-    #: ``add_(total, gradient)``: add in place, which takes less time than the method where nothing is recorded.
+    #: ``add_(total, gradient)``: add in place; faster than the method if nothing is recorded.
     add_: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
-    #: ``fit(gradient, shape, type)``: sum what broadcasting repeated, and convert the dtype.
+    #: ``fit(gradient, shape, type)``: sum over broadcast dimensions, and convert the dtype.
     fit: Callable[[Any, tuple[int, ...], Any], Any] = None  # type: ignore[assignment]
-    #: The streams of GPUs, from when one that is no default one becomes the current one of a thread: ``current()`` is
-    #: what a node notes, ``turns(nodes)`` yields nodes while the streams that they noted are the current ones, and
-    #: ``carried(function)`` is the function to be called in another thread instead of this one.
+    #: GPU streams; None until a stream other than a default one becomes current in some thread.  ``current()`` returns
+    #: the streams that a node records, ``turns(nodes)`` yields nodes with their recorded streams current, and
+    #: ``carried(function)`` wraps a function to run in another thread with this thread's streams.
     streams: Any = None
 
     # -- for forward mode and vmap
 
-    #: ``write_tangent(tensor, level, tangent)``: overwrite the tangent of a tensor, or give it one.
+    #: ``write_tangent(tensor, level, tangent)``: overwrite the tangent of a tensor, or set it if there is none.
     write_tangent: Callable[[Any, Any, Any], None] = None  # type: ignore[assignment]
-    #: ``writable_with(tensor, value)``: the tensor, or a copy that has memory for every example, if the value differs
-    #: from example to example and the tensor does not.
+    #: ``writable_with(tensor, value)``: the tensor, or a copy with memory for every example if the value varies between
+    #: examples and the tensor does not.
     writable_with: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
-    #: ``for_each(function, batches, count)``: the list that the function returns, called once under ``vmap``.
+    #: ``for_each(function, batches, count)``: call the function once under ``vmap`` and return its list of results.
     for_each: Callable[[Any, Any, int], list[Any]] = None  # type: ignore[assignment]
-    #: ``stack(tensors)``: along a new first dimension, the batches that ``for_each`` is given.
+    #: ``stack(tensors)``: stack along a new first dimension, as in the batches passed to ``for_each``.
     stack: Callable[[Any], Any] = None  # type: ignore[assignment]
 
     # -- for the profiler
 
-    #: The package ``numgrad.devices``, which tells listeners of the kernels that are compiled and launched.
+    #: The package ``numgrad.devices``, which notifies listeners of kernels compiled and launched.
     devices: Any = None
 
 
-#: Filled in by ``numgrad.ops`` when it is imported.
+#: Filled in by ``numgrad.ops`` on import.
 operations = Operations()

@@ -1,11 +1,11 @@
-"""Which nodes a backward pass goes through, and in which order; walks through a graph to look at it.
+"""Selection and order of the nodes of a backward pass, and traversals for inspecting a graph.
 
 Note [Order]
-A node takes its number after its edges are known, so every consumer of a node's output has a higher number than
-the node.  Going through the reachable nodes from the highest number down therefore meets a node when everything
-that sends it a gradient has run.  The ends of paths (AccumulateGrad) are older than anything that uses their
-leaf and would all run last, holding every parameter's gradient until then; so they are not sorted but counted,
-and run as soon as the last gradient has arrived.
+A node takes its number after its edges are set, so every consumer of a node's output has a higher number than the
+node.  A traversal of the reachable nodes from the highest number down therefore reaches a node only after every node
+that sends it a gradient has run.  AccumulateGrad nodes, the ends of paths, are older than the operations that use
+their leaves.  In this order they would all run last and keep every parameter's gradient alive until then.  Instead of
+being sorted, they count their incoming edges and run as soon as the last gradient has arrived.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .node import AccumulateGrad, DeadEnd, Edge, Node
 
 
 def reach(roots: Sequence[Edge], buffers: dict[Node, Any], pending: dict[AccumulateGrad, int]) -> bool:
-    """Give every node that can be reached an empty buffer, and count the edges into each AccumulateGrad.
+    """Give every reachable node an empty buffer, and count the edges into each AccumulateGrad.
 
-    Returns whether all paths end at an AccumulateGrad.
+    Return True if all paths end at an AccumulateGrad.
     """
     stack: list[Node] = []
     edges: Iterable[Edge] = roots
@@ -43,7 +43,7 @@ def reach(roots: Sequence[Edge], buffers: dict[Node, Any], pending: dict[Accumul
 
 
 def leading_to(wanted: Set[Node], order: Sequence[Node]) -> set[Node]:
-    """Those of the nodes from which an edge leads to one of the wanted nodes, or on to such a node."""
+    """Return the nodes of ``order`` from which a path leads to one of the wanted nodes."""
     leading: set[Node] = set()
     for node in reversed(order):
         for edge in node.edges:
@@ -57,9 +57,9 @@ def only_behind(
     node: Node, results: Sequence[Any], roots: Iterable[Edge], left: Iterable[tuple[Node, Any]],
     leaves: Iterable[AccumulateGrad],
 ) -> set[Node]:
-    """What edges of a node without a result lead to, at once or through others, and nothing else does.
+    """Return the nodes that are reachable only through the edges of ``node`` whose result is None.
 
-    ``left`` are the nodes that have not run yet, in their order, with the gradients that have arrived at them.
+    ``left`` are the nodes that have not run yet, in order, with the gradients that have arrived at them.
     """
     pairs = [(edge[0], result) for edge, result in zip(node.edges, results, strict=True) if edge is not None]
     ends = [end for end, result in pairs if result is None and not _is_plain_leaf(end)]
@@ -77,23 +77,23 @@ def only_behind(
 
 
 def _is_plain_leaf(node: Node) -> bool:
-    """Whether nothing happens where no gradient comes."""
+    """Return True for a leaf at which nothing happens if no gradient arrives."""
     return isinstance(node, AccumulateGrad) and node.variable._hooks is None and node.attached is None
 
 
 def edges_of(node: Node) -> list[tuple[Node, int]]:
-    """The edges along which gradients flow."""
+    """Return the edges along which gradients flow."""
     return [edge for _, edge in numbered_edges_of(node)]
 
 
 def numbered_edges_of(node: Node) -> list[tuple[int, tuple[Node, int]]]:
-    """The edges along which gradients flow, each with the number of the input that it belongs to."""
+    """Return the edges along which gradients flow, each with the index of its input."""
     edges = enumerate(node.edges)
     return [(n, edge) for n, edge in edges if edge is not None and not isinstance(edge[0], DeadEnd)]
 
 
 def nodes_behind(roots: Iterable[Node], is_end: Callable[[Node], bool] = lambda node: False) -> list[Node]:
-    """The roots and all nodes that backward would go through from them, the latest first; none beyond an end."""
+    """Return the roots and all nodes that backward would reach from them, latest first, stopping at each end."""
     found: dict[int, Node] = {}
     stack = list(roots)
     while stack:

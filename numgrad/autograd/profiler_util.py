@@ -1,4 +1,4 @@
-"""The classes of which profiles are made, under PyTorch's path."""
+"""Classes that make up profiles, under PyTorch's path."""
 
 from .profiler.event_list import EventList
 from .profiler.events import Compilation, FunctionEvent, FunctionEventAvg, Interval

@@ -1,9 +1,9 @@
-"""Tensors saved for backward: what was saved, at which version, in which form, and the errors when they are gone.
+"""Tensors saved for backward: their values, versions, stored forms, and the errors for freed or modified ones.
 
-A node keeps, for each thing it saves, the value and the version it had.  An input is kept as the tensor itself;
-the node's own output as an alias without a graph (the tensor would hold the node that holds it), whose edge is put
-back when it is unpacked.  Where hooks are in force, what the pack hook made of the tensor is kept instead, with the
-version PACKED.  Things that are no tensors have the version None.
+For each saved value, a node keeps the value and its version.  An input is kept as the tensor itself.  The node's own
+output is kept as an alias without a graph, because the tensor itself would hold the node that holds it; unpacking
+restores its edge.  Where hooks are active, the result of the pack hook is kept instead, with the version PACKED.
+Values that are not tensors have the version None.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .locations import Location
 from .node import AccumulateGrad, Edge, Node, edge_of
 from .thread_state import undisturbed
 
-#: In place of a version: the tensor is kept as a pack hook returned it.
+#: Used in place of a version: the stored value is the result of a pack hook.
 PACKED = -1
 
 #: A pack hook and an unpack hook.
@@ -28,14 +28,14 @@ HookPair = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 
 def keep(tensor: Any, number: int | None = None) -> tuple[Any, int]:
-    """The value that a node keeps for a tensor, its output ``number`` or (None) one of its inputs, with its version."""
+    """Return the value and version to keep for a tensor: output ``number`` of the node, or an input if that is None."""
     value = tensor if number is None else tensor._alias()
     if number is not None and state.mode & DUAL:
         share_tangents(tensor, value)
     if state.mode & SAVED_HOOKS:
         if number is None:
             return PackedTensor(value, None, state.saved_hooks[-1]), PACKED
-        value._edge, value._requires_grad = tensor._edge, tensor._requires_grad  # while the pack hook looks at it
+        value._edge, value._requires_grad = tensor._edge, tensor._requires_grad  # while the pack hook sees it
         packed = PackedTensor(value, number, state.saved_hooks[-1])
         value._edge, value._requires_grad = None, False
         return packed, PACKED
@@ -43,12 +43,12 @@ def keep(tensor: Any, number: int | None = None) -> tuple[Any, int]:
 
 
 def restore(node: Any, value: Any, version: int, number: int | None, in_graph: int = True) -> Any:
-    """The tensor again of which ``keep`` gave ``value`` and ``version``.
+    """Restore the tensor for which ``keep`` returned ``value`` and ``version``.
 
-    The node's own output gets its edge in the graph again only with ``in_graph``.
+    The node's own output has its graph edge restored only with ``in_graph``.
 
     Raises:
-        RuntimeError: it was modified in place since.
+        RuntimeError: the tensor has since been modified in place.
         TypeError: an unpack hook did not return a tensor.
     """
     if version == PACKED:
@@ -61,7 +61,7 @@ def restore(node: Any, value: Any, version: int, number: int | None, in_graph: i
 
 
 def restored_output(node: Any, alias: Any, number: int = 0) -> Any:
-    """The node's own output, as it was when it was saved: the alias with its edge put back."""
+    """Return the node's own output as it was saved: the alias with its edge restored."""
     tensor = alias._alias()
     tensor._edge = (node, number)
     tensor._requires_grad = True
@@ -71,14 +71,14 @@ def restored_output(node: Any, alias: Any, number: int = 0) -> Any:
 
 
 def has_changed(value: Any, version: int | None) -> bool:
-    """Whether a saved tensor, or the one that a pack hook returned for it, was modified in place since."""
+    """Return True if a saved tensor, or the tensor returned by its pack hook, has since been modified in place."""
     if version == PACKED:
         value, version = value.packed, value.version
     return version is not None and value._counter[0] != version
 
 
 def put_in_graph(tensor: Any, edge: tuple[Node, int]) -> None:
-    """Have the gradient of a tensor go along this edge.  The tensor does not hold the node of a leaf."""
+    """Make the gradient of a tensor follow this edge.  An AccumulateGrad is held only weakly."""
     tensor._requires_grad = True
     if isinstance(edge[0], AccumulateGrad):
         tensor._accumulator = ref(edge[0])
@@ -87,14 +87,14 @@ def put_in_graph(tensor: Any, edge: tuple[Node, int]) -> None:
 
 
 class PhysicalHistory(NamedTuple):
-    """What derivatives outside of one level of ``vmap`` need of a physical tensor."""
+    """Data of a physical tensor that derivatives outside one level of ``vmap`` need."""
 
     edge: Edge
     tangents: dict[Any, Any] | None
 
 
 def histories_of(tensor: Any) -> tuple[PhysicalHistory, ...]:
-    """Those of a tensor under ``vmap``, of the innermost level first; empty if no physical tensor has one."""
+    """Return the histories of a tensor under ``vmap``, innermost level first; empty if no physical tensor has one."""
     found = []
     while hasattr(tensor, "_mapped"):
         tensor = tensor._mapped.tensor
@@ -103,10 +103,10 @@ def histories_of(tensor: Any) -> tuple[PhysicalHistory, ...]:
 
 
 def _restore_histories(tensor: Any, histories: Sequence[PhysicalHistory]) -> None:
-    """Give the physical tensors of one that a hook returned the histories that the saved one's had.
+    """Assign the saved tensor's histories to the physical tensors of one returned by a hook.
 
     Raises:
-        RuntimeError: the tensor does not stand for examples as the saved one did.
+        RuntimeError: the tensor is not mapped over examples as the saved one was.
     """
     if not histories:
         return
@@ -127,11 +127,11 @@ def _restore_histories(tensor: Any, histories: Sequence[PhysicalHistory]) -> Non
 
 
 class PackedTensor:
-    """A saved tensor in the form that a pack hook gave it, with its edge in the graph."""
+    """A saved tensor in the form returned by a pack hook, with its graph edge."""
 
     __slots__ = ("edge", "histories", "number", "packed", "shape", "tangents", "type", "unpack_hook", "version")
 
-    #: Instead of a tensor's version counter: it never equals the version that was noted.
+    #: Stands in for a tensor's version counter and never equals a recorded version.
     _counter = (None,)
 
     def __init__(self, tensor: Any, number: int | None, hooks: HookPair, detached: bool = False):
@@ -139,7 +139,7 @@ class PackedTensor:
         self.number = number
         self.shape, self.type = tensor._layout.shape, tensor._layout.type
         self.edge = None if number is not None else edge_of(tensor)
-        self.tangents = getattr(tensor, "_duals", None)  # of which hooks know nothing
+        self.tangents = getattr(tensor, "_duals", None)  # hooks do not see these
         self.histories = histories_of(tensor) if state.mode & LEVELS else ()
         version = tensor._counter[0]
         given = tensor.detach() if detached else tensor
@@ -153,7 +153,7 @@ class PackedTensor:
             )
 
     def tensor(self, node: Any) -> Any:
-        """The tensor that the unpack hook returns, with the saved tensor's edge and tangents."""
+        """Return the tensor from the unpack hook with the saved tensor's edge and tangents."""
         value = undisturbed(self.unpack_hook, self.packed)
         if not is_tensor(value):
             raise TypeError(
@@ -183,9 +183,9 @@ class PackedTensor:
 
 
 class SavingNode(Node):
-    """A node that saves tensors: ``saved`` has the values, ``versions`` the version of each.
+    """Node that saves tensors: ``saved`` has the values, ``versions`` the version of each.
 
-    Once the values are freed ``saved`` is the location of the call that freed them; it is None while there are none.
+    After the values are freed, ``saved`` is the location of the call that freed them.  It is None before any are saved.
     """
 
     __slots__ = ("saved", "versions")
@@ -194,14 +194,14 @@ class SavingNode(Node):
     versions: Sequence[int | None]
 
     def saved_output(self, index: int) -> int | None:
-        """Which of the node's outputs was saved at this index; None for anything else."""
+        """Return the index of the output saved at ``index``, or None if it is not an output."""
         raise NotImplementedError(f"{type(self).__name__} does not define saved_output")
 
     def kept(self) -> tuple[Any, ...]:
-        """The saved values, as they are kept.
+        """Return the saved values in their stored form.
 
         Raises:
-            RuntimeError: it was freed by an earlier backward.
+            RuntimeError: an earlier backward freed them.
         """
         saved = self.saved  # another thread may release it
         if saved.__class__ is not tuple:
@@ -209,16 +209,16 @@ class SavingNode(Node):
         return saved
 
     def unpack_one(self, index: int) -> Any:
-        """The saved value at one index, restored.
+        """Return the saved value at one index, restored.
 
         Raises:
-            RuntimeError: it was freed by an earlier backward, or was changed in place since.
+            RuntimeError: an earlier backward freed it, or it has since been modified in place.
         """
         value, version = self.kept()[index], self.versions[index]
         return value if version is None else restore(self, value, version, self.saved_output(index))
 
     def is_freed(self) -> bool:
-        """Whether a backward pass has freed the saved values."""
+        """Return True if a backward pass has freed the saved values."""
         return self.saved.__class__ is not tuple
 
     @property
@@ -227,10 +227,10 @@ class SavingNode(Node):
         return saved if isinstance(saved, Location) else None
 
     def modified(self) -> list[tuple[Any, int]]:
-        """The saved tensors that were changed in place since, each with the version at which it was saved.
+        """Return the saved tensors that have since been modified in place, each with its version at saving.
 
         Raises:
-            RuntimeError: the saved values are freed.
+            RuntimeError: the saved values have been freed.
         """
         return [
             (value, version)
@@ -239,18 +239,18 @@ class SavingNode(Node):
         ]
 
     def saved_entries(self) -> list[tuple[str, Any, int | None]]:
-        """The saved values as they are kept, unchecked, to look at: name, value and version; none if they are freed."""
+        """Return name, value and version of each saved value, stored and unchecked; empty if they have been freed."""
         saved = self.saved  # another thread may release it
         if saved.__class__ is not tuple:
             return []
         return list(zip(self.saved_names(), saved, self.versions, strict=True))
 
     def saved_names(self) -> Sequence[str]:
-        """The names of the saved values in messages, in their order."""
+        """Return the names of the saved values for messages, in order."""
         raise NotImplementedError(f"{type(self).__name__} does not define saved_names")
 
     def saved_values(self) -> dict[str, Any]:
-        """The saved values, by name, without those that hooks pack or that were changed in place since."""
+        """Return the saved values by name, without those packed by hooks or since modified in place."""
         return {
             name: self.unpack_one(index)
             for index, (name, value, version) in enumerate(self.saved_entries())
@@ -258,28 +258,28 @@ class SavingNode(Node):
         }
 
     def is_packed(self, index: int) -> bool:
-        """Whether hooks are in force for one saved tensor."""
+        """Return True if hooks are active for one saved tensor."""
         return self.versions[index] == PACKED
 
     def raw(self, index: int) -> SavedTensor:
-        """The saved value at one index as it is kept, to attach hooks to."""
+        """Return the saved value at one index in its stored form, for attaching hooks."""
         return SavedTensor.of(self, index if self.is_freed() or self.versions[index] is not None else None)
 
 
 class SavedTensor:
-    """A tensor saved by a node, to which hooks can be attached; ``grad_fn._raw_saved_<name>`` gives it."""
+    """A tensor saved by a node, for attaching hooks; available as ``grad_fn._raw_saved_<name>``."""
 
     __slots__ = ("_index", "_node")
 
     _node: SavingNode
-    _index: int | None  # None where there is no tensor
+    _index: int | None  # None if there is no tensor
 
     def __init__(self) -> None:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
     @classmethod
     def of(cls, node: SavingNode, index: int | None) -> SavedTensor:
-        """The saved value of a node at one index."""
+        """Return the saved value of a node at one index."""
         saved = cls.__new__(cls)
         saved._node, saved._index = node, index
         return saved
@@ -287,11 +287,11 @@ class SavedTensor:
     def register_hooks(
         self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
     ) -> None:
-        """Keep the result of ``pack_hook(tensor)``, called now; ``unpack_hook`` makes the tensor of it again.
+        """Store the result of ``pack_hook(tensor)``, called now; ``unpack_hook`` restores the tensor from it.
 
         Raises:
-            RuntimeError: nothing is saved here (any more), or hooks are attached already.
-            TypeError: a hook cannot be called.
+            RuntimeError: no tensor is saved here, it has been freed, or hooks are already attached.
+            TypeError: a hook is not callable.
         """
         check_hooks(pack_hook, unpack_hook)
         node, index = self._node, self._index
@@ -317,10 +317,10 @@ class SavedTensor:
 
 
 def check_hooks(pack_hook: Any, unpack_hook: Any) -> None:
-    """Raise unless both hooks can be called.
+    """Raise unless both hooks are callable.
 
     Raises:
-        TypeError: one cannot.
+        TypeError: a hook is not callable.
     """
     for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
         if not callable(hook):

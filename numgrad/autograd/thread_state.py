@@ -1,4 +1,4 @@
-"""All that a thread is switched to, kept and put back around code that may leave it changed."""
+"""State of a thread, saved and restored around code that may change it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ R = TypeVar("R")
 
 
 def thread_state() -> dict[str, Any]:
-    """Everything that this thread is switched to, to go back to with :func:`switch_back`."""
+    """Return a copy of this thread's state, for :func:`switch_back`."""
     return state.__dict__.copy()
 
 
 def switch_back(before: dict[str, Any]) -> bool:
-    """Undo what a user's code has switched in this thread and left so; returns whether there was anything.
+    """Restore this thread's state after user code may have changed it; return True if it had changed.
 
-    Watchers that are no modes are left alone: a profile that begins or ends in a hook has begun or ended.
+    Watchers that belong to no mode are left alone: a profile that begins or ends in a hook stays begun or ended.
     """
     own = state.__dict__
     if own == before:
@@ -40,7 +40,7 @@ def switch_back(before: dict[str, Any]) -> bool:
 
 
 def undisturbed(function: Callable[..., R], *args: Any) -> R:
-    """What a function of the user's returns; what it has switched in this thread and left so is undone."""
+    """Call a user's function and return its result, undoing any changes that it made to this thread's state."""
     before = thread_state()
     try:
         return function(*args)
@@ -49,13 +49,13 @@ def undisturbed(function: Callable[..., R], *args: Any) -> R:
 
 
 def guarded(function: Callable[..., R], *args: Any) -> R:
-    """Return what a function of numgrad's returns; if it raises, this thread is switched to what it was before.
+    """Call one of numgrad's functions and return its result; if it raises, restore this thread's state.
 
     Note [Ctrl-C]
-    Python looks for signals as a function of Python's begins and after each call of C code.  So Ctrl-C may come as
-    ``__exit__`` or what a ``finally`` calls begins, before anything is restored there.  What enters a state therefore
-    does so in its last step, what leaves it in its first, without a call in between; and a call that restores is made
-    again if it has raised.
+    Python checks for signals when a Python function begins and after each call of C code.  Ctrl-C can therefore
+    interrupt the start of ``__exit__``, or of a function called in ``finally``, before it restores anything.  Code that
+    enters a state hence does so in its last step, and code that leaves a state does so in its first, with no call in
+    between.  A call that restores state is repeated if it raised.
     """
     before = thread_state()
     try:

@@ -1,4 +1,4 @@
-"""PyTorch's older spelling: ``Variable``, and gradients of other shapes given to ``backward``."""
+"""PyTorch's older interface: ``Variable``, and gradients of other shapes passed to ``backward``."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["Variable", "reshaped_gradient"]
 
 
 class _ExecutionEngine:
-    """The methods of the engine that libraries written for PyTorch call."""
+    """Methods of PyTorch's engine that libraries written for PyTorch call."""
 
     def queue_callback(self, callback: Callable[[], Any]) -> None:
-        """Call ``callback()`` when the backward pass that is running in this thread is over.
+        """Call ``callback()`` when the backward pass running in this thread ends.
 
         Raises:
-            RuntimeError: there is none.
+            RuntimeError: no backward pass is running.
         """
         if state.current_pass is None:
             raise RuntimeError("Final callbacks can only be installed during backward pass.")
@@ -33,7 +33,7 @@ class _VariableMeta(type):
 
 
 class Variable(metaclass=_VariableMeta):
-    """``Variable(tensor)`` is a tensor on the same memory: since PyTorch 0.4 tensors are what variables were."""
+    """Return a tensor on the same memory; since PyTorch 0.4, variables and tensors are the same."""
 
     def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool | None = None) -> Any:
         if not is_tensor(data):
@@ -46,11 +46,11 @@ class Variable(metaclass=_VariableMeta):
 
 
 def reshaped_gradient(output: Any, gradient: Any) -> Any:
-    """The gradient in the output's shape, where an older program gives it in another.
+    """Return the gradient in the output's shape, if an older program passes it in another shape.
 
     Raises:
-        TypeError: it is no tensor.
-        RuntimeError: it has another number of elements and does not broadcast.
+        TypeError: the gradient is not a tensor.
+        RuntimeError: it has another number of elements and cannot be broadcast.
     """
     shape, given = output._layout.shape, check_gradient(gradient)._layout.shape
     if given == shape:

@@ -1,10 +1,10 @@
-"""Views and in-place changes: which tensors share memory, and how the graph changes when one is written to.
+"""Views and in-place changes: tensors that share memory, and the changes to the graph when one is written.
 
 Note [In place on a view]
-A view knows its base (never itself a view) and the steps that lead from one to the other.  Writing to a view
-changes the base, so the base gets a new node, CopySlices, which sends the gradient of the written part through the
-writing operation and that of the rest straight on.  Every other view of that base is then stale: its node would
-send gradients to the old base.  When the edge of a stale view is asked for, it gets a node of the base's new graph.
+A view refers to its base, which is never itself a view, and to the steps that lead from one to the other.  Writing to
+a view changes the base.  The base therefore gets a new node, CopySlices, which sends the gradient of the written part
+through the writing operation and passes the rest straight on.  Every other view of that base is then stale: its node
+would send gradients to the old base.  Accessing the edge of a stale view gives it a node in the base's new graph.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .locations import Location, note_change
 from .node import Edge, Node, edge_of
 from .operations import operations
 
-#: One step from a tensor to a view of it: the operation and its further arguments.
+#: One step from a tensor to a view of it: the operation and its remaining arguments.
 Step = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
-#: The steps from a base to a view: those to the tensor that it was made of, and the last one.
+#: Steps from a base to a view: the steps to the parent of the view, and the last step.
 Steps = tuple[Any, Step | None]
 
 
-#: How a view was made, where that forbids that it is written to, or used once its memory was.
+#: Origins of a view that forbid writing to it, or using it after its memory was written.
 NO_GRAD = "no_grad mode"
 INFERENCE_MODE = "inference mode"
 SEVERAL = "an operation with several outputs"
@@ -39,15 +39,15 @@ FUNCTION = "a Function"
 
 
 class View:
-    """How a view is made of its base.  Those that one operation makes of tensors of one layout may share it.
+    """Derivation of a view from its base.
 
-    The tensor itself has the base, ``_root``, which is never itself a view, and in ``_seen`` the version of the memory
-    for which its edge holds.
+    Views that one operation makes of tensors of one layout may share this object.  The tensor itself has the base,
+    ``_root``, which is never itself a view, and ``_seen``, the version of the memory for which its edge is valid.
 
     Attributes:
-        steps: how to make the view of the base.
-        layout: the base's own when the view was made, of which the steps are taken.
-        made: how the view was made, where that forbids writing to it, else None.
+        steps: the steps that derive the view from the base.
+        layout: the base's layout when the view was made, to which the steps apply.
+        made: the origin of the view if that forbids writing to it, else None.
     """
 
     __slots__ = ("layout", "made", "steps")
@@ -64,13 +64,13 @@ class View:
         self.made = made if mode & GRAD else INFERENCE_MODE if mode & INFERENCE else NO_GRAD
 
     def connect(self, tensor: Any, parent: Any) -> None:
-        """Let ``tensor`` be the view that is so made of ``parent``."""
+        """Make ``tensor`` a view of ``parent`` derived in this way."""
         tensor._view = self
         tensor._root = root = parent if parent._view is None else parent._root
         tensor._seen = version_of(root)
 
     def connect_like(self, tensor: Any, parent: Any) -> None:
-        """Let ``tensor`` be the same view of ``parent`` that another tensor is of a base of the same layout."""
+        """Make ``tensor`` a view of ``parent`` as another tensor is a view of a base of the same layout."""
         view, above = self, parent._view
         if above is not None:
             view = copy(self)
@@ -80,10 +80,10 @@ class View:
         view.connect(tensor, parent)
 
     def edge(self, tensor: Any) -> Edge:
-        """The edge of the view ``tensor``, brought up to date with its base.
+        """Return the edge of the view ``tensor``, updated after changes of its base.
 
         Raises:
-            RuntimeError: the base was changed since, and the view was made in a way that cannot follow.
+            RuntimeError: the base has since been modified, and the view was made in a way that cannot follow.
         """
         base = tensor._root
         counter = base._counter
@@ -96,36 +96,37 @@ class View:
                 raise self.refusal(tensor, "its base or another view of its base has been")
             version = counter[0]
             replace_edge(tensor, self._fresh_edge(tensor))
-            tensor._seen = version  # last: to another thread it says that the edge is the new one
+            tensor._seen = version  # last, because it makes the new edge valid for other threads
         return tensor._edge
 
     def _fresh_edge(self, tensor: Any) -> Edge:
         base = tensor._root
         if not base._requires_grad or not overlaps_itself(tensor._layout.shape, tensor._layout.strides):
             return AsStridedBackward0(tensor, self), 0
-        with recording():  # elements that are several of the view's sum their gradients
+        with recording():  # elements that occur several times in the view sum their gradients
             return self.view_of(base, base._layout)._edge
 
     def view_of(self, tensor: Any, base: Layout) -> Any:
-        """The same view of another tensor, which lies in memory as the base, of that layout now, does."""
+        """Return the same view of another tensor that has the strides of the base, whose current layout is ``base``."""
         layout = self.layout
         if (layout.shape, layout.strides) != (base.shape, base.strides):
             tensor = tensor.as_strided(layout.shape, layout.strides)
         for step in reversed(self._path()):
-            assert step is not None  # of a Function's view, which is never taken again
+            assert step is not None  # None in a Function's view, which is never derived again
             operation, arguments = step
             tensor = operation(tensor, *arguments)
         return tensor
 
     def hides_tangent(self) -> bool:
-        """Whether the base's tangent is not its own.
+        """Return True if the view does not share the base's tangent.
 
-        It is the primal part of a dual tensor or is to be made one, or a Function has made it or what it is a view of.
+        This holds for the primal part of a dual tensor, for a tensor that is to become one, and for views that go back
+        to an output of a Function.
         """
         return any(step is None or getattr(step[0], "hides_tangents", False) for step in self._path())
 
     def _path(self) -> list[Step | None]:
-        """The steps from the base to the view, the last one first."""
+        """Return the steps from the base to the view, last one first."""
         path: list[Step | None] = []
         steps: Steps | None = self.steps
         while steps is not None:
@@ -134,7 +135,7 @@ class View:
         return path
 
     def refusal(self, tensor: Any, happened: str = "is being") -> RuntimeError:
-        """The error for writing to the view ``tensor``, or for using it when ``happened`` says what was changed."""
+        """Return the error for writing to the view ``tensor``, or using it after the change named by ``happened``."""
         edge = tensor._edge
         which = "A view" if edge is None else f"Output {edge[1]} of {operation_name(edge[0])} is a view"
         if edge is None or self.made in (NO_GRAD, INFERENCE_MODE):
@@ -148,7 +149,7 @@ class View:
 
 
 def views(parent: Any, step: Any, mode: int) -> Any:
-    """How the view is made that an operation makes of a tensor by a step, or the views that it makes at once."""
+    """Return the derivation of the view that an operation makes by a step, or of the several views that it makes."""
     if not step or step[0].__class__ is tuple:
         return tuple([View(parent, each, mode, SEVERAL) for each in step])
     return View(parent, step, mode)
@@ -176,9 +177,9 @@ _EXPLANATIONS: dict[str | None, str] = {
 
 
 class FunctionView(View):
-    """The view of a user's Function: an output that shares memory with an input.
+    """View made by a user's Function: an output that shares memory with an input.
 
-    How the one leads to the other is the Function's business, so neither can follow when the other is changed.
+    The relation between the two is unknown, so neither can be updated when the other is modified.
     """
 
     __slots__ = ()
@@ -189,13 +190,13 @@ class FunctionView(View):
 
 
 def version_of(tensor: Any) -> int:
-    """How often the memory was changed; 0 for an inference tensor, which does not count."""
+    """Return the number of changes to the memory; 0 for an inference tensor, which has no counter."""
     counter = tensor._counter
     return counter[0] if counter.__class__ is list else 0
 
 
 class AsStridedBackward0(Node):
-    """The node of a view since its base was changed: the base's part that it shows gets its gradient."""
+    """Node of a view after a change of its base: sends the gradient to the part of the base that it views."""
 
     __slots__ = ("base", "view")
 
@@ -217,7 +218,7 @@ class AsStridedBackward0(Node):
 
 
 class CopySlices(Node):
-    """The node of a base whose view was written to by ``operation``, the view being its input number ``index``."""
+    """Node of a base after ``operation`` wrote to one of its views, the operation's input number ``index``."""
 
     __slots__ = ("index", "operation", "view")
 
@@ -229,7 +230,7 @@ class CopySlices(Node):
         self.index = index
 
     def name(self) -> str:
-        """PyTorch's name of this node."""
+        """Return PyTorch's name of this node."""
         return "torch::autograd::CopySlices"
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
@@ -238,7 +239,7 @@ class CopySlices(Node):
             raise freed_error(self, operation)
         if self._owns(gradient):
             result = gradient
-        else:  # a copy that lies in memory as the base does, so that the steps to the view can be taken from it
+        else:  # a copy with the base's strides, to which the steps to the view apply
             result = operations.zeros(self.layout.shape, self.layout.type, self.layout.strides, gradient)
             overwrite(result, gradient)
         written = self.view.view_of(result, self.layout)
@@ -255,7 +256,7 @@ class CopySlices(Node):
         return result, *others
 
     def _owns(self, gradient: Any) -> bool:
-        """Whether the gradient can become that of the base as it was: nobody else has it, and it lies as the base."""
+        """Return True if the base may take over the gradient: nothing else uses it, and it has the base's layout."""
         return (
             gradient is not None and gradient._layout is self.layout and self.layout.contiguous
             and gradient._view is None and not gradient._shared and self.attached is None
@@ -276,12 +277,12 @@ def check_writable(tensor: Any, *others: Any) -> None:
 
     Raises:
         RuntimeError: it is a leaf that requires a gradient or a view of one; or a gradient is required, and it is a
-            view that was made without recording, with others at once, or by a Function.
+            view made without recording, by an operation with several outputs, or by a Function.
     """
     mode = state.mode
     if tensor._counter.__class__ is not list:
         check_updatable(tensor)
-    if mode & (SAVED_HOOKS | ANOMALY):  # note the change, and copy saved tensors if that is asked for
+    if mode & (SAVED_HOOKS | ANOMALY):  # note the change, and copy saved tensors if requested
         if mode & ANOMALY:
             note_change(tensor)
         if state.before_write is not None:
@@ -304,7 +305,7 @@ def check_writable(tensor: Any, *others: Any) -> None:
 
 
 def record_inplace(tensor: Any, node: Node, number: int = 0, index: int = 0) -> None:
-    """Make output ``number`` of ``node``, whose input ``index`` is the old ``tensor``, the origin of its new value."""
+    """Make output ``number`` of ``node`` the origin of the new ``tensor``; input ``index`` is its old value."""
     view = tensor._view
     changed, edge = tensor, (node, number)
     if view is not None:
@@ -314,9 +315,9 @@ def record_inplace(tensor: Any, node: Node, number: int = 0, index: int = 0) -> 
 
 
 def reshaped_in_place(tensor: Any, node: Node | None, step: Step) -> None:
-    """Record that ``tensor`` has taken on the shape that ``step`` gives, its elements staying where they are.
+    """Record that ``tensor`` has taken the shape given by ``step``, with its elements left in place.
 
-    ``node`` is the operation's; None where nothing is recorded.
+    ``node`` is the operation's node, or None if nothing is recorded.
     """
     view = tensor._view
     if view is not None:

@@ -1,7 +1,7 @@
-"""Watchers: objects that are called for every operation of one thread, and for every node that backward runs.
+"""Watchers: objects called for every operation of one thread, and for every node that backward runs.
 
-A profiler or a debugging aid is a ``Watcher`` that it enters with ``watch`` and takes out with ``unwatch``.  Several
-may watch at once, and leave in any order.  While none watches, the bit WATCHED is not set and none is asked for.
+A profiler or a debugging aid registers a ``Watcher`` with ``watch`` and removes it with ``unwatch``.  Several can watch
+at once, and they can leave in any order.  Without watchers, the bit WATCHED is clear and operations skip the check.
 """
 
 from __future__ import annotations
@@ -15,50 +15,50 @@ from .grad_mode import WATCHED, state, watchers_of_new_threads
 if TYPE_CHECKING:
     from .node import Node
 
-#: The categories of spans: the engine's turn at a node, from its hooks to the delivery of its gradients; the node's own
-#: computation within that; a block that the program has named.
+#: Categories of spans: the engine's turn at a node, from its hooks to the delivery of its gradients; the node's own
+#: computation within that turn; a block named by the program.
 NODE, RULE, BLOCK = "node", "rule", "block"
 
 
 class Stop(BaseException):
-    """Ends an operation, and what called it, whose results nobody needs.
+    """Exception that ends an operation and its callers when their results are not needed.
 
-    It is no Exception, so that a function that catches its own errors does not catch this.
+    It is not an Exception, so a function that catches its own errors does not catch it.
     """
 
 
 class Watcher:
-    """Called before and after operations, at the begin and the end of spans; subclasses have the methods they need.
+    """Base class of watchers, called before and after operations and at the start and end of spans.
 
-    Calls are nested as a stack: the operation or span that begins last ends first.
+    Subclasses override the methods that they need.  Calls nest: the operation or span that begins last ends first.
     """
 
-    #: Whether it belongs to a mode of the thread, which hooks change for themselves only (see ``switch_back``).
+    #: True if the watcher belongs to a mode of the thread; changes made in hooks are undone (see ``switch_back``).
     is_mode = False
 
-    #: Whether it is to hear of each operation: while it watches, compiled functions run as they are.
+    #: True if every operation must be reported; compiled functions then run uncompiled while it watches.
     hears_operations = True
 
     def before(self, call: Any) -> Any:
-        """An operation, given as a call (see ``calls``), is about to be done.
+        """Handle the start of an operation, given as a call (see ``calls``).
 
-        Its result is handed to ``after`` or ``failed``.
+        The return value is passed to ``after`` or ``failed``.
         """
 
     def after(self, call: Any, token: Any, result: Any) -> None:
-        """It was done, with this result."""
+        """Handle the end of the operation, with its result."""
 
     def failed(self, call: Any, token: Any) -> None:
-        """It raised an error, or a watcher did in its ``after``, this one's perhaps included."""
+        """Handle an error raised by the operation, or by a watcher's ``after``, possibly this one's."""
 
     def begin(self, category: str, subject: Any, given: Any) -> Any:
-        """A span begins: NODE and RULE of a node, given the gradient; BLOCK of a name, given a remark or None.
+        """Handle the start of a span: NODE or RULE of a node with its gradient, or BLOCK of a name with a remark.
 
-        Its result is handed to ``end``.
+        The return value is passed to ``end``.
         """
 
     def end(self, token: Any, result: Any) -> None:
-        """It ends, also by an error.  A RULE that does not has the gradients that it returned, else it is None."""
+        """Handle the end or failure of a span; ``result`` has the gradients of a successful RULE, else None."""
 
 
 def watch(watcher: Watcher) -> None:
@@ -68,14 +68,14 @@ def watch(watcher: Watcher) -> None:
 
 
 def watch_everywhere(watcher: Watcher) -> None:
-    """As ``watch``, also in threads that have done nothing yet."""
+    """Watch as ``watch`` does, and also in threads that start later."""
     watch(watcher)
     watchers_of_new_threads.append(watcher)
 
 
 def unwatch(watcher: Watcher) -> None:
-    """No longer call the watcher; nothing happens if it does not watch."""
-    if state.watchers and state.watchers[-1] is watcher:  # as ever, without a call: see Note [Ctrl-C]
+    """Stop calling the watcher; no effect if it is not watching."""
+    if state.watchers and state.watchers[-1] is watcher:  # no function call: see Note [Ctrl-C]
         state.watchers = state.watchers[:-1]
     else:
         state.watchers = tuple([other for other in state.watchers if other is not watcher])
@@ -84,7 +84,7 @@ def unwatch(watcher: Watcher) -> None:
 
 
 class span:  # noqa: N801 - a context manager
-    """``with span(category, subject, given) as told:`` the watchers are told; ``told.result`` may be set."""
+    """Context manager that reports a span to the watchers; its ``result`` may be set within the block."""
 
     __slots__ = ("category", "given", "result", "subject", "tokens")
 
@@ -104,14 +104,14 @@ class span:  # noqa: N801 - a context manager
 
 
 def apply_told(node: Node, gradient: Any) -> Any:
-    """``node.apply(gradient)``, of which the watchers are told."""
+    """Return ``node.apply(gradient)``, reporting it to the watchers."""
     with span(RULE, node, gradient) as told:
         told.result = node.apply(gradient)
     return told.result
 
 
 def walk_told(walk: Callable[[Iterable[Node]], None], order: Iterable[Node]) -> None:
-    """``walk(order)``, the watchers being told of the turn of each node."""
+    """Call ``walk(order)``, reporting the turn of each node to the watchers."""
 
     def turns() -> Generator[Node]:
         for node in order:

@@ -1,7 +1,7 @@
 """Products with Jacobians and Hessians of functions of tensors, and the Jacobians and Hessians themselves.
 
-The functions here call ``func(*inputs)`` once and differentiate what it recorded.  They take a tensor or a tuple of
-tensors and give back the same; ``func`` returns a tensor or a tuple of tensors, of any shapes.
+The functions call ``func(*inputs)`` once and differentiate the operations that it recorded.  Inputs are a tensor or a
+tuple of tensors, and results correspond to them; ``func`` returns a tensor or a tuple of tensors, of any shapes.
 """
 
 from .jacobian import hessian, jacobian

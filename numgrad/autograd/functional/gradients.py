@@ -1,4 +1,4 @@
-"""Arguments, results and gradients of the functions of ``functional``: tensors, alone or in tuples, and checks."""
+"""Arguments, results, gradients and checks for ``functional``: single tensors and tuples of tensors."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..levels import Tangents, outwards
 
 Tensors = tuple[Any, ...]
 
-#: The errors of strict mode for a gradient that is missing, and for one that is not in a graph although one was asked
-#: for; those of products with a Jacobian or Hessian in forward mode, which is two backward passes, are different.
+#: Errors of strict mode: for a missing gradient, and for one that is not in a graph although one was requested.
+#: Products with a Jacobian or Hessian in forward mode take two backward passes and have errors of their own.
 StrictErrors = tuple[str, str]
 
-#: The error for an output or a derivative, which it begins with, that does not depend on an input.
+#: Error for an output or a derivative, named at its start, that does not depend on an input.
 INDEPENDENT = "{} of the user-provided function is independent of input {{}}. This is not allowed in strict mode{}."
 
 _OUTPUT = INDEPENDENT.format("The output", "")
@@ -37,7 +37,7 @@ HESSIAN_FORWARD: StrictErrors = (
     HESSIAN[1],
 )
 
-#: Those for what is differentiated further: the outputs, and first and second derivatives.
+#: Errors for values that are differentiated further: outputs, and first and second derivatives.
 CONSTANT_OUTPUT: StrictErrors = _OUTPUT, (
     "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
     "differentiable manner from the input when running in strict mode."
@@ -60,10 +60,10 @@ CONSTANT_HESSIAN: StrictErrors = _OUTPUT, (
 
 
 def as_tensors(value: Any, name: str, caller: str) -> tuple[Tensors, bool]:
-    """The tensors that ``value`` is or holds, and whether it is a tuple.
+    """Return the tensors that ``value`` is or contains, and True if it is a tuple.
 
     Raises:
-        TypeError: it is neither a tensor nor a tuple of tensors; the error calls it ``name``, given to ``caller``.
+        TypeError: it is neither a tensor nor a tuple of tensors; the message calls it ``name``, given to ``caller``.
     """
     if is_tensor(value):
         return (value,), False
@@ -79,11 +79,11 @@ def as_tensors(value: Any, name: str, caller: str) -> tuple[Tensors, bool]:
 
 
 def outputs_of(func: Callable[..., Any], inputs: Tensors, strict: bool, caller: str) -> tuple[Tensors, bool]:
-    """The tensors that a function returns, and whether it returns a tuple.
+    """Return the tensors that a function returns, and True if it returns a tuple.
 
     Raises:
         TypeError: it returns neither a tensor nor a tuple of tensors.
-        RuntimeError: in strict mode, one of them is in no graph.
+        RuntimeError: in strict mode, one of them is not in a graph.
     """
     outputs, several = as_tensors(func(*inputs), "outputs of the user-provided function", caller)
     check_recorded(outputs, CONSTANT_OUTPUT if strict else None)
@@ -91,15 +91,15 @@ def outputs_of(func: Callable[..., Any], inputs: Tensors, strict: bool, caller: 
 
 
 def alone(values: Tensors, several: bool) -> Any:
-    """The tuple where there are several, else its only element."""
+    """Return the tuple if ``several``, otherwise its only element."""
     return values if several else values[0]
 
 
 def prepared(tensors: Tensors, create_graph: bool, need_graph: bool = True) -> Tensors:
-    """Other tensors on the same memory to compute with.
+    """Return other tensors on the same memory, for the computation.
 
-    With ``create_graph`` they are in the graph of those that require gradients; the others are leaves, which require
-    gradients with ``need_graph``.
+    With ``create_graph``, those of tensors that require gradients are in their graph.  The others are leaves, which
+    require gradients with ``need_graph``.
     """
     return tuple([
         tensor.view_as(tensor) if create_graph and tensor.requires_grad else tensor.detach().requires_grad_(need_graph)
@@ -108,19 +108,19 @@ def prepared(tensors: Tensors, create_graph: bool, need_graph: bool = True) -> T
 
 
 def cut(tensors: Tensors, create_graph: bool) -> Tensors:
-    """The tensors as they are returned: without their graph, unless it was asked for."""
+    """Return the tensors for the caller, detached unless ``create_graph`` is set."""
     return tensors if create_graph else tuple([tensor.detach() for tensor in tensors])
 
 
 def given_vectors(
     v: Any, like: Tensors, several: bool, create_graph: bool, caller: str, subject: str
 ) -> Tensors | None:
-    """The vectors ``v`` to multiply with, one for each tensor of ``like``, of its shape; None stands for a 1.
+    """Return the vectors ``v`` to multiply with, one of the same shape per tensor of ``like``; None stands for 1.
 
     Raises:
-        TypeError: they are neither a tensor nor a tuple of tensors.
-        RuntimeError: they do not fit the tensors, which the user gave as a tuple if ``several``; or they are missing
-            and ``like``, the ``subject`` of the error, is not one tensor of one element.
+        TypeError: ``v`` is neither a tensor nor a tuple of tensors.
+        RuntimeError: the vectors do not match the tensors, which the user passed as a tuple if ``several``; or ``v`` is
+            None and ``like``, named ``subject`` in the message, is not a single tensor of one element.
     """
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
@@ -141,10 +141,10 @@ def given_vectors(
 
 
 def check_scalar(outputs: Tensors, several: bool, caller: str) -> None:
-    """Raise unless the function returned one tensor, not in a tuple, of one element.
+    """Raise unless the function returned a single tensor of one element, not in a tuple.
 
     Raises:
-        RuntimeError: it did not.
+        RuntimeError: it returned a tuple or several elements.
     """
     if several:
         raise RuntimeError(f"The function given to {caller} should return a single Tensor")
@@ -153,7 +153,7 @@ def check_scalar(outputs: Tensors, several: bool, caller: str) -> None:
 
 
 def check_recorded(tensors: Sequence[Any], errors: StrictErrors | None, in_graph: bool = True) -> None:
-    """Raise if a gradient is None or, with ``in_graph``, is not in a graph: the check of strict mode, which has errors.
+    """Check gradients in strict mode, in which ``errors`` is set: none may be None or, with ``in_graph``, lack a graph.
 
     Raises:
         RuntimeError: with one of the ``errors``.
@@ -178,10 +178,10 @@ def gradients(
     create_graph: bool = False,
     retain_graph: bool | None = None,
 ) -> Tensors:
-    """As :func:`gradients_of_recorded`; without vectors the gradients of outputs of one element.
+    """Return gradients as :func:`gradients_of_recorded`; without vectors, outputs must have one element.
 
     Raises:
-        RuntimeError: the outputs are of a level of ``vmap`` and an input is not: its gradient could not be found.
+        RuntimeError: the outputs belong to a level of ``vmap`` and an input does not, so its gradient would be lost.
     """
     _check_levels([output for output in outputs if output is not None], inputs)
     given = (None,) * len(outputs) if vectors is None else vectors
@@ -191,7 +191,7 @@ def gradients(
 def gradients_of_recorded(
     outputs: Sequence[Any], inputs: Sequence[Any], vectors: Sequence[Any], retain_graph: bool | None, create_graph: bool
 ) -> Tensors:
-    """As :func:`numgrad.autograd.grad`, of those outputs that are in a graph; None for each input without a gradient.
+    """Return the gradients of outputs in a graph as :func:`numgrad.autograd.grad` does; None for an unused input.
 
     Outputs may be None.
     """
@@ -219,17 +219,17 @@ def _check_levels(outputs: Sequence[Any], inputs: Tensors) -> None:
 
 
 def filled(found: Tensors, like: Tensors, strict: StrictErrors | None, create_graph: bool) -> Tensors:
-    """The gradients with zeros for those that are None, of the shape and dtype of the tensors ``like``.
+    """Return the gradients with None replaced by zeros of the shape and dtype of the tensors ``like``.
 
     Raises:
-        RuntimeError: with one of the errors ``strict``, one is None or, with ``create_graph``, is not in a graph.
+        RuntimeError: with one of the errors ``strict``, if one is None or, with ``create_graph``, is not in a graph.
     """
     check_recorded(found, strict, create_graph)
     return materialized(found, like)
 
 
 def materialized(found: Iterable[Any], like: Iterable[Any]) -> Tensors:
-    """The gradients or tangents with zeros for those that are None, of the shape and dtype of the tensors ``like``."""
+    """Return gradients or tangents with None replaced by zeros of the shape and dtype of the tensors ``like``."""
     return tuple([
         tensor.new_zeros(tensor.shape) if value is None else value for value, tensor in zip(found, like, strict=True)
     ])
@@ -239,7 +239,7 @@ def products(
     outputs: Tensors, inputs: Tensors, vectors: Tensors | None, like: Tensors, strict: StrictErrors | None,
     create_graph: bool,
 ) -> Tensors:  # fmt: skip
-    """The gradients of the outputs, weighted with the vectors, as they are returned, of shapes and dtypes as ``like``.
+    """Return the gradients of the outputs, weighted with the vectors, with the shapes and dtypes of ``like``.
 
     Raises:
         RuntimeError: as :func:`gradients` and :func:`filled`.

@@ -1,4 +1,4 @@
-"""Whole Jacobians and Hessians of functions of tensors, one gradient per element of the outputs or of the inputs."""
+"""Full Jacobians and Hessians of functions of tensors, by one gradient per element of the outputs or inputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .gradients import (
     prepared,
 )
 
-#: For each output and input the part of the Jacobian that belongs to them.
+#: For each output and input, the corresponding part of the Jacobian.
 Parts = tuple[Tensors, ...]
 
 
@@ -38,28 +38,29 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The Jacobian of a function: the derivative of each element of its outputs by each element of its inputs.
+    """Return the Jacobian of a function: the derivative of each output element by each input element.
 
     Args:
         func: takes the inputs, returns a tensor or a tuple of tensors.
         inputs: a tensor or a tuple of tensors.
         create_graph: record the computation, so that the result can be differentiated.
-        strict: raise an error, rather than give zeros, if an output does not depend on an input; with
-            ``create_graph`` also if a derivative does not.
+        strict: raise an error instead of returning zeros if an output does not depend on an input; with
+            ``create_graph``, also if a derivative does not.
         vectorize: compute all rows (all columns in forward mode) at once, as a batch.
-        strategy: "reverse-mode" takes one step per element of the outputs, "forward-mode" one per element of the
-            inputs; the latter needs ``vectorize``.
+        strategy: "reverse-mode" takes one step per output element, "forward-mode" one per input element; the latter
+            requires ``vectorize``.
 
     Returns:
-        A tensor of the output's shape followed by the input's, of the input's dtype (in forward mode the output's);
-        for a tuple of outputs a tuple of those, for a tuple of inputs a tuple, for both a tuple of tuples, of which
-        ``[i][j]`` belongs to output i and input j.
+        A tensor of the output's shape followed by the input's, with the input's dtype (in forward mode the output's).
+        For a tuple of outputs or of inputs, a tuple of such tensors; for both, a tuple of tuples, of which ``[i][j]``
+        belongs to output i and input j.
 
     Raises:
-        AssertionError: there is no such strategy.
-        TypeError: inputs or outputs are neither tensors nor tuples of them.
+        AssertionError: ``strategy`` is unknown.
+        TypeError: inputs or outputs are neither tensors nor tuples of tensors.
         NotImplementedError: forward mode without ``vectorize`` or with ``create_graph``.
-        RuntimeError: ``strict`` with forward mode or with ``vectorize``; in strict mode, as said.
+        RuntimeError: ``strict`` with forward mode or with ``vectorize``; an independent output or derivative in
+            strict mode.
 
     Example:
         >>> import numgrad
@@ -100,27 +101,27 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The Hessian of a scalar function: the Jacobian of its gradient.
+    """Return the Hessian of a scalar function: the Jacobian of its gradient.
 
     Args:
         func: takes the inputs, returns a tensor of one element.
         inputs: a tensor or a tuple of tensors.
         create_graph: record the computation, so that the result can be differentiated.
-        strict: raise an error, rather than give zeros, if the output or its gradient does not depend on an input.
+        strict: raise an error instead of returning zeros if the output or its gradient does not depend on an input.
         vectorize: compute all rows at once, as a batch.
-        outer_jacobian_strategy: how to differentiate the gradient: "reverse-mode" or, with ``vectorize``,
+        outer_jacobian_strategy: mode in which the gradient is differentiated: "reverse-mode" or, with ``vectorize``,
             "forward-mode".
 
     Returns:
-        A tensor of the input's shape twice, and of its dtype; for a tuple of inputs a tuple of tuples, of which
+        A tensor of the input's shape twice, with its dtype; for a tuple of inputs, a tuple of tuples, of which
         ``[i][j]`` belongs to inputs i and j.
 
     Raises:
-        AssertionError: there is no such strategy.
-        TypeError: inputs or output are neither tensors nor tuples of them.
+        AssertionError: the strategy is unknown.
+        TypeError: inputs or output are neither tensors nor tuples of tensors.
         NotImplementedError: forward mode without ``vectorize`` or with ``create_graph``.
         RuntimeError: ``func`` does not return a single tensor of one element; ``strict`` with forward mode or with
-            ``vectorize``; in strict mode, as said.
+            ``vectorize``; an independent output or gradient in strict mode.
 
     Example:
         >>> import numgrad
@@ -152,7 +153,7 @@ def hessian(
 
 
 def _row_by_row(outputs: Tensors, inputs: Tensors, create_graph: bool, strict: bool) -> Parts:
-    """The Jacobian, by one gradient for each element of the outputs."""
+    """Return the Jacobian, computed by one gradient per output element."""
     parts = []
     for number, output in enumerate(outputs):
         errors = (INDEPENDENT.format(f"Output {number}", ""), JACOBIAN[1]) if strict else None
@@ -169,10 +170,10 @@ def _row_by_row(outputs: Tensors, inputs: Tensors, create_graph: bool, strict: b
 
 
 def _rows_at_once(outputs: Tensors, inputs: Tensors, create_graph: bool) -> Parts:
-    """The Jacobian, by a batch of gradients, one for each element of the outputs."""
+    """Return the Jacobian, computed by a batch of gradients, one per output element."""
 
     def rows(*vectors: Any) -> Tensors:
-        """The products of vectors with the Jacobian, one for each input."""
+        """Return the products of vectors with the Jacobian, one per input."""
         found = gradients(outputs, inputs, vectors, create_graph, retain_graph=True)
         return filled(found, inputs, None, create_graph)
 
@@ -180,7 +181,7 @@ def _rows_at_once(outputs: Tensors, inputs: Tensors, create_graph: bool) -> Part
 
 
 def split_rows(rows: Sequence[Any], outputs: Sequence[Any], inputs: Sequence[Any]) -> Parts:
-    """The parts of a Jacobian, from a tensor for each input whose first dimension runs over all outputs' elements."""
+    """Split into the parts of a Jacobian one tensor per input, whose first dimension indexes all output elements."""
     return tuple([
         tuple([
             row.narrow(0, start, output.numel()).view(output.shape + tensor.shape)
@@ -210,12 +211,12 @@ def _check_forward(create_graph: bool, strict: bool, vectorize: bool) -> None:
 
 
 def _forward(func: Callable[..., Any], inputs: Any) -> Any:
-    """The Jacobian, by a batch of tangents, one for each element of the inputs."""
+    """Return the Jacobian, computed by a batch of tangents, one per input element."""
     inputs, several_in = as_tensors(inputs, "inputs", "jacobian")
     several_out = False
 
     def columns(*tangents: Any) -> Tensors:
-        """The derivative of each output in the direction of the tangents."""
+        """Return the derivative of each output in the direction of the tangents."""
         nonlocal several_out
         with forward_ad.dual_level():
             duals = [forward_ad.make_dual(*pair) for pair in zip(inputs, tangents, strict=True)]
@@ -228,7 +229,7 @@ def _forward(func: Callable[..., Any], inputs: Any) -> Any:
 
 
 def split_columns(columns: Sequence[Any], inputs: Sequence[Any]) -> Parts:
-    """The parts of a Jacobian, from a tensor for each output whose first dimension runs over all inputs' elements."""
+    """Split into the parts of a Jacobian one tensor per output, whose first dimension indexes all input elements."""
     return tuple([
         tuple([
             column.narrow(0, start, tensor.numel()).movedim(0, -1).reshape(column.shape[1:] + tensor.shape)
@@ -242,7 +243,7 @@ def split_columns(columns: Sequence[Any], inputs: Sequence[Any]) -> Parts:
 
 
 def standard_basis(tensors: Sequence[Any]) -> Tensors:
-    """For each tensor a batch of tensors of its shape, as many as all have elements; each has one 1 among all."""
+    """Return the unit vectors of the space of all tensors' elements, as a batch for each tensor."""
     count = sum([tensor.numel() for tensor in tensors])
     vectors = []
     for start, tensor in _with_starts(tensors):
@@ -253,11 +254,11 @@ def standard_basis(tensors: Sequence[Any]) -> Tensors:
 
 
 def _with_starts(tensors: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """Each tensor, with the number of its first element among those of all."""
+    """Yield each tensor with the index of its first element among the elements of all."""
     starts = itertools.accumulate([tensor.numel() for tensor in tensors], initial=0)
-    return zip(starts, tensors, strict=False)  # after the last start there are no more elements
+    return zip(starts, tensors, strict=False)  # the last start has no tensor
 
 
 def _for_each(function: Callable[..., Tensors], batches: Tensors) -> Tensors:
-    """The function's results for each element of the batches, stacked along a new first dimension."""
+    """Return the function's results for each element of the batches, stacked along a new first dimension."""
     return tuple(operations.for_each(function, batches, len(batches[0])))

@@ -32,22 +32,23 @@ from .gradients import (
 def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The outputs of a function and the product of a vector with its Jacobian: ``v`` times J.
+    """Return the outputs of a function and the product of a vector with its Jacobian: ``v`` times J.
 
     Args:
         func: takes the inputs, returns a tensor or a tuple of tensors.
         inputs: a tensor or a tuple of tensors.
-        v: for each output a tensor of its shape; may be left out for one output of one element, and is then 1.
+        v: for each output, a tensor of its shape; optional for a single output of one element, where it defaults to 1.
         create_graph: record the computation, so that both results can be differentiated.
-        strict: raise an error, rather than give zeros, if an output or a gradient does not depend on an input; with
-            ``create_graph`` also if the gradient itself does not.
+        strict: raise an error instead of returning zeros if an output or a gradient does not depend on an input; with
+            ``create_graph``, also if the gradient itself does not.
 
     Returns:
         The outputs, and for each input a tensor of its shape and dtype.
 
     Raises:
-        TypeError: inputs, outputs or ``v`` are neither tensors nor tuples of them.
-        RuntimeError: ``v`` is missing or of other shapes than the outputs; in strict mode, as said.
+        TypeError: inputs, outputs or ``v`` are neither tensors nor tuples of tensors.
+        RuntimeError: ``v`` is missing or its shapes are not those of the outputs; an independent output or gradient in
+            strict mode.
 
     Example:
         >>> import numgrad
@@ -67,26 +68,26 @@ def vjp(
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The outputs of a function and the product of its Jacobian with a vector: J times ``v``.
+    """Return the outputs of a function and the product of its Jacobian with a vector: J times ``v``.
 
-    It is computed by going backward twice: the product of a vector u with J is linear in u, and differentiating it
-    with respect to u gives J times ``v``.  :func:`numgrad.func.jvp` goes forward, at a smaller cost.
+    The product is computed by two backward passes: the product of a vector u with J is linear in u, and its derivative
+    with respect to u gives J times ``v``.  :func:`numgrad.func.jvp` uses forward mode, at a lower cost.
 
     Args:
         func: takes the inputs, returns a tensor or a tuple of tensors.
         inputs: a tensor or a tuple of tensors.
-        v: for each input a tensor of its shape; may be left out for one input of one element, and is then 1.
+        v: for each input, a tensor of its shape; optional for a single input of one element, where it defaults to 1.
         create_graph: record the computation, so that both results can be differentiated.
-        strict: raise an error, rather than give zeros, if an output or a gradient does not depend on an input; with
-            ``create_graph`` also if the product itself does not.
+        strict: raise an error instead of returning zeros if an output or a gradient does not depend on an input; with
+            ``create_graph``, also if the product itself does not.
 
     Returns:
         The outputs, and for each of them a tensor of its shape and dtype.
 
     Raises:
-        TypeError: inputs, outputs or ``v`` are neither tensors nor tuples of them.
-        RuntimeError: ``v`` is missing or of other shapes than the inputs; an output has a dtype without derivatives;
-            in strict mode, as said.
+        TypeError: inputs, outputs or ``v`` are neither tensors nor tuples of tensors.
+        RuntimeError: ``v`` is missing or its shapes are not those of the inputs; an output dtype is not differentiable;
+            an independent output or gradient in strict mode.
     """
     with recording():
         inputs, _, vectors = _inputs_and_vectors(inputs, v, create_graph, "jvp")
@@ -99,25 +100,25 @@ def jvp(
 def vhp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The output of a scalar function and the product of a vector with its Hessian: ``v`` times H.
+    """Return the output of a scalar function and the product of a vector with its Hessian: ``v`` times H.
 
-    The Hessian being symmetric this is what :func:`hvp` computes, too, at a smaller cost.
+    For a symmetric Hessian, the product is that of :func:`hvp`, at a lower cost.
 
     Args:
         func: takes the inputs, returns a tensor of one element.
         inputs: a tensor or a tuple of tensors.
-        v: for each input a tensor of its shape; may be left out for one input of one element, and is then 1.
+        v: for each input, a tensor of its shape; optional for a single input of one element, where it defaults to 1.
         create_graph: record the computation, so that both results can be differentiated.
-        strict: raise an error, rather than give zeros, if the output or its gradient does not depend on an input;
-            with ``create_graph`` also if the product does not.
+        strict: raise an error instead of returning zeros if the output or its gradient does not depend on an input;
+            with ``create_graph``, also if the product does not.
 
     Returns:
         The output, and for each input a tensor of its shape and dtype.
 
     Raises:
-        TypeError: inputs, output or ``v`` are neither tensors nor tuples of them.
-        RuntimeError: ``v`` is missing or of other shapes than the inputs; ``func`` does not return a single tensor of
-            one element; in strict mode, as said.
+        TypeError: inputs, output or ``v`` are neither tensors nor tuples of tensors.
+        RuntimeError: ``v`` is missing or its shapes are not those of the inputs; ``func`` does not return a single
+            tensor of one element; an independent output or gradient in strict mode.
     """
     with recording():
         inputs, several_in, vectors = _inputs_and_vectors(inputs, v, create_graph, "vhp")
@@ -129,10 +130,10 @@ def vhp(
 def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The output of a scalar function and the product of its Hessian with a vector: H times ``v``.
+    """Return the output of a scalar function and the product of its Hessian with a vector: H times ``v``.
 
-    As :func:`jvp` of the gradient it goes backward twice more; for functions with a symmetric Hessian :func:`vhp` gives
-    the same at a smaller cost.  Arguments, results and errors are those of :func:`vhp`.
+    The product is computed as :func:`jvp` of the gradient, by two more backward passes.  For functions with a symmetric
+    Hessian, :func:`vhp` gives it at a lower cost.  Arguments, results and errors are those of :func:`vhp`.
 
     Example:
         >>> import numgrad
@@ -151,7 +152,7 @@ def hvp(
 def _inputs_and_vectors(
     inputs: Any, v: Any, create_graph: bool, caller: str
 ) -> tuple[Tensors, bool, Tensors | None]:
-    """The inputs to compute with, whether they are a tuple, and the vectors that have their shapes."""
+    """Return the inputs for the computation, True if they are a tuple, and the vectors of their shapes."""
     tensors, several = as_tensors(inputs, "inputs", caller)
     tensors = prepared(tensors, create_graph)
     subject = "input to the user-provided function is"
@@ -161,7 +162,7 @@ def _inputs_and_vectors(
 def _value_and_gradient(
     func: Callable[..., Any], inputs: Tensors, strict: bool, caller: str
 ) -> tuple[Tensors, Tensors]:
-    """The one output of a scalar function and its gradients, recorded."""
+    """Return the one output of a scalar function and its gradients, recorded."""
     outputs, several = outputs_of(func, inputs, strict, caller)
     check_scalar(outputs, several, caller)
     first = gradients(outputs, inputs, create_graph=True)
@@ -172,9 +173,10 @@ def _value_and_gradient(
 def _for_unknowns(
     outputs: Tensors, inputs: Tensors, like: Tensors, strict: StrictErrors | None
 ) -> tuple[Tensors, Tensors]:
-    """Unknown vectors, and their products with the Jacobian, recorded; these are linear, so that any value, 0, does.
+    """Return unknown vectors and their recorded products with the Jacobian.
 
-    The outputs, of which some may be None, have the shapes and dtypes of the tensors ``like``.
+    The products are linear in the vectors, so any values serve, here 0.  The outputs, some of which may be None, have
+    the shapes and dtypes of the tensors ``like``.
     """
     unknowns = tuple([tensor.new_zeros(tensor.shape).requires_grad_() for tensor in like])
     found = gradients(outputs, inputs, unknowns, create_graph=True)

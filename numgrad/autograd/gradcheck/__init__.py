@@ -1,4 +1,4 @@
-"""Derivatives checked against finite differences: ``gradcheck``, and ``gradgradcheck`` for second derivatives."""
+"""Checks of derivatives against finite differences: ``gradcheck``, and ``gradgradcheck`` for second derivatives."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = [
     "gradcheck", "gradgradcheck",
 ]
 
-# ``numgrad.autograd.gradcheck`` is to be the function, as in PyTorch, so that this module is imported at once.  The
-# others of this package are imported when they are first needed, to keep ``import numgrad`` fast.
+# ``numgrad.autograd.gradcheck`` must be the function, as in PyTorch, so this module is imported eagerly.  The others of
+# this package are imported on first use, to keep ``import numgrad`` fast.
 
 
 def gradcheck(
@@ -38,41 +38,41 @@ def gradcheck(
 ) -> bool:
     """Check the derivatives of a function against central finite differences.
 
-    They are taken with respect to those inputs that require a gradient, and compared element by element:
+    Derivatives are taken with respect to the inputs that require a gradient, and compared element by element:
     ``|analytical - numerical| <= atol + rtol * |numerical|``.  The defaults suit float64 and complex128.  For complex
-    outputs the gradients of the real and of the imaginary part are checked, each in PyTorch's convention; forward mode
-    is checked along the real and along the imaginary axis of complex inputs.
+    outputs, the gradients of the real and of the imaginary part are checked, each in PyTorch's convention.  Forward
+    mode is checked along the real and along the imaginary axis of complex inputs.
 
-    The function is called many times and must give the same each time, at a point where it is differentiable.
+    The function is called many times.  It must return the same values each time and be differentiable at the inputs.
 
     Args:
-        func: takes the inputs and returns a tensor or several; those of them that require a gradient are checked.
-        inputs: the function's arguments: a tensor, or a tuple in which there may be other values, too.
+        func: takes the inputs and returns one or several tensors; those that require a gradient are checked.
+        inputs: the function's arguments: a tensor, or a tuple that may also contain other values.
         eps: the step of the finite differences.
         atol: absolute tolerance.
         rtol: relative tolerance.
-        raise_exception: raise GradcheckError for a wrong derivative, rather than return False.
-        nondet_tol: by how much the gradients of two runs of backward may differ.
+        raise_exception: raise GradcheckError for a wrong derivative instead of returning False.
+        nondet_tol: the largest allowed difference between the gradients of two runs of backward.
         check_undefined_grad: check that missing gradients of outputs, and in forward mode missing tangents of inputs,
             are treated as zeros.
         check_grad_dtypes: check that gradients have their inputs' dtypes, and tangents their outputs'.
-        check_batched_grad: check that backward inside of ``vmap`` gives the same as single gradients do.
-        check_batched_forward_grad: check that forward mode inside of ``vmap`` gives the same as single tangents do.
+        check_batched_grad: check that backward inside ``vmap`` gives the same results as single gradients.
+        check_batched_forward_grad: check that forward mode inside ``vmap`` gives the same results as single tangents.
         check_forward_ad: check forward mode.
         check_backward_ad: check backward.
-        fast_mode: multiply the Jacobians with random vectors, the same at every call, and compare the products: a few
-            evaluations in place of one for each element.
-        masked: there for PyTorch's programs; it concerns sparse tensors only, which there are not.
+        fast_mode: multiply the Jacobians with random vectors, the same in every call, and compare the products: a few
+            evaluations instead of one per element.
+        masked: accepted for PyTorch's programs; it concerns sparse tensors, which do not exist here.
 
     Returns:
-        True, or without ``raise_exception`` whether the derivatives are right.
+        True if the derivatives are correct; without ``raise_exception``, False otherwise.
 
     Raises:
-        GradcheckError: a derivative is wrong, or backward is not as it should be in another respect.
+        GradcheckError: a derivative is wrong, or backward fails another check.
         ValueError: no input requires a gradient.
-        RuntimeError: elements of an input share memory, so that they cannot be changed one by one.
+        RuntimeError: elements of an input share memory, so they cannot be perturbed one by one.
         TypeError: an output is not a tensor.
-        AssertionError: options contradict each other, or outputs change their number, shape or dtype.
+        AssertionError: options contradict each other, or the number, shapes or dtypes of the outputs vary.
 
     Example:
         >>> import numgrad
@@ -135,35 +135,35 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Check the second derivatives of a function against central finite differences of its first.
+    """Check the second derivatives of a function against central finite differences of its first derivatives.
 
-    The function that is checked is the gradient of ``func``: of the inputs and of the gradients of the outputs.
+    The function checked is the gradient of ``func``, as a function of the inputs and the gradients of the outputs.
 
     Args:
-        func: takes the inputs and returns a tensor or several.
-        inputs: the function's arguments: a tensor, or a tuple in which there may be other values, too.
-        grad_outputs: for each output that requires a gradient its gradient, or None to leave the output out; by
-            default random ones in [-1, 1) that require a gradient.
+        func: takes the inputs and returns one or several tensors.
+        inputs: the function's arguments: a tensor, or a tuple that may also contain other values.
+        grad_outputs: for each output that requires a gradient, its gradient, or None to omit the output; by default
+            random values in [-1, 1) that require a gradient.
         eps: the step of the finite differences.
         atol: absolute tolerance.
         rtol: relative tolerance.
-        gen_non_contig_grad_outputs: have the random gradients lie in memory with gaps.
-        raise_exception: raise GradcheckError for a wrong derivative, rather than return False.
-        nondet_tol: by how much the gradients of two runs of backward may differ.
+        gen_non_contig_grad_outputs: make the random gradients non-contiguous.
+        raise_exception: raise GradcheckError for a wrong derivative instead of returning False.
+        nondet_tol: the largest allowed difference between the gradients of two runs of backward.
         check_undefined_grad: check that missing gradients of gradients are treated as zeros.
         check_grad_dtypes: check that gradients have their inputs' dtypes.
-        check_batched_grad: check that backward inside of ``vmap`` gives the same as single gradients do.
+        check_batched_grad: check that backward inside ``vmap`` gives the same results as single gradients.
         check_fwd_over_rev: check forward mode through backward.
         check_rev_over_rev: check backward through backward.
         fast_mode: compare products with random vectors, as in :func:`gradcheck`.
-        masked: there for PyTorch's programs; it concerns sparse tensors only, which there are not.
+        masked: accepted for PyTorch's programs; it concerns sparse tensors, which do not exist here.
 
     Returns:
-        True, or without ``raise_exception`` whether the derivatives are right.
+        True if the derivatives are correct; without ``raise_exception``, False otherwise.
 
     Raises:
         GradcheckError, RuntimeError, TypeError, AssertionError: as :func:`gradcheck`.
-        ValueError: no input requires a gradient, or no output.
+        ValueError: no input or no output requires a gradient.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
@@ -194,17 +194,17 @@ def gradgradcheck(
 def get_numerical_jacobian(
     fn: Callable[[Any], Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
 ) -> tuple[Any, ...]:
-    """The Jacobians of ``fn(inputs)``, of its first output, by finite differences; deprecated, as in PyTorch.
+    """Return the Jacobians of the first output of ``fn(inputs)`` by finite differences; deprecated, as in PyTorch.
 
     Args:
         fn: takes all inputs as one tuple.
-        inputs: a tensor or several.
-        target: those with respect to which to differentiate, not copies of them; by default the inputs.
+        inputs: one or several tensors.
+        target: the tensors to differentiate with respect to, not copies of them; by default the inputs.
         eps: the step.
         grad_out: 1.0.
 
     Returns:
-        For each floating-point or complex target that requires a gradient a matrix, ``[target.numel(), numel]``.
+        For each floating-point or complex target that requires a gradient, a matrix ``[target.numel(), numel]``.
 
     Raises:
         ValueError: ``grad_out`` is not 1.0, or an output is complex.
@@ -231,16 +231,16 @@ def get_numerical_jacobian_wrt_specific_input(
     input: Any = None,
     is_forward_ad: bool = False,
 ) -> tuple[Any, ...]:
-    """For each output of ``fn(*inputs)`` its Jacobian with respect to one input, by finite differences.
+    """Return the Jacobian of each output of ``fn(*inputs)`` with respect to one input, by finite differences.
 
     Args:
         fn: takes the inputs one by one.
-        input_idx: which of the inputs.
+        input_idx: the index of the input.
         inputs: the arguments of ``fn``.
-        outputs: its results, for their number.
+        outputs: its results; only their number is used.
         eps: the step.
-        input: the tensor to change instead of ``inputs[input_idx]``.
-        is_forward_ad: a complex input changes in its real part only, as forward mode takes one part at a time.
+        input: the tensor to perturb instead of ``inputs[input_idx]``.
+        is_forward_ad: perturb only the real part of a complex input, because forward mode takes one part at a time.
 
     Returns:
         Matrices ``[input.numel(), output.numel()]``.
@@ -255,17 +255,17 @@ def get_numerical_jacobian_wrt_specific_input(
 def get_analytical_jacobian(
     inputs: Sequence[Any], output: Any, nondet_tol: float = 0.0, grad_out: float = 1.0
 ) -> tuple[tuple[Any, ...], bool, bool, bool]:
-    """The Jacobians of a tensor by backward; deprecated, as in PyTorch.
+    """Return the Jacobians of a tensor by backward; deprecated, as in PyTorch.
 
     Args:
-        inputs: those of them that require a gradient are differentiated with respect to.
-        output: a real tensor computed of them.
-        nondet_tol: by how much two runs of backward may differ.
+        inputs: tensors; those that require a gradient are differentiated with respect to.
+        output: a real tensor computed from them.
+        nondet_tol: the largest allowed difference between two runs of backward.
         grad_out: 1.0.
 
     Returns:
-        For each input a matrix ``[input.numel(), output.numel()]``; whether two runs of backward agreed; and whether
-        the gradients had the inputs' shapes, and their dtypes.
+        A matrix ``[input.numel(), output.numel()]`` for each input, and three flags: True if two runs of backward
+        agreed, if the gradients had the inputs' shapes, and if they had the inputs' dtypes.
 
     Raises:
         ValueError: ``grad_out`` is not 1.0, or the output is complex.

@@ -1,4 +1,4 @@
-"""The checks of gradcheck: Jacobians against finite differences; zero, undefined and batched gradients and tangents."""
+"""Checks of gradcheck: Jacobians against finite differences; zero, undefined and batched gradients and tangents."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ from .jacobians import (
 )
 from .problem import Problem
 
-#: A Jacobian by finite differences and by automatic differentiation.
+#: A Jacobian by finite differences and the same one by automatic differentiation.
 _Pair = tuple[np.ndarray, np.ndarray]
 
-#: The real and the imaginary parts of numbers, by their units.
+#: Real and imaginary part of numbers, keyed by unit.
 _PARTS: dict[complex, Callable[[Any], Any]] = {1: np.real, 1j: np.imag}
 
 
 class Comparison:
-    """Compares the Jacobians of a problem, whole or, if ``fast``, multiplied with random vectors.
+    """Comparison of the Jacobians of a problem, in full or, if ``fast``, multiplied with random vectors.
 
     Args:
         problem: the function and the point at which it is differentiated.
         eps: the step of the finite differences.
         atol: absolute tolerance of the Jacobians' elements.
         rtol: relative tolerance.
-        nondet_tol: by how much the gradients of two runs of backward may differ.
-        check_dtypes: whether gradients are to have their inputs' dtypes, and tangents their outputs'.
-        fast: whether to multiply with random vectors.
+        nondet_tol: the largest allowed difference between the gradients of two runs of backward.
+        check_dtypes: True if gradients must have their inputs' dtypes, and tangents their outputs'.
+        fast: True to multiply with random vectors.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Comparison:
         self._probe = probe(problem.inputs, problem.outputs, fast)
 
     def check_all_zero(self) -> None:
-        """None of the function's outputs requires a gradient, so that none may change with the inputs."""
+        """Check that the outputs, none of which requires a gradient, do not change with the inputs."""
         numerical = self._numerical(self._problem.evaluate_all, self._probe)
         for argument, derivatives in zip(self._problem.arguments, numerical, strict=True):
             if any(matrix.any() for by_unit in derivatives for matrix in by_unit.values()):
@@ -76,9 +76,9 @@ class Comparison:
                 )
 
     def check(self, forward: bool) -> None:
-        """Compare the gradients of all outputs, or if ``forward`` the tangents along all inputs.
+        """Compare the gradients of all outputs or, if ``forward``, the tangents along all inputs.
 
-        Of complex ones the imaginary and the real parts are looked at one after the other.
+        The imaginary and the real parts of complex tensors are checked one after the other.
         """
         problem = self._problem
         tensors, which = (problem.inputs, "inputs") if forward else (problem.outputs, "outputs")
@@ -99,7 +99,7 @@ class Comparison:
                         raise GradcheckError(heading + self._account(i, k, forward, unit, numerical, analytical))
 
     def _by_backward(self, i: int, unit: complex, by: Probe, measured: list[Derivatives]) -> list[_Pair]:
-        """For each input both Jacobians of an output's part, multiplied from both sides with the probe's directions."""
+        """Return for each input both Jacobians of an output's part, projected on both sides."""
         weights, differing = by.outputs[i], DtypePairs()
         runs = [
             vector_jacobian_products(self._problem.outputs[i], self._problem.inputs, weights, unit, differing)
@@ -122,7 +122,7 @@ class Comparison:
         return pairs
 
     def _by_forward(self, k: int, unit: complex, by: Probe, measured: list[Derivatives]) -> list[_Pair]:
-        """For each output both Jacobians with respect to an input's part, multiplied from one side."""
+        """Return for each output both Jacobians with respect to an input's part, projected on one side."""
         differing = DtypePairs()
         products = jacobian_vector_products(
             self._problem.evaluate, self._problem.inputs, k, by.inputs[k][unit], unit, differing
@@ -137,7 +137,7 @@ class Comparison:
 
     @functools.cached_property
     def _measured(self) -> list[Derivatives]:
-        """The derivatives by finite differences along the probe's directions."""
+        """Derivatives by finite differences along the probe's directions."""
         measured = self._numerical(self._problem.evaluate, self._probe)
         for of_input in measured:
             for y, by_unit in zip(self._problem.outputs, of_input, strict=True):
@@ -149,14 +149,14 @@ class Comparison:
         return measured
 
     def _numerical(self, evaluate: Callable[[], list[Any]], by: Probe) -> list[Derivatives]:
-        """For each input the derivatives of all outputs along the probe's directions."""
+        """Return for each input the derivatives of all outputs along the probe's directions."""
         return [
             derivatives_along(evaluate, x, directions, self._eps)
             for x, directions in zip(self._problem.inputs, by.inputs, strict=True)
         ]
 
     def _input_scale(self, k: int) -> float:
-        """How far errors in all elements show in a component, of which there is one for all parts of the input."""
+        """Return the factor by which errors in all elements add up in a component, common to all parts of the input."""
         return sum(directions.sum() for directions in self._probe.inputs[k].values()) if self._fast else 1.0
 
     # -- texts -----------------------------------------------------------------------------------------------
@@ -164,9 +164,9 @@ class Comparison:
     def _account(
         self, i: int, k: int, forward: bool, unit: complex, numerical: np.ndarray, analytical: np.ndarray
     ) -> str:
-        """Both Jacobians, a row for each element of the input, and their worst entry.
+        """Return a report of both Jacobians, with one row per input element, and of their worst entry.
 
-        In fast mode first the numbers, or in forward mode the vectors, that were compared.
+        In fast mode, it starts with the numbers, or in forward mode the vectors, that were compared.
         """
         x = self._problem.inputs[k]
         if not self._fast:
@@ -199,7 +199,7 @@ class Comparison:
         return f"{text}\n{self._worst_entry(i, k, numerical, analytical)}"
 
     def _worst_entry(self, i: int, k: int, numerical: np.ndarray, analytical: np.ndarray) -> str:
-        """The indices at which two Jacobians differ most beyond the tolerance, and the values there."""
+        """Return a report of the entry where two Jacobians differ most beyond the tolerance."""
         y, x = self._problem.outputs[i], self._problem.inputs[k]
         off = ~np.isclose(analytical, numerical, self._rtol, self._atol)
         with np.errstate(invalid="ignore"):
@@ -225,7 +225,7 @@ def _shown(values: Any, like: Any) -> Any:
 
 
 def _index(number: Any, tensor: Any) -> str:
-    """The index of a tensor's element with this number: ``[0, 1]``, nothing for a tensor without dimensions."""
+    """Format the multi-index of a tensor's element with this flat index: ``[0, 1]``, or an empty string for 0-d."""
     index = np.unravel_index(number, tensor.shape)
     return f"[{', '.join(str(int(number)) for number in index)}]" if index else ""
 
@@ -234,7 +234,7 @@ def _index(number: Any, tensor: Any) -> str:
 
 
 def check_zero_gradients(problem: Problem) -> None:
-    """Gradients of zeros for the outputs give gradients of zeros for the inputs."""
+    """Check that zero gradients of the outputs give zero gradients of the inputs."""
     zeros = [zeros_like(y) for y in problem.outputs]
     if _any_nonzero(grad(problem.outputs, problem.inputs, zeros, retain_graph=True, allow_unused=True)):
         raise GradcheckError("backward not multiplied by grad_output")
@@ -245,7 +245,7 @@ def _any_nonzero(gradients: Sequence[Any]) -> bool:
 
 
 class _Undefined(Function):
-    """Passes no gradient on."""
+    """Identity that passes no gradient on."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -257,7 +257,7 @@ class _Undefined(Function):
 
 
 def check_undefined_gradients(problem: Problem) -> None:
-    """Missing gradients of some outputs, or of all, count as zeros in backward."""
+    """Check that backward treats missing gradients of some or all outputs as zeros."""
     count = len(problem.outputs)
     for undefined in [set(range(count)), *([{number} for number in range(count)] if count > 1 else [])]:
         outputs = problem.evaluate()
@@ -287,7 +287,7 @@ def _undefined_error(expectation: str) -> GradcheckError:
 
 
 def check_undefined_tangents(problem: Problem) -> None:
-    """An input without a tangent gives the outputs the tangents that one with a tangent of zeros gives them."""
+    """Check that an input without a tangent gives the same output tangents as an input with a zero tangent."""
     tangents = {}
     for key, x in enumerate(problem.inputs):
         tangents[key] = tensor_of(np.random.default_rng(key).uniform(0.5, 1.5, x.shape).astype(x.dtype.numpy), x)
@@ -304,7 +304,7 @@ def check_undefined_tangents(problem: Problem) -> None:
 
 
 def _tangents(problem: Problem, tangents: dict[int, Any]) -> tuple[Any, ...]:
-    """The outputs' tangents, zeros for outputs that have none."""
+    """Return the outputs' tangents, with zeros for outputs that have none."""
     pairs = tangents_of(problem.evaluate, problem.inputs, tangents)
     return materialized([pair.tangent for pair in pairs], problem.outputs)
 
@@ -324,7 +324,7 @@ _BATCHED_TANGENTS = (
 
 
 def check_batched_gradients(problem: Problem) -> None:
-    """A batch of gradients for an output gives the same as each of them alone."""
+    """Check that a batch of gradients for an output gives the same results as each of them alone."""
 
     def gradients(number: int, gradient: Any) -> tuple[Any, ...]:
         found = grad([problem.outputs[number]], problem.inputs, [gradient], retain_graph=True, allow_unused=True)
@@ -334,18 +334,18 @@ def check_batched_gradients(problem: Problem) -> None:
 
 
 def check_batched_tangents(problem: Problem) -> None:
-    """A batch of tangents of an input gives the same as each of them alone."""
+    """Check that a batch of tangents of an input gives the same results as each of them alone."""
     _check_batches(lambda key, tangent: _tangents(problem, {key: tangent}), problem.inputs, forward=True)
 
 
 def _check_batches(function: Callable[[int, Any], tuple[Any, ...]], tensors: Sequence[Any], forward: bool) -> None:
-    """Compare ``function(number, value)`` for a batch of two values for each tensor with what it is for each of them.
+    """Compare ``function(number, value)`` for a batch of two values per tensor with its results for single values.
 
-    The function gives the tangents of the outputs for one of an input if ``forward``, else the gradients of the inputs
-    for one of an output.
+    The function returns the tangents of the outputs for a tangent of an input if ``forward``, and the gradients of the
+    inputs for a gradient of an output otherwise.
 
     Raises:
-        GradcheckError: they differ, or the function raises when it is called for a batch.
+        GradcheckError: the results differ, or the function raises for a batch.
     """
     explanation = _BATCHED_TANGENTS if forward else _BATCHED_GRADIENTS
     for one, tensor in enumerate(tensors):
@@ -364,7 +364,7 @@ def _check_batches(function: Callable[[int, Any], tuple[Any, ...]], tensors: Seq
 
 
 def _differences(got: Sequence[Any], expected: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """The numbers of the pairs that differ by more than rounding, each with the pair."""
+    """Yield index, result and expected value of the pairs that differ by more than rounding."""
     for number, (a, b) in enumerate(zip(got, expected, strict=True)):
         if not np.allclose(array_of(a), array_of(b), rtol=1e-5, atol=1e-8, equal_nan=True):
             yield number, a.detach(), b.detach()

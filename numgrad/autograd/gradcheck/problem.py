@@ -1,4 +1,4 @@
-"""The functions that gradcheck looks at: which of their arguments and outputs are differentiable, their gradients."""
+"""Functions checked by gradcheck: their differentiable arguments and outputs, and their gradients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .jacobians import random_like, tensor_of
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:
-    """Several values as a tuple, one value as a tuple of it."""
+    """Return several values as a tuple, and one value as a tuple of it."""
     return tuple(values) if isinstance(values, Iterable) and not is_tensor(values) else (values,)
 
 
@@ -25,15 +25,15 @@ def _continuous(value: Any) -> bool:
 
 
 def _differentiable(values: Iterable[Any]) -> list[int]:
-    """The numbers of the values that are tensors which require a gradient."""
+    """Return the indices of the values that are tensors requiring a gradient."""
     return [number for number, value in enumerate(values) if _continuous(value) and value.requires_grad]
 
 
 def _differentiable_inputs(given: Iterable[Any]) -> list[int]:
-    """The numbers of the arguments that a function is differentiated with respect to.
+    """Return the indices of the arguments that a function is differentiated with respect to.
 
     Raises:
-        ValueError: there is none.
+        ValueError: no argument requires a gradient.
     """
     numbers = _differentiable(given)
     if not numbers:
@@ -44,21 +44,21 @@ def _differentiable_inputs(given: Iterable[Any]) -> list[int]:
 
 
 class Problem:
-    """A function whose derivatives are to be checked, at a point.
+    """Function whose derivatives are checked, at a point.
 
     Attributes:
-        arguments: the numbers of those arguments of the function that it is differentiated with respect to.
+        arguments: the indices of the function's arguments that it is differentiated with respect to.
         inputs: those arguments: floating-point and complex tensors that require a gradient.
         outputs: the function's outputs that require a gradient.
     """
 
     def __init__(self, func: Callable[..., Any], given: tuple[Any, ...]):
-        """``given`` are all arguments.
+        """Evaluate ``func`` at ``given``, which are all its arguments.
 
         Raises:
             ValueError: none of the arguments requires a gradient.
             RuntimeError: elements of an input share memory.
-            TypeError: the function returned something else than tensors.
+            TypeError: the function returned a value that is not a tensor.
         """
         self._func = func
         self._given = given
@@ -66,18 +66,18 @@ class Problem:
         self.inputs = [given[number] for number in self.arguments]
         for number, x in zip(self.arguments, self.inputs, strict=True):
             _check_input(number, x)
-        self._count: int | None = None  # of the function's outputs, once it was called
+        self._count: int | None = None  # number of the function's outputs, set by the first call
         results = self._results({})
         self._chosen = _differentiable(results)
         self.outputs = [results[number] for number in self._chosen]
 
     def evaluate(self, replaced: dict[int, Any] | None = None) -> list[Any]:
-        """The outputs, computed anew; ``replaced`` has values for some of the inputs, by their numbers."""
+        """Return the outputs, computed anew; ``replaced`` has values for some of the inputs, keyed by number."""
         results = self._results(replaced or {})
         return [results[number] for number in self._chosen]
 
     def evaluate_all(self) -> list[Any]:
-        """Floating-point and complex outputs, whether they require a gradient or not."""
+        """Return the floating-point and complex outputs, including those that require no gradient."""
         return [y for y in self._results({}) if _continuous(y)]
 
     def _results(self, replaced: dict[int, Any]) -> tuple[Any, ...]:
@@ -126,17 +126,17 @@ def _check_input(number: int, x: Any) -> None:
 def gradient_of(
     func: Callable[..., Any], inputs: Any, grad_outputs: Any, with_gaps: bool
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """The gradient of a function as a function of the inputs and of the gradients of the outputs, and its arguments.
+    """Return the gradient as a function of the inputs and the gradients of the outputs, and its arguments.
 
     Args:
-        func: takes the inputs and returns a tensor or several.
-        inputs: those of them that require a gradient are differentiated with respect to.
-        grad_outputs: the gradients of the outputs that require one, random if None is given for all of them; outputs
-            for which None is given are left out.
-        with_gaps: whether random gradients lie in memory with gaps.
+        func: takes the inputs and returns one or several tensors.
+        inputs: the arguments; those that require a gradient are differentiated with respect to.
+        grad_outputs: the gradients of the outputs that require one, random if None; outputs whose entry is None are
+            omitted.
+        with_gaps: True to make random gradients non-contiguous.
 
     Raises:
-        ValueError: no input requires a gradient, or no output.
+        ValueError: no input or no output requires a gradient.
     """
     given = as_tuple(inputs)
     chosen = _differentiable_inputs(given)
@@ -163,7 +163,7 @@ def gradient_of(
 
 
 def _random_gradient(y: Any, with_gaps: bool) -> Any:
-    """A random gradient for an output, in [-1, 1), that requires a gradient itself."""
+    """Return a random gradient for an output, in [-1, 1), that itself requires a gradient."""
     values = random_like(y, lambda size, dtype: random.default_generator.uniform(size, dtype, -1.0, 1.0))
     if with_gaps and values.ndim:
         return tensor_of(np.repeat(values, 2, axis=-1), y)[..., ::2].requires_grad_()

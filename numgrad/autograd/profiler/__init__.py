@@ -1,4 +1,4 @@
-"""Where the time goes: what each operation, each node of backward and each block of the program takes."""
+"""Profiling: the time taken by each operation, each backward node and each named block of the program."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ __all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
 
 @dataclass(eq=False, repr=False)
 class profile:  # noqa: N801 - PyTorch's name
-    """``with profile() as prof:`` note what this thread does in the block, and how long it takes.
+    """Context manager that records the operations of this thread in the block, and their times.
 
-    There is an event for every operation of the table, under PyTorch's name (``aten::mul``), for every custom Function
-    (its class's name), for every block named by :class:`record_function`, and two for every node that backward comes
-    to: the engine's turn at it (``autograd::engine::evaluate_function: MulBackward0``, with the sums of gradients and
-    the leaves that it completes) and within that its own computation (``MulBackward0``).  Functions that make a tensor
-    from no other and draw no numbers (``zeros``, ``arange``, ``tensor``), and ``detach``, have no event of their own,
-    only the operations that they call.  The time in which kernels were made (written, and compiled or loaded from disk)
-    is counted apart.
+    It records an event for every operation of the table, under PyTorch's name (``aten::mul``), for every custom
+    Function (under its class's name), and for every block named by :class:`record_function`.  Every node that backward
+    reaches has two events: the engine's turn (``autograd::engine::evaluate_function: MulBackward0``), including the
+    summation of gradients and the leaves that it completes, and within it the node's own computation
+    (``MulBackward0``).  Functions that make a tensor from no other and draw no numbers (``zeros``, ``arange``,
+    ``tensor``), and ``detach``, have no event of their own, but the operations that they call do.  The time to make
+    kernels, that is to write them and to compile them or load them from disk, is counted separately.
 
-    Only the thread that entered the block is watched.  Profiles may be nested; each has everything.
-    What happened while a profile was on is in memory until the profile is gone.
+    Only the thread that entered the block is watched.  Profiles may be nested, and each records everything.
+    The records stay in memory until the profile is freed.
 
-    With ``use_cuda`` events have the time of the kernels that GPUs ran for them, too: ``device_time_total`` and
-    ``self_device_time_total``, also called ``cuda_time_total`` and so on, and in ``kernels`` each by itself.  The time
-    is the GPU's own, by events on its stream, with the few microseconds that a launch takes.  Unlike PyTorch's, this
-    profile waits for each kernel before the next is launched; so the CPU's times contain this waiting, and work that
-    would have run at the same time does not.
+    With ``use_cuda``, events also have the time of the kernels that GPUs ran for them: ``device_time_total`` and
+    ``self_device_time_total``, also available as ``cuda_time_total`` and so on, and ``kernels`` for each single run.
+    The time is the GPU's own, measured by events on its stream, and includes the few microseconds of a launch.  Unlike
+    PyTorch's, this profile waits for each kernel before the next launch.  The CPU's times contain this waiting, and
+    work that would otherwise overlap does not.
 
     Args:
-        enabled: with False nothing is noted.
-        use_cuda: profile GPUs, too; where there are none a warning says so.
+        enabled: False to record nothing.
+        use_cuda: profile GPUs, too; warns if there are none.
         use_device: "cuda" for the same.
-        record_shapes: note the shapes and dtypes of the arguments.
-        with_flops: not counted; taken as in PyTorch.
+        record_shapes: record the shapes and dtypes of the arguments.
+        with_flops: accepted as in PyTorch; operations are not counted.
         profile_memory: show "CPU Mem" and "Self CPU Mem" in tables, and with GPUs "CUDA Mem" and "Self CUDA Mem".
-        with_stack: note the calls of the program that led to each event.
-        with_modules, use_kineto, acc_events: change nothing.
-        use_cpu: must be true.
+        with_stack: record the calls of the program that led to each event.
+        with_modules, use_kineto, acc_events: no effect.
+        use_cpu: must be True.
 
     Raises:
-        ValueError: ``use_cpu`` is false.
+        ValueError: ``use_cpu`` is False.
         RuntimeError: the profile is entered a second time.
 
     Example:
@@ -120,7 +120,7 @@ class profile:  # noqa: N801 - PyTorch's name
 
     @property
     def function_events(self) -> EventList:
-        """The events in the order in which they began; empty until the block has ended."""
+        """The events in order of their start; empty until the block has ended."""
         if self._finished and self._recording is not None:
             self._events.since = self._recording.since / 1e3
             self._events += events_of(self._recording)
@@ -131,16 +131,16 @@ class profile:  # noqa: N801 - PyTorch's name
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """The events summed by name; see :meth:`EventList.key_averages`."""
+        """Return the events summed by name; see :meth:`EventList.key_averages`."""
         return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self) -> FunctionEventAvg:
-        """All events summed to one."""
+        """Return the sum of all events."""
         return self.function_events.total_average()
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The time of all events together, in microseconds, compiling apart."""
+        """The total time of all events in microseconds, without compilation."""
         return self.function_events.self_cpu_time_total
 
     def table(
@@ -153,14 +153,14 @@ class profile:  # noqa: N801 - PyTorch's name
         header: str | None = None,
         top_level_events_only: bool = False,
     ) -> str:
-        """The events as a table; see :meth:`EventList.table`."""
+        """Return the events as a table; see :meth:`EventList.table`."""
         return self.function_events.table(
             sort_by, row_limit, max_src_column_width, max_name_column_width, max_shapes_column_width, header,
             top_level_events_only,
         )
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write a file that ``chrome://tracing`` and https://ui.perfetto.dev show; compressed if it ends in ``.gz``.
+        """Write a trace for ``chrome://tracing`` and https://ui.perfetto.dev, compressed if the path ends in ``.gz``.
 
         Raises:
             RuntimeError: the block has not ended.
@@ -169,11 +169,11 @@ class profile:  # noqa: N801 - PyTorch's name
         self.function_events.export_chrome_trace(path)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write the stacks of the events, with how long each took, as programs that draw flame graphs read them.
+        """Write the stacks of the events with their times, in the format read by flame graph tools.
 
         Raises:
-            RuntimeError: the block has not ended, or ``with_stack`` was not asked for.
-            ValueError: there is no such metric.
+            RuntimeError: the block has not ended, or ``with_stack`` was not set.
+            ValueError: ``metric`` is unknown.
         """
         self.check_finished()
         if not self.with_stack:
@@ -197,14 +197,14 @@ class profile:  # noqa: N801 - PyTorch's name
 
 
 class record_function(ModeDecorator):  # noqa: N801 - PyTorch's name
-    """``with record_function("name"):`` or ``@record_function("name")``: profiles show the block under this name.
+    """Context manager and decorator that makes profiles show the block under ``name``.
 
     Args:
-        name: what to call it.
-        args: a remark that goes into traces.
+        name: the name of the block.
+        args: a remark that is written to traces.
 
     Raises:
-        TypeError: one of them is no str.
+        TypeError: ``name`` or ``args`` is not a str.
 
     Example:
         >>> import numgrad

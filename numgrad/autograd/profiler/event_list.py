@@ -1,6 +1,4 @@
-"""Lists of events, which show and sum them, and write them for other programs: Chrome's trace format, and stacks for
-flame graphs.
-"""
+"""Lists of profiled events, with tables, sums, and export to Chrome's trace format and to flame graphs."""
 
 from __future__ import annotations
 
@@ -15,14 +13,14 @@ from .table import columns_of, format_time, line, made_bytes, stack_lines
 
 
 class EventList(list[Any]):
-    """A list of events, or of sums of them.
+    """List of events, or of sums of events.
 
     Args:
-        events: what is in it.
-        profile_memory: whether tables show memory in PyTorch's two columns.
+        events: the initial elements.
+        profile_memory: True if tables show memory in PyTorch's two columns.
         process: the identifier of the process, for traces.
-        since: when the profile began, in microseconds since 1970, for traces.
-        use_device: "cuda" if GPUs were profiled, too, which tables then show.
+        since: the start of the profile in microseconds since 1970, for traces.
+        use_device: "cuda" if GPUs were profiled too; tables then show them.
     """
 
     def __init__(
@@ -49,7 +47,7 @@ class EventList(list[Any]):
     _repr_html_ = shown_by("profile_html")
 
     def _build_tree(self) -> None:
-        """Find which event is nested in which: in one thread, by their times."""
+        """Nest the events of each thread in one another according to their times."""
         inside: dict[int, list[FunctionEvent]] = {}
         for event in sorted(self, key=lambda e: (e.time_range.start, -e.time_range.end)):
             around = inside.setdefault(event.thread, [])
@@ -62,17 +60,17 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The time of all events together, compiling apart."""
+        """The total time of all events, without compilation."""
         return sum(event.self_cpu_time_total for event in self)
 
     @property
     def self_device_time_total(self) -> float:
-        """The time of all kernels on GPUs."""
+        """The total time of all kernels on GPUs."""
         return sum(event.self_device_time_total for event in self)
 
     @property
     def compile_time_total(self) -> float:
-        """How long compiling and loading kernels took."""
+        """The time spent compiling and loading kernels."""
         return sum(event.self_compile_time_total for event in self)
 
     def table(
@@ -86,24 +84,24 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table.
+        """Return the events as a table.
 
-        Beside PyTorch's columns there are "Compile", the time in which kernels were made (compiled or loaded from
-        disk), which is no part of the others, and "Bytes", the memory of the tensors that were made.
+        In addition to PyTorch's columns, "Compile" shows the time in which kernels were made (compiled or loaded from
+        disk), which the other columns exclude, and "Bytes" the memory of the tensors made.
 
         Args:
-            sort_by: the attribute to sort by, the largest first: ``"self_cpu_time_total"``, ``"cpu_time_total"``,
+            sort_by: the attribute to sort by, in descending order: ``"self_cpu_time_total"``, ``"cpu_time_total"``,
                 ``"cpu_time"``, ``"cuda_time_total"``, ``"compile_time_total"``, ``"self_cpu_memory_usage"``,
-                ``"count"``; otherwise they are in the order in which they began.
-            row_limit: how many rows to show at most; -1 for all.
-            max_src_column_width, max_name_column_width, max_shapes_column_width: longer text is cut.
-            header: a line to put above.
-            top_level_events_only: leave out what is nested in another event.
-            time_unit: "s", "ms" or "us" for all times; by default each has its own.
+                ``"count"``; by default events keep the order in which they began.
+            row_limit: the maximum number of rows; -1 for all.
+            max_src_column_width, max_name_column_width, max_shapes_column_width: longer text is truncated.
+            header: a line above the table.
+            top_level_events_only: omit events nested in another event.
+            time_unit: "s", "ms" or "us" for all times; by default each time has its own.
 
         Raises:
-            AttributeError: the events have no such attribute.
-            ValueError: there is no such unit.
+            AttributeError: the events have no attribute ``sort_by``.
+            ValueError: ``time_unit`` is unknown.
         """
         if not self:
             return ""
@@ -136,12 +134,12 @@ class EventList(list[Any]):
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """The events summed by name.
+        """Return the events summed by name.
 
         Args:
-            group_by_input_shapes: sum only those of the same input shapes (needs ``record_shapes``).
-            group_by_stack_n: sum only those that the same innermost calls, this many, led to (needs ``with_stack``).
-            group_by_overload_name: there are no overloads to tell apart.
+            group_by_input_shapes: sum only events with the same input shapes (needs ``record_shapes``).
+            group_by_stack_n: sum only events with the same innermost calls, this many (needs ``with_stack``).
+            group_by_overload_name: no effect, because operations have no overloads here.
         """
 
         def group(event: Any) -> tuple[Any, ...]:
@@ -158,7 +156,7 @@ class EventList(list[Any]):
         return EventList(sums.values(), **vars(self))
 
     def total_average(self) -> FunctionEventAvg:
-        """All events summed to one, with the key "Total"."""
+        """Return the sum of all events, with the key "Total"."""
         total = FunctionEventAvg()
         for event in self:
             total._sum(event)
@@ -166,11 +164,11 @@ class EventList(list[Any]):
         return total
 
     def export_chrome_trace(self, path: str, metadata: Mapping[str, Any] | None = None) -> None:
-        """Write the JSON of Chrome's trace event format, which Perfetto reads, too; compressed if the path ends in .gz.
+        """Write the JSON of Chrome's trace event format, also read by Perfetto; compressed if the path ends in .gz.
 
-        There is a complete event ("ph": "X") for each event, with its thread, its beginning and length in microseconds
-        and in "args" what else is known of it; one for each compilation; one for each kernel on a GPU, which is there
-        a process of its own; and arrows from operations to their nodes.  The metadata are beside the events.
+        Each event becomes a complete event ("ph": "X") with its thread, its start and duration in microseconds, and
+        further data in "args".  So does each compilation, and each kernel on a GPU, with the GPU as its process.
+        Arrows link operations to their nodes.  The metadata are stored beside the events.
 
         Source: "Trace Event Format", the Chromium project.
         """
@@ -180,13 +178,13 @@ class EventList(list[Any]):
             json.dump(document, file)
 
     def supported_export_stacks_metrics(self) -> Sequence[str]:
-        """What ``export_stacks`` may count."""
+        """Return the metrics that ``export_stacks`` supports."""
         return ["self_cpu_time_total", *["self_cuda_time_total"] * (self.use_device == "cuda")]
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write the stacks of the events, one in a line, as flame graphs are made of.
+        """Write the stacks of the events, one per line, for flame graphs.
 
-        A line has the calls, the outermost first, and the metric, a whole number.
+        A line contains the calls, outermost first, and the metric as an integer.
 
         Raises:
             ValueError: ``metric`` is not among ``supported_export_stacks_metrics()``.

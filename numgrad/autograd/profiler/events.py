@@ -1,8 +1,8 @@
-"""What a profile has of one thing that was done, and of many of one name, in PyTorch's classes.
+"""Profiled events, and sums of events with one name, in PyTorch's classes.
 
-PyTorch's attributes have its meaning, with one exception: the time in which kernels were made, that is written, and
-compiled or loaded from disk, is kept apart.  It is in ``time_range`` but in no ``cpu_time``, and has attributes of its
-own.  Times are in microseconds.
+PyTorch's attributes have PyTorch's meaning, with one exception: the time to make kernels, that is to write them and to
+compile them or load them from disk, is kept separate.  It is included in ``time_range`` but in no ``cpu_time``, and has
+attributes of its own.  Times are in microseconds.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from typing import Any, NamedTuple
 
 from .table import format_time
 
-#: How the names of the engine's turns at nodes begin.
+#: Prefix of the names of the engine's turns at nodes.
 TURN = "autograd::engine::evaluate_function: "
 
 
 @dataclass(eq=False)
 class Interval:
-    """From ``start`` to ``end``, in microseconds since the profile began."""
+    """Interval from ``start`` to ``end``, in microseconds since the profile began."""
 
     start: float
     end: float
 
     def elapsed_us(self) -> float:
-        """How long it is."""
+        """Return the duration."""
         return self.end - self.start
 
 
 class Compilation(NamedTuple):
-    """The making of one kernel, which was compiled or loaded from disk."""
+    """Making of one kernel, which was compiled or loaded from disk."""
 
     kernel: str
     time_range: Interval
 
 
 class Kernel(NamedTuple):
-    """One run of a kernel on the GPU of this number, with its ``duration`` in microseconds."""
+    """One run of a kernel on the GPU with index ``device``, with its ``duration`` in microseconds."""
 
     name: str
     device: int
@@ -46,7 +46,7 @@ class Kernel(NamedTuple):
 
 
 def _text(time: str) -> property:
-    """The property that is the text of a time."""
+    """Return a property that formats a time."""
     return property(lambda event: format_time(getattr(event, time)))
 
 
@@ -55,7 +55,7 @@ def _older_name(attribute: str) -> property:
 
 
 def _with_children(own: str) -> property:
-    """The property that is the sum of an attribute over an event and all that is nested in it."""
+    """Return a property that sums an attribute over an event and all events nested in it."""
 
     def total(event: FunctionEvent) -> Any:
         return getattr(event, own) + sum(map(total, event.cpu_children))
@@ -69,7 +69,7 @@ def _for_one_call(total: str) -> property:
 
 
 class _Times:
-    """What events and averages have in common: what averages sum, and what is made of that."""
+    """Base of events and averages: annotated attributes, which averages sum, and values derived from them."""
 
     count: int = 0
     cpu_time_total: Any = 0
@@ -102,30 +102,30 @@ class _Times:
 
 @dataclass(eq=False, repr=False)
 class FunctionEvent(_Times):
-    """One thing that was done: an operation, a node's part in backward, a named block.
+    """One profiled event: an operation, a node's part in backward, or a named block.
 
     Attributes:
-        id: its number in the profile, from 1 on, in the order of beginning.
-        name: as PyTorch names it: ``aten::mul``, ``MulBackward0``.
-        key: what it is summed by: the name.
-        trace_name: its name in traces, which numbers the steps of ``numgrad.profiler.profile``.
-        time_range: when it began and ended.
-        thread: the number of its thread, from 1 on; ``device_resource_id`` is the system's.
-        cpu_parent, cpu_children: the event that it is directly nested in, and those directly nested in it.
+        id: its number in the profile, starting at 1, in order of the start times.
+        name: PyTorch's name: ``aten::mul``, ``MulBackward0``.
+        key: the key for sums: the name.
+        trace_name: its name in traces, in which the steps of ``numgrad.profiler.profile`` are numbered.
+        time_range: its start and end.
+        thread: the number of its thread, starting at 1; ``device_resource_id`` is the system's identifier.
+        cpu_parent, cpu_children: the event that directly contains it, and those that it directly contains.
         count: 1.
-        sequence_nr: the number of the node that it recorded, or of the node it is about; -1 if none.
-        fwd_thread: of a node, the thread that recorded it; 0 if that was not profiled.
+        sequence_nr: the number of the node that it recorded, or of its own node; -1 if there is none.
+        fwd_thread: for a node, the thread that recorded it; 0 if that was not profiled.
         scope: 0 for an operation, 1 for a node's rule, 7 for a named block.
-        is_user_annotation: whether it is a named block.
-        input_shapes: with ``record_shapes``, a list for each argument, empty for what is no tensor.
-        concrete_inputs: with ``record_shapes``, each argument that is a number, else None.
-        input_dtypes: with ``record_shapes``, the name of each tensor's dtype, else "".
-        stack: with ``with_stack``, the calls that led to it, the innermost first; of a node, to its operation.
-        compilations: the kernels that were made for it alone.
-        kernels: with ``use_cuda``, the runs of kernels on GPUs for it alone.
+        is_user_annotation: True for a named block.
+        input_shapes: with ``record_shapes``, a list per argument, empty for one that is not a tensor.
+        concrete_inputs: with ``record_shapes``, the value of each argument that is a number, else None.
+        input_dtypes: with ``record_shapes``, the dtype name of each tensor, else "".
+        stack: with ``with_stack``, the calls that led to it, innermost first; for a node, those of its operation.
+        compilations: the kernels made for it, without its children.
+        kernels: with ``use_cuda``, the runs of kernels on GPUs for it, without its children.
         self_cpu_memory_usage, self_device_memory_usage: the bytes of the tensors that it made itself, on the CPU and on
             GPUs.
-        cpu_memory_usage, device_memory_usage: the bytes of all tensors made in it; what was freed is not taken off.
+        cpu_memory_usage, device_memory_usage: the bytes of all tensors made in it; freed memory is not subtracted.
         remark: the second argument of ``record_function``.
     """
 
@@ -169,31 +169,31 @@ class FunctionEvent(_Times):
         return self.name
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
-        """Add an event to those directly nested in this one."""
+        """Add an event that is directly nested in this one."""
         self.cpu_children.append(child)
 
     def set_cpu_parent(self, parent: FunctionEvent) -> None:
-        """Set the event that this one is directly nested in."""
+        """Set the event in which this one is directly nested."""
         self.cpu_parent = parent
 
     @property
     def self_compile_time_total(self) -> float:
-        """How long compiling and loading kernels took, not counting what happened within its children."""
+        """The time spent compiling and loading kernels, without its children."""
         return sum(compilation.time_range.elapsed_us() for compilation in self.compilations)
 
     @property
     def cpu_time_total(self) -> float:
-        """How long it took, compiling apart."""
+        """The duration without compilation."""
         return self.time_range.elapsed_us() - self.compile_time_total
 
     @property
     def self_cpu_time_total(self) -> float:
-        """How long it took without its children, compiling apart."""
+        """The duration without its children and without compilation."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
     def self_device_time_total(self) -> float:
-        """How long kernels ran on GPUs for it, not counting its children."""
+        """The time of kernels on GPUs, without its children."""
         return sum(kernel.duration for kernel in self.kernels)
 
     compile_time_total = _with_children("self_compile_time_total")
@@ -211,10 +211,10 @@ class FunctionEvent(_Times):
 
 
 class FunctionEventAvg(_Times):
-    """Events of one key, summed.
+    """Sum of events with one key.
 
-    Attributes are those of the first event, which stand here, and the sums of all that ``_Times`` annotates;
-    ``cpu_time`` and ``device_time`` are averages.
+    The attributes listed here are those of the first event, and those annotated in ``_Times`` are sums; ``cpu_time``
+    and ``device_time`` are averages.
     """
 
     key: str | None = None
@@ -227,11 +227,11 @@ class FunctionEventAvg(_Times):
     cpu_parent: FunctionEvent | None = None
 
     def add(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
-        """Take an event, or the sum of several, into this sum; returns it.
+        """Add an event, or a sum of events, to this sum, and return the sum.
 
         Raises:
-            TypeError: ``other`` is no such thing.
-            ValueError: it has another key.
+            TypeError: ``other`` is neither an event nor a sum of events.
+            ValueError: its key differs.
         """
         if not isinstance(other, FunctionEvent | FunctionEventAvg):
             raise TypeError(f"expected a FunctionEvent or FunctionEventAvg, got {type(other).__name__}")

@@ -1,7 +1,7 @@
-"""The records of a profile: what was done in a thread, and when, noted as it happens and worked out later.
+"""Records of a profile: the activities of a thread and their times, recorded cheaply and processed later.
 
-A ``Recording`` watches operations, the engine, named blocks, the compiler, and GPUs if it is asked to.  Of each it
-notes the least that will do: clock readings, shapes, types.  ``events_of`` makes the events of that afterwards.
+A ``Recording`` watches operations, the engine, named blocks, the compiler and, if requested, GPUs.  It records only the
+minimum for each: clock readings, shapes and types.  ``events_of`` makes the events from them afterwards.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from ..operations import operations
 from ..watching import BLOCK, NODE, RULE, Watcher, unwatch, watch
 from .events import TURN, Compilation, FunctionEvent, Interval, Kernel
 
-#: Categories of records, beside those of the spans that watchers get: operations, and kernels outside of all else.
+#: Categories of records in addition to those of spans: operations, and kernels outside all others.
 OPERATION, KERNEL = "operation", "kernel"
 
 
 @dataclass(slots=True, eq=False)
 class Record:
-    """One thing that was done.
+    """One recorded activity.
 
     Attributes:
-        category: OPERATION, NODE, RULE or BLOCK; KERNEL for one that was made, or that a GPU ran, for none of these.
+        category: OPERATION, NODE, RULE or BLOCK; KERNEL for one that was made, or run by a GPU, outside all of these.
         name: PyTorch's name of the operation or node, or the block's; ``numgrad::compile`` or ``numgrad::launch``.
         thread: the identifier of the thread.
         begun, ended: in nanoseconds of ``time.perf_counter_ns``.
-        sequence: the number of the node that it recorded, or that it is about; -1 if none.
-        inputs: if asked for, the arguments: of a tensor (shape, TensorType), of several a list, a number, or None.
-        results: (shape, TensorType) of each tensor that it made and gave memory.
-        stack: if asked for, the calls of the program that led to it, the innermost first.
-        remark: what the program has said of a block.
-        compilations: of kernels directly within it, each with its beginning and end.
-        launches: of kernels that GPUs ran directly within it.
+        sequence: the number of the node that it recorded, or of its own node; -1 if there is none.
+        inputs: if requested, the arguments: (shape, TensorType) of a tensor, a list for a sequence, a number, or None.
+        results: (shape, TensorType) of each tensor that it made and allocated.
+        stack: if requested, the calls of the program that led to it, innermost first.
+        remark: the program's remark on a block.
+        compilations: kernels made directly within it, each with its start and end.
+        launches: kernels that GPUs ran directly within it.
     """
 
     category: str
@@ -59,13 +59,13 @@ class Record:
 
 
 class Recording(Watcher):
-    """Notes what one thread does between ``start`` and ``stop``.
+    """Watcher that records the activities of one thread between ``start`` and ``stop``.
 
     Attributes:
-        records: in the order in which they began.
+        records: the records, in order of their start.
         threads: the system's identifier of each thread that has records.
-        begun, ended: when it was started and stopped, in nanoseconds of ``time.perf_counter_ns``.
-        since: when it was started, in nanoseconds since 1970.
+        begun, ended: the start and stop times, in nanoseconds of ``time.perf_counter_ns``.
+        since: the start time, in nanoseconds since 1970.
     """
 
     hears_operations = False
@@ -80,7 +80,7 @@ class Recording(Watcher):
         self._open: list[Record] = []
 
     def start(self) -> None:
-        """Begin to watch this thread."""
+        """Start watching this thread."""
         operations.devices.kernel_listeners.append(self._compiled)
         if self.with_gpus:
             operations.devices.launches.listen(self._launched, ("cuda",))
@@ -89,7 +89,7 @@ class Recording(Watcher):
         self.begun = perf_counter_ns()
 
     def stop(self) -> None:
-        """Watch no longer; what is under way ends now."""
+        """Stop watching; open records end now."""
         unwatch(self)
         self.ended = perf_counter_ns()
         if self._compiled in operations.devices.kernel_listeners:
@@ -113,7 +113,7 @@ class Recording(Watcher):
             if tensor._edge is not None:
                 token.sequence = tensor._edge[0].sequence
                 break
-        # Else the memory is the target's, or was made by an operation within.
+        # Otherwise the memory belongs to the target, or a nested operation made it.
         if call.target is None and (call.closed or self.records[-1] is token):
             token.results = [(t._layout.shape, t._layout.type) for t in tensors if t._view is None]
         self._close(token, ended)
@@ -135,13 +135,13 @@ class Recording(Watcher):
     def end(self, token: tuple[Record, Any, Any], result: Any) -> None:
         ended = perf_counter_ns()
         record, subject, given = token
-        # A rule that has called no operation has had a kernel make the gradients.
+        # If the rule called no operation, a kernel made the gradients.
         if result is not None and self.records[-1] is record and subject.makes_fresh_gradients:
             record.results = [(g._layout.shape, g._layout.type) for g in result if g is not None and g is not given]
         self._close(record, ended)
 
     def _note(self, record: Record, arguments: Iterable[Any]) -> None:
-        """Begin a record."""
+        """Open a record."""
         if record.thread not in self.threads:
             self.threads[record.thread] = threading.get_native_id()
         if self.with_shapes:
@@ -152,13 +152,13 @@ class Recording(Watcher):
         self._open.append(record)
 
     def _close(self, record: Record, ended: int) -> None:
-        """End a record, and those within it that an error has kept from ending."""
+        """Close a record, and the nested ones that an error left open."""
         if record.ended is not None:
             return
         while True:
             innermost = self._open[-1]
             innermost.ended = ended
-            del self._open[-1]  # without a call: see Note [Ctrl-C]
+            del self._open[-1]  # no function call: see Note [Ctrl-C]
             if innermost is record:
                 return
 
@@ -171,7 +171,7 @@ class Recording(Watcher):
             self._innermost("numgrad::launch", launch.begun, launch.ended).launches.append(launch)
 
     def _innermost(self, name: str, begun: int, ended: int) -> Record:
-        """The record of what is under way, or one of its own, of this name, for a kernel outside of all."""
+        """Return the innermost open record; if there is none, make one of this name for the kernel."""
         if self._open:
             return self._open[-1]
         record = Record(KERNEL, name, begun=begun)
@@ -181,7 +181,7 @@ class Recording(Watcher):
 
 
 def _described(value: Any) -> Any:
-    """What is kept of an argument, so that it does not keep a tensor."""
+    """Return a description of an argument that does not hold a tensor."""
     if is_tensor(value):
         return value._layout.shape, value._layout.type
     if isinstance(value, list | tuple):
@@ -190,20 +190,20 @@ def _described(value: Any) -> Any:
 
 
 def _calls() -> list[str]:
-    """The calls of the program that led into this package, the innermost first: ``file.py(7): function``."""
+    """Return the program's calls that led into this package, innermost first: ``file.py(7): function``."""
     frames = walk_stack(calling_frame(2))
     return [f"{frame.f_code.co_filename}({line}): {frame.f_code.co_name}" for frame, line in frames]
 
 
-#: Blocks of this name and ``#``, a number, are summed, with ``*`` in its place.
+#: Blocks named with this prefix, ``#`` and a number are summed under the prefix and ``*``.
 STEP = "ProfilerStep"
 
-#: PyTorch's numbers for what an event is about.
+#: PyTorch's codes for the kind of an event.
 _SCOPES = {RULE: 1, BLOCK: 7}
 
 
 def events_of(recording: Recording) -> list[FunctionEvent]:
-    """An event for each record, in order."""
+    """Return an event for each record, in order."""
     numbers = {thread: number for number, thread in enumerate(recording.threads, 1)}
 
     def microseconds(time: int | None) -> float:
@@ -261,5 +261,5 @@ def _event(
 
 
 def _is_tensor(described: Any) -> bool:
-    """Whether an argument as records describe it is a tensor, not several or none."""
+    """Return True if a described argument is a single tensor."""
     return isinstance(described, tuple)

@@ -1,20 +1,20 @@
-"""The events of a profile as a table of text."""
+"""Text tables of the events of a profile."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-_UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}  # in microseconds, the largest first
-_WIDTH = 12  # of a column, if no more is needed
+_UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}  # in microseconds, largest first
+_WIDTH = 12  # default width of a column
 _GAP = "  "
 
 
 def format_time(microseconds: float, unit: str | None = None) -> str:
-    """A time in a unit, or in the largest of seconds, milliseconds and microseconds that it has one of.
+    """Format a time in a unit, by default in the largest of seconds, milliseconds and microseconds not exceeding it.
 
     Raises:
-        ValueError: there is no such unit.
+        ValueError: ``unit`` is unknown.
     """
     if unit is None:
         unit = next((name for name, length in _UNITS.items() if microseconds >= length), "us")
@@ -24,7 +24,7 @@ def format_time(microseconds: float, unit: str | None = None) -> str:
 
 
 def format_memory(size: int) -> str:
-    """A number of bytes, in units of 1024."""
+    """Format a number of bytes, in units of 1024."""
     for unit, bytes in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
         if abs(size) >= bytes:
             return f"{size / bytes:.2f} {unit}"
@@ -32,7 +32,7 @@ def format_memory(size: int) -> str:
 
 
 def format_share(part: float, whole: float) -> str:
-    """What part of a whole it is, in percent."""
+    """Format the share of a part in a whole, in percent."""
     return f"{100 * part / whole:.2f}%" if whole else "--"
 
 
@@ -43,13 +43,13 @@ class _Column(NamedTuple):
 
 
 def line(columns: Sequence[_Column], texts: Sequence[str]) -> str:
-    """A line of the table: a text for each column, cut if it is too long."""
+    """Return a line of the table with one text per column, truncated if too long."""
     widths = [column.width for column in columns]
     return _GAP.join([_cut(text, width).rjust(width) for text, width in zip(texts, widths, strict=True)])
 
 
 def columns_of(events: Any, widths: tuple[int, int, int], time_unit: str | None = None) -> list[_Column]:
-    """The columns of the table of these events; ``widths`` are the greatest of names, shapes and sources."""
+    """Return the columns of the table of these events; ``widths`` limit those of names, shapes and sources."""
     total, of_device = events.self_cpu_time_total, events.self_device_time_total
     name_width, shapes_width, source_width = widths
 
@@ -98,7 +98,7 @@ def columns_of(events: Any, widths: tuple[int, int, int], time_unit: str | None 
 
 
 def made_bytes(event: Any) -> int:
-    """The memory of the tensors that an event made itself, wherever they are."""
+    """Return the memory of the tensors that an event made itself, on all devices."""
     return event.self_cpu_memory_usage + event.self_device_memory_usage
 
 
@@ -106,13 +106,13 @@ _SOURCE = "Source Location"
 
 
 def stack_lines(columns: Sequence[_Column], event: Any) -> list[str]:
-    """Lines for the calls but the innermost, under its source."""
+    """Return lines below the event's source for its other calls, all but the innermost."""
     calls = (event.stack or ())[1:] if columns[-1].title == _SOURCE else ()
     return [line(columns, [*[""] * (len(columns) - 1), call]) for call in calls]
 
 
 def _fitting(texts: Sequence[str], limit: int) -> int:
-    """The width of a column with these texts: no more than the limit, no less than the title needs."""
+    """Return the width of a column with these texts, at most ``limit`` and at least the default width."""
     return max(_WIDTH, min(limit, max(map(len, texts)))) if texts else _WIDTH
 
 
