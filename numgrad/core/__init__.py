@@ -1,1 +1,1 @@
-"""What everything else is made of: the tensor, its layout, its dtype and device, and random generators."""
+"""Core classes of the package: the tensor, its layout, its dtype and device, and random generators."""

@@ -1,4 +1,4 @@
-"""From tensors to Python's and NumPy's values, and what Python's protocols ask of a tensor for that."""
+"""Conversions from tensors to Python and NumPy values, including the Python protocols for them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Conversions(Differentiable):
-    """The part of Tensor that gives its elements out."""
+    """Part of Tensor that exports its elements."""
 
     __slots__ = ()
 
@@ -27,28 +27,28 @@ class Conversions(Differentiable):
         def detach(self) -> Tensor: ...
 
     def _host_array(self) -> np.ndarray:
-        """The elements as a NumPy array: on the same memory if that is the CPU's, else a copy."""
+        """Return the elements as a NumPy array, on the same memory if that is the CPU's and as a copy otherwise."""
         if self._storage.__class__ is not DeviceRow:
             return self._array()
         shape, strides = self._layout.shape, self._layout.strides
         if 0 in shape:
             return np.empty(shape, self._layout.type.numpy)
         reach = span(shape, strides)
-        if reach > max(4 * numel(shape), 1 << 16):  # the elements alone are worth a kernel
+        if reach > max(4 * numel(shape), 1 << 16):  # copying only the elements pays for a kernel
             return self.detach().clone()._host_array()
         part = self._storage[self._offset : self._offset + reach].host()
         item = part.itemsize
         return np.ndarray(shape, part.dtype, part, 0, tuple([step * item for step in strides]))
 
     def _all_elements(self) -> np.ndarray:
-        """The elements as a NumPy array; under ``vmap`` those of all examples."""
+        """Return the elements as a NumPy array; under ``vmap``, those of all examples."""
         return self._mapped.tensor._all_elements() if hasattr(self, "_mapped") else self._host_array()
 
     def item(self) -> Any:
-        """The one element as a Python number.
+        """Return the value of a tensor of one element as a Python number.
 
         Raises:
-            RuntimeError: the tensor has more or fewer elements than one.
+            RuntimeError: the tensor does not have exactly one element.
         """
         if self._layout.size != 1:
             raise RuntimeError(f"a Tensor with {self._layout.size} elements cannot be converted to Scalar")
@@ -57,15 +57,17 @@ class Conversions(Differentiable):
         return self._storage.item(self._offset)
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers (a number, for a 0-d tensor)."""
+        """Return the elements as nested lists of Python numbers, or as a number for a 0-d tensor."""
         return (self._array() if self._storage.__class__ is np.ndarray else self._host_array()).tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The elements as a NumPy array on the same memory.
+        """Return the elements as a NumPy array on the same memory.
+
+        With ``force``, no error is raised, and the array of a GPU tensor is a copy.
 
         Raises:
-            RuntimeError: the tensor requires a gradient, which the array could not pass on (unless recording is off).
-            TypeError: it lies on a GPU.  With ``force`` neither is raised, and of a tensor on a GPU a copy is returned.
+            RuntimeError: the tensor requires a gradient, which the array could not propagate, and recording is on.
+            TypeError: the tensor is on a GPU.
         """
         if force:
             return self._host_array()

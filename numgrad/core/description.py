@@ -1,4 +1,4 @@
-"""What a tensor is besides its numbers: shape and layout, dtype and device."""
+"""Description of a tensor: shape and layout, dtype and device."""
 
 from __future__ import annotations
 
@@ -13,46 +13,45 @@ from .layout import Layout, normal_dim
 from .types import Size, TensorType, contiguous_format, device, dtype, layout, memory_format, size_of, strided
 
 if TYPE_CHECKING:
-    from ..ops.signatures import Methods  # what the op table attaches to Tensor
+    from ..ops.signatures import Methods  # the methods that the op table attaches to Tensor
     from .tensor import Tensor
 else:
     Methods = object
 
 
 def _never(reason: str) -> Any:
-    """A property that is False of every tensor."""
+    """Return a property that is False for every tensor."""
     return property(lambda self: False, doc=f"Always False: {reason}.")
 
 
 class Description(Methods):
-    """The fields of Tensor, and the part of it that describes the tensor."""
+    """Fields of Tensor, and the part of it that describes the tensor."""
 
     __slots__ = ()
 
-    # Elements: ``_layout`` has their type, shape and strides; element ``index`` lies at ``_storage[_offset +
+    # Elements: ``_layout`` has their type, shape and strides; element ``index`` is at ``_storage[_offset +
     # sum(index * stride)]``.
-    # Graph: ``_edge`` is the node (and its output number) that made this tensor, None for a leaf;
-    # ``_accumulator`` a leaf's weak reference to its AccumulateGrad; ``_view``, ``_root`` and ``_seen`` what a view
-    # knows of its base (see ``autograd/views.py``);
-    # ``_counter`` a list of one int, counting in-place changes, that all tensors on the same memory share;
-    # ``_shared`` says that a gradient's memory is somebody else's too; ``_duals`` has the tangents by level;
-    # ``_mapped`` says what a tensor without memory stands for (see ``ops/batching/batches.py``); ``_origin`` how
-    # one came about that requires no gradient (see ``autograd/locations.py``).
+    # Graph: ``_edge`` is the node that made this tensor with its output index, or None for a leaf; ``_accumulator`` is
+    # a leaf's weak reference to its AccumulateGrad; ``_view``, ``_root`` and ``_seen`` relate a view to its base (see
+    # ``autograd/views.py``); ``_counter`` is a list of one int that counts in-place changes, shared by all tensors on
+    # the same memory; ``_shared`` is true if a gradient's memory has other users; ``_duals`` has the tangents by level;
+    # ``_mapped`` describes the batch that a tensor without memory represents (see ``ops/batching/batches.py``);
+    # ``_origin`` is the origin of a tensor that requires no gradient (see ``autograd/locations.py``).
 
     _accumulator: Any
     _counter: list[int]
-    _duals: dict[Any, Tensor]  # in forward mode, else absent
+    _duals: dict[Any, Tensor]  # in forward mode, otherwise absent
     _edge: Any
     _grad: Any
-    _grad_type: TensorType | None  # where ``grad_dtype`` was set, else absent
+    _grad_type: TensorType | None  # if ``grad_dtype`` was set, otherwise absent
     _hooks: Any
     _layout: Layout
-    _mapped: Any  # under ``vmap``, else absent
+    _mapped: Any  # under ``vmap``, otherwise absent
     _offset: int
-    _origin: str  # where it is known, else absent
+    _origin: str  # if known, otherwise absent
     _requires_grad: int
-    _root: Tensor  # of a view, else absent
-    _seen: int  # of a view, else absent
+    _root: Tensor  # of a view, otherwise absent
+    _seen: int  # of a view, otherwise absent
     _shared: bool
     _storage: Any
     _view: Any
@@ -63,7 +62,7 @@ class Description(Methods):
         return size_of(self._layout.shape)
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one dimension."""
+        """Return the shape, or the size of one dimension."""
         shape = self._layout.shape
         return size_of(shape) if dim is None else shape[normal_dim(dim, len(shape))]
 
@@ -73,27 +72,27 @@ class Description(Methods):
         return len(self._layout.shape)
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return len(self._layout.shape)
 
     def numel(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return self._layout.size
 
     nelement = numel
 
     def stride(self, dim: int | None = None) -> Any:
-        """The step, in elements, from one index to the next: of every dimension, or of one."""
+        """Return the step, in elements, from one index to the next: for every dimension, or for one."""
         strides = self._layout.strides
         return strides if dim is None else strides[normal_dim(dim, len(strides))]
 
     def storage_offset(self) -> int:
-        """The offset of the first element in the storage, in elements."""
+        """Return the offset of the first element in the storage, in elements."""
         recording.place_read(self._storage, "storage_offset()")
         return self._offset
 
     def is_contiguous(self, memory_format: memory_format = contiguous_format) -> bool:
-        """Whether the elements lie without gaps in row-major order, or in that of another format."""
+        """Return True if the elements are dense in row-major order, or in that of another memory format."""
         if memory_format is contiguous_format:
             return self._layout.contiguous
         check_memory_format(memory_format)
@@ -106,30 +105,30 @@ class Description(Methods):
 
     @property
     def device(self) -> device:
-        """Where the elements lie."""
+        """The device that stores the elements."""
         return self._layout.type.device
 
     def is_floating_point(self) -> bool:
-        """Whether the elements are floating-point numbers."""
+        """Return True if the elements are floating-point numbers."""
         return self._layout.type.dtype.is_floating_point
 
     def is_signed(self) -> bool:
-        """Whether the elements may be negative."""
+        """Return True if the elements may be negative."""
         return self._layout.type.dtype.is_signed
 
     @property
     def layout(self) -> layout:
-        """How the elements are stored: ``numgrad.strided``."""
+        """The storage scheme of the elements: ``numgrad.strided``."""
         return strided
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the elements lie on a GPU."""
+        """True if the elements are on a GPU."""
         return self._layout.type.device.type == "cuda"
 
     @property
     def is_cpu(self) -> bool:
-        """Whether the elements lie in the CPU's memory."""
+        """True if the elements are in the CPU's memory."""
         return self._layout.type.device.type == "cpu"
 
     is_sparse: bool = _never("every element is stored")
@@ -138,29 +137,29 @@ class Description(Methods):
     is_meta: bool = _never("every tensor has elements")
 
     def get_device(self) -> int:
-        """The number of the GPU that the elements lie on, -1 for the CPU."""
+        """Return the index of the GPU that stores the elements, or -1 for the CPU."""
         return -1 if self._layout.type.device.index is None else self._layout.type.device.index
 
     def is_complex(self) -> bool:
-        """Whether the elements are complex numbers."""
+        """Return True if the elements are complex numbers."""
         return self._layout.type.dtype.is_complex
 
     def element_size(self) -> int:
-        """Bytes per element."""
+        """Return the size of an element in bytes."""
         return self._layout.type.dtype.itemsize
 
     @property
     def itemsize(self) -> int:
-        """Bytes per element."""
+        """The size of an element in bytes."""
         return self._layout.type.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """The size of all elements in bytes."""
         return self._layout.size * self._layout.type.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element; 0 where there is none."""
+        """Return the address of the first element, or 0 for an empty tensor."""
         if not self._layout.size:
             return 0
         if self.is_cuda:
@@ -170,26 +169,26 @@ class Description(Methods):
 
     @property
     def name(self) -> None:
-        """Always None: kept because PyTorch's tensors have it."""
+        """Always None; exists because PyTorch's tensors have it."""
         return None
 
     @property
     def _flat(self) -> Any:
-        """The part of the memory with exactly this tensor's elements in row-major order; None where they lie in another
-        way, or it has no memory of its own."""
+        """The slice of the memory with exactly this tensor's elements in row-major order; None if their order differs,
+        or if the tensor has no memory of its own."""
         layout, storage, offset = self._layout, self._storage, self._offset
         if not layout.contiguous or hasattr(self, "_mapped"):
             return None
         return storage if storage.size == layout.size else storage[offset : offset + layout.size]
 
     def _array(self) -> np.ndarray:
-        """The elements as a NumPy array on the same memory."""
+        """Return the elements as a NumPy array on the same memory."""
         if recording.recorder is not None:
             recording.values_read("reading its elements")
         return self._place()
 
     def _place(self) -> np.ndarray:
-        """The same for whoever looks at no element."""
+        """Return the array as ``_array`` does, for callers that read no element."""
         layout = self._layout
         memory = self._storage
         if memory.__class__ is not np.ndarray:
@@ -198,7 +197,7 @@ class Description(Methods):
                     f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
                     "host memory first."
                 )
-            memory = memory.data  # which examples under ``vmap`` do not have
+            memory = memory.data  # fails for examples under ``vmap``, which have no memory
         if self._flat is not None:
             return self._flat.reshape(layout.shape)
         item = layout.type.dtype.itemsize

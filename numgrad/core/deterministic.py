@@ -1,4 +1,4 @@
-"""Whether operations must give the same result every time that they are run."""
+"""Mode in which operations must give the same result every time they run."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ deterministic_changed: list[Callable[[], None]] = []
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Have operations give the same result, to the last bit, whenever they are run on the same GPU.
+    """Make operations give bitwise the same result whenever they run on the same GPU.
 
-    On the CPU they always do.  On a GPU ``index_add``, ``index_put(accumulate=True)``, ``put``, ``scatter_add``,
-    ``bincount`` with weights and the gradients of indexing, ``gather``, ``take`` and ``embedding`` add what has the
-    same index in whichever order comes about, and of several values for one element any may be the one that is
-    written.  In this mode both are done in the order of the indices, as on the CPU, which takes longer, because the
-    indices are sorted.  It holds for all threads.
+    On the CPU, results are always reproducible.  On a GPU, ``index_add``, ``index_put(accumulate=True)``, ``put``,
+    ``scatter_add``, ``bincount`` with weights and the gradients of indexing, ``gather``, ``take`` and ``embedding`` add
+    values with the same index in arbitrary order, and when several values are written to one element, any of them may
+    remain.  In this mode, both happen in the order of the indices, as on the CPU.  This takes longer, because the
+    indices must be sorted.  The mode applies to all threads.
 
     Args:
-        mode: whether results must be reproducible.
-        warn_only: whether an operation that cannot be reproducible is to warn, instead of raising an error.  There is
-            none, so it is only remembered.
+        mode: True if results must be reproducible.
+        warn_only: True to warn about operations that cannot be reproducible instead of raising an error.  There are no
+            such operations, so the value is only stored.
 
     Raises:
-        TypeError: an argument is no bool.
+        TypeError: an argument is not a bool.
 
     Example:
         >>> import numgrad as torch
@@ -48,10 +48,10 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether :func:`use_deterministic_algorithms` has been called with True."""
+    """Return True if deterministic algorithms are enabled by :func:`use_deterministic_algorithms`."""
     return _enabled
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether that was with ``warn_only``: PyTorch warns then where it would raise an error."""
+    """Return the ``warn_only`` flag, with which PyTorch warns instead of raising an error."""
     return _warn_only

@@ -1,4 +1,4 @@
-"""Where tensors lie: devices, their names, and the one that new tensors are made on where none is named."""
+"""Devices: their names, and the default device for new tensors."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ..devices import begin_cuda
 
 
 class device:  # noqa: N801 - PyTorch's name
-    """Where a tensor's memory lies: ``device("cpu")``, ``device("cuda")``, ``device("cuda:1")`` or ``device(1)``.
+    """Location of a tensor's memory: ``device("cpu")``, ``device("cuda")``, ``device("cuda:1")`` or ``device(1)``.
 
-    ``device("cuda")`` stands for the GPU that is the current one when a tensor is made; the tensor's own device has its
-    number.  A device may be named that is not there: the first tensor to be made on it raises.
+    ``device("cuda")`` denotes the GPU that is current when a tensor is made; the tensor's own device has an index.  A
+    device need not exist to be named: the error is raised when the first tensor is made on it.
 
-    As a context, it is where new tensors are made if no other device is named, in this thread.
+    As a context manager, it sets the default device for new tensors in this thread.
 
     Args:
-        type: "cpu" or "cuda", also with a number as in "cuda:1"; another device; or the number of a GPU.
-        index: the number, where the type comes without one.
+        type: "cpu" or "cuda", optionally with an index as in "cuda:1"; another device; or the index of a GPU.
+        index: the index, if ``type`` has none.
 
     Raises:
-        RuntimeError: there is no such type of device, or the number is malformed or negative.
-        TypeError: the arguments are of other types.
+        RuntimeError: the device type is unknown, or the index is malformed or negative.
+        TypeError: an argument has the wrong type.
 
     Example:
         >>> import numgrad as torch
@@ -87,7 +87,7 @@ class device:  # noqa: N801 - PyTorch's name
 
 
 def _parsed(name: str) -> tuple[str, int | None]:
-    """The type of device and the number that a string names."""
+    """Return the device type and the index given by a string."""
     device_type, colon, number = name.partition(":")
     if not name:
         raise RuntimeError("Device string must not be empty")
@@ -104,7 +104,7 @@ CPU = device("cpu")
 
 
 class _Default(threading.local):
-    """Where this thread makes tensors, and where it will again at the end of each context."""
+    """Default device of this thread, and those restored at the end of each context."""
 
     current: device = CPU
     outer: tuple[device, ...] = ()
@@ -114,7 +114,7 @@ _default = _Default()
 
 
 def to_device(value: Any) -> device:
-    """The device that ``value`` (a device, its name, a GPU's number, or None for the default) names."""
+    """Return the device for ``value``: a device, its name, a GPU's index, or None for the default."""
     if value is None:
         return _default.current
     if value.__class__ is device:
@@ -128,7 +128,7 @@ def _of_name(name: str) -> device:
 
 
 def set_default_device(device: Any) -> None:
-    """Have this thread make new tensors on ``device`` (a device or its name; None for the CPU) if no other is named.
+    """Set the default device for new tensors in this thread: a device or its name, or None for the CPU.
 
     Example:
         >>> import numgrad as torch
@@ -140,19 +140,19 @@ def set_default_device(device: Any) -> None:
 
 
 def get_default_device() -> device:
-    """The device that this thread makes new tensors on where none is named: the CPU unless it was set."""
+    """Return the default device for new tensors in this thread: the CPU unless it was set."""
     return numbered(_default.current)
 
 
-#: The GPUs that tensors were made on.
+#: GPUs on which tensors have been made, by index.
 _gpus: dict[int, device] = {}
 
 
 def numbered(named: device) -> device:
-    """The device as tensors on it have it: the CPU without a number, a GPU with its own; each always one object.
+    """Return the device as stored in tensors: the CPU without an index, a GPU with its index; one object for each.
 
     Raises:
-        ImportError, RuntimeError: there is no such GPU to use.
+        ImportError, RuntimeError: the GPU is not available.
     """
     if named.type == "cpu":
         return CPU

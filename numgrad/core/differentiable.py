@@ -1,4 +1,4 @@
-"""What autograd knows of a tensor: whether it requires a gradient, its edge in the graph, its gradient, and hooks."""
+"""Autograd attributes of tensors: ``requires_grad``, the edge in the graph, the gradient, and hooks."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class Differentiable(Description):
-    """The part of Tensor that autograd uses."""
+    """Part of Tensor that autograd uses."""
 
     __slots__ = ()
 
     @property
     def requires_grad(self) -> bool:
-        """Whether operations on this tensor are recorded."""
+        """True if operations on this tensor are recorded."""
         flag = self._requires_grad
         if flag == MAYBE:  # a view requires a gradient if its base does
             return self._edge is not None or bool(self._root._requires_grad)
@@ -67,23 +67,23 @@ class Differentiable(Description):
 
     @property
     def grad_fn(self) -> Any:
-        """The node of the operation that made this tensor, None for a leaf."""
+        """The node of the operation that made this tensor; None for a leaf."""
         edge = self._edge if self._view is None else self._view.edge(self)
         return None if edge is None else edge[0]
 
     @property
     def output_nr(self) -> int:
-        """Which output of ``grad_fn`` this tensor is."""
+        """The index of this tensor among the outputs of ``grad_fn``."""
         return 0 if self._edge is None else self._edge[1]
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded operation made this tensor."""
+        """True if no recorded operation made this tensor."""
         return self.grad_fn is None
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient accumulated by backward."""
+        """The gradient accumulated by backward, or None."""
         if self._grad is None and self._edge is not None and not self.retains_grad:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
@@ -132,24 +132,24 @@ class Differentiable(Description):
         create_graph: bool = False,
         inputs: Any = None,
     ) -> None:
-        """Compute the gradients of this tensor and add them to the ``grad`` of the leaves, or of ``inputs`` only.
+        """Compute the gradients of this tensor and add them to the ``grad`` of the leaves, or only of ``inputs``.
 
-        ``gradient`` (of this tensor's shape) may be left out for a tensor of one element.  For the sake of older
-        programs it may also have another shape with as many elements, or one that broadcasts; that warns.  The other
-        arguments and the errors are those of :func:`numgrad.autograd.backward`.
+        ``gradient``, of this tensor's shape, may be omitted for a tensor of one element.  For compatibility with older
+        programs, it may also have another shape with as many elements, or one that broadcasts, which causes a warning.
+        The other arguments and the errors are those of :func:`numgrad.autograd.backward`.
         """
         if gradient is not None:
             gradient = reshaped_gradient(self, gradient)
         autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def is_inference(self) -> bool:
-        """Return whether this is an inference tensor: made in inference mode, and no view of a normal tensor."""
+        """Return True if this is an inference tensor: made in inference mode, and not a view of a normal tensor."""
         recording.place_read(self._storage, "is_inference()")
         return is_inference(self)
 
     @property
     def _version(self) -> int:
-        """The number of in-place operations that have changed the elements.
+        """The number of in-place operations that have modified the elements.
 
         Raises:
             RuntimeError: this is an inference tensor.
@@ -161,23 +161,23 @@ class Differentiable(Description):
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor that this one is a view of; None for inference tensors."""
+        """The tensor that this one is a view of, or None; always None for inference tensors."""
         recording.place_read(self._storage, "_base")
         return self._root if self._view is not None and not is_inference(self) else None
 
     def _is_view(self) -> bool:
-        """Return whether this tensor is a view of another; for inference tensors False."""
+        """Return True if this tensor is a view of another; always False for inference tensors."""
         recording.place_read(self._storage, "_is_view()")
         return self._view is not None and not is_inference(self)
 
     def retain_grad(self) -> None:
-        """Have backward fill in ``grad`` although this tensor is not a leaf.
+        """Make backward accumulate into ``grad`` although this tensor is not a leaf.
 
-        It gets what the hooks make of the gradient, those registered later, too.  If the tensor is changed in place
-        afterwards, it gets the gradient of the new value.  Does nothing to a leaf.
+        The gradient is the one returned by the tensor's hooks, including those registered later.  If the tensor is
+        later modified in place, the gradient is that of the new value.  No effect on a leaf.
 
         Raises:
-            RuntimeError: the tensor requires no gradient.
+            RuntimeError: the tensor does not require a gradient.
         """
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -187,7 +187,7 @@ class Differentiable(Description):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether ``retain_grad`` was called on this non-leaf tensor."""
+        """True if ``retain_grad`` was called on this non-leaf tensor."""
         node = self.grad_fn
         if node is None or node.attached is None:
             return False
@@ -196,11 +196,11 @@ class Differentiable(Description):
 
     @property
     def grad_dtype(self) -> dtype | None:
-        """The dtype that gradients of this leaf are converted to, at first its own; None leaves them as they are.
+        """The dtype that gradients of this leaf are converted to, by default its own; None disables the conversion.
 
         Raises:
-            RuntimeError: the tensor is no leaf; when it is set, ``grad`` is there in another dtype, or what is given
-                is neither a dtype nor None.
+            RuntimeError: the tensor is not a leaf; on assignment, if ``grad`` already has another dtype, or if the
+                value is neither a dtype nor None.
         """
         if self.grad_fn is not None:
             raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
@@ -223,16 +223,16 @@ class Differentiable(Description):
         give_gradient_type(self, None if value is None else tensor_type(value, self.device))
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
-        """Call ``hook(gradient)`` whenever this tensor's gradient is computed; what it returns replaces it.
+        """Call ``hook(gradient)`` whenever this tensor's gradient is computed.
 
-        Hooks run in the order of their registration, before those of ``grad_fn``.  They must not change the gradient
-        but may return one of the same shape, dtype and device in its place.  A hook belongs to the value that the
-        tensor has now: if the tensor is changed in place later, the gradient is that of the value before.  As in
-        PyTorch, the hook is called with None if backward comes by without a gradient for this tensor.
+        Hooks run in the order of registration, before those of ``grad_fn``.  A hook must not modify the gradient, but
+        it may return a replacement of the same shape, dtype and device.  A hook belongs to the tensor's present value:
+        if the tensor is later modified in place, the hook receives the gradient of the value before.  As in PyTorch,
+        the hook is called with None if backward passes the tensor without a gradient for it.
 
         Raises:
-            RuntimeError: the tensor requires no gradient; in backward, if what is returned has another shape or dtype.
-            TypeError: in backward, if what is returned is no tensor.
+            RuntimeError: the tensor does not require a gradient; in backward, if the result has another shape or dtype.
+            TypeError: in backward, if the result is not a tensor.
         """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -242,15 +242,16 @@ class Differentiable(Description):
         return add_hook(self._leaf_hooks().of_output(0), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
-        """Call ``hook(tensor)`` whenever backward has added to the ``grad`` of this leaf.
+        """Call ``hook(tensor)`` whenever backward has accumulated into the ``grad`` of this leaf.
 
-        The hook may use ``grad`` up: take an optimizer's step and set ``grad`` to None, so that the gradients of all
-        parameters need not be there at once.  It runs after the hooks of :meth:`register_hook`, and not in
-        :func:`numgrad.autograd.grad`, which adds to no ``grad``.
+        The hook may consume ``grad``: for example, take an optimizer step and set ``grad`` to None, so that the
+        gradients of all parameters need not exist at once.  It runs after the hooks of :meth:`register_hook`.  It does
+        not run in :func:`numgrad.autograd.grad`, which accumulates into no ``grad``.
 
         Raises:
-            RuntimeError: the tensor requires no gradient or is no leaf; in backward, if the hook returns a tensor.
-            TypeError: in backward, if the hook returns anything else but None.
+            RuntimeError: the tensor does not require a gradient or is not a leaf; in backward, if the hook returns a
+                tensor.
+            TypeError: in backward, if the hook returns another value that is not None.
         """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -265,10 +266,10 @@ class Differentiable(Description):
 
     @property
     def _backward_hooks(self) -> Hooks | None:
-        """The hooks of :meth:`register_hook` by number, None if there never were any; others may be assigned.
+        """The hooks of :meth:`register_hook` by id, None if there never were any; assignment replaces them.
 
         Raises:
-            TypeError: what is assigned is neither a dictionary nor None.
+            TypeError: the assigned value is neither a dictionary nor None.
         """
         node = self.grad_fn
         if node is None:
@@ -291,7 +292,7 @@ class Differentiable(Description):
 
     @property
     def _post_accumulate_grad_hooks(self) -> Hooks | None:
-        """The hooks of :meth:`register_post_accumulate_grad_hook` by number, None if there never were any."""
+        """The hooks of :meth:`register_post_accumulate_grad_hook` by id, None if there never were any."""
         return None if self._hooks is None else self._hooks.post_accumulate
 
     @_post_accumulate_grad_hooks.setter
@@ -305,10 +306,10 @@ class Differentiable(Description):
 
 
 def check_differentiable(tensor: Differentiable, which: str) -> None:
-    """Raise unless tensors of this dtype have derivatives; ``which`` says for the message what tensors have.
+    """Raise unless tensors of this dtype are differentiable; ``which`` names the tensors that are, for the message.
 
     Raises:
-        RuntimeError: they have none.
+        RuntimeError: the dtype is not differentiable.
     """
     dtype = tensor._layout.type.dtype
     if not dtype.differentiable:

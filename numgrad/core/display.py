@@ -1,4 +1,4 @@
-"""How things are shown: by what in notebooks, and which words stand for numbers of things, bytes and classes."""
+"""Display helpers: rich representations in notebooks, and text for counts, bytes, times and classes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 
 def shown_by(name: str) -> Callable[[Any], str | None]:
-    """The method ``_repr_html_`` of a class: the function ``name`` of ``numgrad.viz.rich``.
+    """Return a ``_repr_html_`` method for a class that calls the function ``name`` of ``numgrad.viz.rich``.
 
-    That is imported when a notebook first shows such an object.  A class derived from it that has a ``__repr__`` of
-    its own outside of numgrad is shown as that says.
+    The module is imported when a notebook first displays such an object.  For a subclass with a ``__repr__`` defined
+    outside numgrad, the method returns None, so that its own text is shown.
     """
 
     def _repr_html_(self: Any) -> str | None:
-        writer = getattr(type(self).__repr__, "__module__", "numgrad")  # a built-in class's has none
+        writer = getattr(type(self).__repr__, "__module__", "numgrad")  # absent for a built-in class
         if writer.partition(".")[0] != "numgrad":
             return None
         html: str | None = getattr(importlib.import_module("numgrad.viz.rich"), name)(self)
@@ -25,17 +25,17 @@ def shown_by(name: str) -> Callable[[Any], str | None]:
 
 
 def picture_of_node(node: Any, include: Any = None, exclude: Any = None) -> dict[str, str]:
-    """The method ``_repr_mimebundle_`` of the graph's nodes: the graph behind one, drawn; its text stays what it is."""
+    """Return the drawn graph behind a node, as its ``_repr_mimebundle_``; the node's text stays the same."""
     return importlib.import_module("numgrad.viz.graph.drawing").node_mimebundle(node)
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """A number of things: "1 element", "12,345 elements"; ``plural`` where an "s" is not enough."""
+    """Format a count: "1 element", "12,345 elements"; ``plural`` is for nouns with an irregular plural."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def number_of_bytes(size: float) -> str:
-    """A number of bytes in the unit that suits it, by thousands."""
+    """Format a number of bytes in a suitable unit, in powers of 1000."""
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
             return f"{size:.3g} {unit}"
@@ -44,11 +44,11 @@ def number_of_bytes(size: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that suits it."""
+    """Format a time in a suitable unit."""
     factor, unit = (1, "s") if seconds >= 1 else (1e3, "ms") if seconds >= 1e-3 else (1e6, "µs")
     return f"{seconds * factor:.3g} {unit}"
 
 
 def class_name(cls: type) -> str:
-    """A class with its module, unless it is one of Python's own."""
+    """Return the name of a class with its module, unless it is built in."""
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"

@@ -1,8 +1,8 @@
-"""Memory formats: in which order the dimensions of images lie in memory.
+"""Memory formats: the order of image dimensions in memory.
 
-Images are of shape (n, channels, rows, columns) or (n, channels, depth, rows, columns).  With their channels last,
-those of a pixel are neighbours: the strides are the ones that row-major (n, rows, columns, channels) has.  Where
-dimensions of size 1 leave open which format a tensor has, PyTorch's rules decide.
+Images have the shape (n, channels, rows, columns) or (n, channels, depth, rows, columns).  In the channels-last format,
+the channels of a pixel are adjacent: the strides are those of a row-major tensor (n, rows, columns, channels).  If
+dimensions of size 1 make the format ambiguous, PyTorch's rules decide.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ __all__ = [
     "with_channels_last",
 ]
 
-#: The ranks of tensors that may have their channels last.
+#: Ranks of tensors that support the channels-last formats.
 _RANKS = {channels_last: 4, channels_last_3d: 5}
 
 
 def _inside_out(rank: int) -> list[int]:
-    """The dimensions from the innermost one on, where channels are last."""
+    """Return the dimensions of the channels-last order, innermost first."""
     return [1, *range(rank - 1, 1, -1), 0]
 
 
 @functools.lru_cache(maxsize=1024)
 def with_channels_last(layout: Layout) -> Layout:
-    """The layout of images with their channels last; that of anything else as it is."""
+    """Return the channels-last layout of images; other layouts are returned unchanged."""
     shape = layout.shape
     if len(shape) not in _RANKS.values():
         return layout
@@ -42,7 +42,7 @@ def with_channels_last(layout: Layout) -> Layout:
 
 @functools.lru_cache(maxsize=8192)
 def has_channels_last(layout: Layout) -> bool:
-    """Whether what is computed from a tensor of this layout has channels last: its strides grow in their order."""
+    """Return True if results for a tensor of this layout have channels last: its strides increase in that order."""
     shape, strides = layout.shape, layout.strides
     if len(shape) not in _RANKS.values() or strides[1] == 0:
         return False
@@ -50,14 +50,14 @@ def has_channels_last(layout: Layout) -> bool:
     for dim in _inside_out(len(shape)):
         if shape[dim] == 0 or strides[dim] < least:
             return False
-        if dim == 0 and least == strides[1]:  # n x 1 x 1 x 1 tells nothing
+        if dim == 0 and least == strides[1]:  # n x 1 x 1 x 1 is ambiguous
             return False
         least = strides[dim] * shape[dim]
     return True
 
 
 def is_formatted(layout: Layout, memory_format: memory_format) -> bool:
-    """Whether elements follow one another in the order of a format."""
+    """Return True if elements follow one another in the order of a format."""
     if memory_format not in _RANKS:
         return layout.contiguous
     if len(layout.shape) != _RANKS[memory_format]:
@@ -67,7 +67,7 @@ def is_formatted(layout: Layout, memory_format: memory_format) -> bool:
 
 
 def kept_layout(layout: Layout) -> Layout:
-    """The layout of a copy: the order of dimensions of this one, without gaps or repeats."""
+    """Return the layout of a copy: the same order of dimensions, without gaps or repeats."""
     shape, strides = layout.shape, layout.strides
     if layout.row_major or is_dense(shape, strides):
         return layout
@@ -75,10 +75,10 @@ def kept_layout(layout: Layout) -> Layout:
 
 
 def formatted_layout(layout: Layout, memory_format: memory_format | None) -> Layout:
-    """The layout of a copy in a format; None stands for preserving the order of dimensions.
+    """Return the layout of a copy in a format; None preserves the order of dimensions.
 
     Raises:
-        RuntimeError: it has not as many dimensions as the format is for.
+        RuntimeError: the layout does not have the rank of the format.
     """
     if memory_format is None or memory_format is preserve_format:
         return kept_layout(layout)
@@ -93,21 +93,21 @@ def formatted_layout(layout: Layout, memory_format: memory_format | None) -> Lay
 
 
 def check_memory_format(value: Any) -> None:
-    """Raise unless it is a memory format, or None.
+    """Raise unless the value is a memory format or None.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: the value is neither.
     """
     if value is not None and not isinstance(value, memory_format):
         raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(value).__name__}")
 
 
 def new_format(value: Any) -> Any:
-    """The memory format, or None, of what has no order of dimensions yet that it could keep.
+    """Return the memory format, or None, for a new tensor, which has no order of dimensions to preserve.
 
     Raises:
-        RuntimeError: it is that of another tensor.
-        TypeError: it is no memory format.
+        RuntimeError: the format is ``preserve_format``.
+        TypeError: the value is neither a memory format nor None.
     """
     check_memory_format(value)
     if value is preserve_format:

@@ -1,4 +1,4 @@
-"""Generators of random numbers: PyTorch's Mersenne Twister on the CPU, Philox, which counts, on GPUs."""
+"""Random number generators: PyTorch's Mersenne Twister on the CPU, and the counter-based Philox on GPUs."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from ..devices.recording import Effect, reads_values
 from .device import to_device
 from .types import device, numbered
 
-#: The seed of a generator that was not given one.
+#: Default seed of a generator.
 _DEFAULT_SEED = 67280421310721
 
 
 class Generator:
-    """A source of random numbers with a state of its own.
+    """Source of random numbers with its own state.
 
-    On the CPU it is a Mersenne Twister whose numbers are PyTorch's.  On a GPU it is Philox, which counts: for the same
-    seed it gives the same numbers on every GPU, but not PyTorch's, which depend on the number of the GPU's processors.
+    On the CPU it is a Mersenne Twister that produces PyTorch's numbers.  On a GPU it is the counter-based Philox: the
+    same seed gives the same numbers on every GPU, but not PyTorch's, which depend on the GPU's number of processors.
 
-    A generator may be shared between threads: each call takes its numbers in one piece.
+    A generator may be shared between threads: the numbers of each call are drawn without interruption.
 
     Args:
-        device: where it makes numbers: "cpu" or "cuda", with or without a number.
+        device: the device on which numbers are generated: "cpu" or "cuda", with or without an index.
 
     Raises:
-        ImportError, RuntimeError: there is no such device.
+        ImportError, RuntimeError: the device is not available.
 
     Example:
         >>> import numgrad as torch
@@ -45,7 +45,7 @@ class Generator:
 
     __module__ = "numgrad"
 
-    #: The class for each type of device.
+    #: Generator class for each device type.
     _classes: ClassVar[dict[str, type[Generator]]] = {}
 
     def __init_subclass__(cls, device_type: str, **options: Any) -> None:
@@ -65,9 +65,12 @@ class Generator:
         self.manual_seed(_DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start again from ``seed``, an integer in [-2^63, 2^64); a negative one stands for ``seed + 2^64``.
+        """Restart from ``seed``, an integer in [-2^63, 2^64), and return the generator.
 
-        Returns the generator itself. Raises RuntimeError for anything that is not such an integer.
+        A negative seed means ``seed + 2^64``.
+
+        Raises:
+            RuntimeError: ``seed`` is not such an integer.
         """
         try:
             number = operator.index(seed)
@@ -81,30 +84,30 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start again from a seed that the operating system chose at random, and return it."""
+        """Restart from a random seed provided by the operating system, and return the seed."""
         chosen = int.from_bytes(os.urandom(8), "little") >> 11
         self.manual_seed(chosen)
         return chosen
 
     def initial_seed(self) -> int:
-        """The seed that the generator last started from, in [0, 2^64)."""
+        """Return the seed of the last restart, in [0, 2^64)."""
         recording.state_read("the seed of a generator")
         return self._seed
 
     def state_bytes(self) -> bytes:
-        """The state as PyTorch writes it."""
+        """Return the state in PyTorch's format."""
         raise NotImplementedError
 
     def set_state_bytes(self, data: bytes) -> None:
-        """Go on from a state that :meth:`state_bytes` wrote.
+        """Restore a state written by :meth:`state_bytes`.
 
         Raises:
-            RuntimeError: it is no such state.
+            RuntimeError: the data is not a valid state.
         """
         raise NotImplementedError
 
     def _restart(self) -> None:
-        """Go back to where the seed starts."""
+        """Reset the state to the start of the seed's sequence."""
         raise NotImplementedError
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -115,7 +118,7 @@ _generators: weakref.WeakSet[Generator] = weakref.WeakSet()
 
 
 def _renew_locks() -> None:
-    """In the child of a fork: a thread that is not here may have been drawing."""
+    """Renew the locks in a forked child: a thread that does not exist here may have been drawing."""
     for generator in _generators:
         generator._lock = threading.Lock()
 
@@ -125,7 +128,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _restored(device: Any, state: bytes) -> Generator:
-    """A generator from its pickle."""
+    """Restore a generator from its pickle."""
     generator = Generator(device)
     generator.set_state_bytes(state)
     return generator
@@ -140,15 +143,15 @@ Row = devices.DeviceRow
 
 
 class Philox(Generator, device_type="cuda"):
-    """A generator for a GPU: its state is the seed and how many draws it has made, the ``offset``.
+    """Generator for a GPU, whose state is the seed and the number of draws so far, the ``offset``.
 
-    Number ``i`` of a draw depends on the seed, the offset and ``i`` alone.  Numbers come as new rows, or in the row
-    ``out``, which for truth values and integers may be of any dtype.
+    Number ``i`` of a draw depends only on the seed, the offset and ``i``.  Numbers are returned in a new row, or in the
+    row ``out``, which may have any dtype for booleans and integers.
     """
 
     @classmethod
     def of_gpu(cls, number: int) -> Philox:
-        """A generator for a GPU that need not be in use yet."""
+        """Return a generator for a GPU that need not have been initialized."""
         generator: Philox = object.__new__(cls)
         generator.device = device("cuda", number)
         generator._begin()
@@ -177,25 +180,25 @@ class Philox(Generator, device_type="cuda"):
     def uniform(
         self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0, *, out: Row | None = None
     ) -> Row:
-        """``size`` numbers from [low, high), float32 or float64."""
+        """Draw ``size`` numbers from [low, high), float32 or float64."""
         return self._fill(self._floats(size, dtype, out), "uniform", low, high)
 
     def normal(
         self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0, *, out: Row | None = None
     ) -> Row:
-        """``size`` normal numbers, float32 or float64."""
+        """Draw ``size`` normal numbers, float32 or float64."""
         return self._fill(self._floats(size, dtype, out), "normal", mean, std)
 
     normal_pairs = normal
 
     def exponential(self, size: int, dtype: np.dtype, rate: float = 1.0, *, out: Row | None = None) -> Row:
-        """``size`` numbers from the exponential distribution, float32 or float64; none is 0."""
+        """Draw ``size`` numbers from the exponential distribution, float32 or float64; none is 0."""
         return self._fill(self._floats(size, dtype, out), "exponential", 1.0 / rate, 0.0)
 
     def bernoulli(self, size: int, probability: Any, *, value: float = 1.0, out: Row | None = None) -> Row:
-        """``value``, with the ``probability``, otherwise 0: truth values, unless ``out`` has another dtype.
+        """Draw ``value`` with the ``probability``, otherwise 0; booleans unless ``out`` has another dtype.
 
-        The probability is a number, or a row of floats; then the value is 1.
+        The probability is a number, or a row of floats, for which the value is 1.
         """
         out = self._row(size, _BOOL, out)
         if not isinstance(probability, Row):
@@ -204,26 +207,26 @@ class Philox(Generator, device_type="cuda"):
         return devices.begin_cuda().true_where_below(draws, probability, out)
 
     def integers(self, size: int, low: int, high: int, wide: bool | None = None, *, out: Row | None = None) -> Row:
-        """``size`` integers from [low, high), int64 unless ``out`` has another dtype; the range is at most 2^64."""
+        """Draw ``size`` integers from [low, high), a range of at most 2^64; int64 unless ``out`` has another dtype."""
         return self._fill(self._row(size, _INT64, out), "integers", low, high - low)
 
     def permutation(self, size: int) -> Any:
-        """The numbers from 0 to ``size - 1`` in random order, int64: where random keys stand when they are sorted."""
+        """Return the numbers from 0 to ``size - 1`` in random order, int64: the order that sorts random keys."""
         keys: Any = self.integers(size, -(2**63), 2**63)
         return devices.begin_cuda().sort_row(keys)[1]
 
     @reads_values("reading a generator's state")
     def state_bytes(self) -> bytes:
-        """The state as PyTorch writes it: seed and offset."""
+        """Return the state in PyTorch's format: seed and offset."""
         with self._lock:
             return struct.pack("<QQ", self._seed, self._offset)
 
     @reads_values("setting a generator's state")
     def set_state_bytes(self, data: bytes) -> None:
-        """Go on from a state that :meth:`state_bytes` wrote.
+        """Restore a state written by :meth:`state_bytes`.
 
         Raises:
-            RuntimeError: it is no such state.
+            RuntimeError: the data is not a valid state.
         """
         if len(data) != 16:
             raise RuntimeError(f"RNG state is wrong size: expected 16 bytes, got {len(data)}")
@@ -232,47 +235,47 @@ class Philox(Generator, device_type="cuda"):
 
 
 class _Draw(Effect):
-    """A draw of a generator for a GPU: in each run of a program it is another one."""
+    """One draw of a GPU generator, made anew in each run of a program."""
 
     def __init__(self, generator: Philox):
         self._generator = generator
 
     def advance(self) -> None:
-        """Have the generator count it."""
+        """Advance the generator by one draw."""
         generator = self._generator
         with generator._lock:
             self._seed, self._offset = generator._seed, generator._offset
             generator._offset = (generator._offset + 1) % 2**64
 
     def undo(self) -> None:
-        """Have the generator count back."""
+        """Take back one draw of the generator."""
         with self._generator._lock:
             self._generator._offset = (self._generator._offset - 1) % 2**64
 
     def fill(self, out: Row, distribution: str, first: float, second: float) -> None:
-        """Fill a row with its numbers."""
+        """Fill a row with the numbers of this draw."""
         devices.begin_cuda().fill_random(out, distribution, self._seed, self._offset, first, second)
 
 
-#: From this range on PyTorch takes two draws for an integer.
+#: Range from which PyTorch takes two draws per integer.
 _WIDE_RANGE = 1 << 28
 
-#: Bytes of a generator's state as PyTorch writes it.
+#: Size in bytes of a generator's state in PyTorch's format.
 _STATE_SIZE = 5056
 
 
 class MersenneTwister(Generator, device_type="cpu"):
-    """A generator for the CPU.  Numbers come as new rows, or in a row that is given."""
+    """Generator for the CPU, which returns numbers in a new row or in a given one."""
 
     def _begin(self) -> None:
-        #: The 624 words of the twister, and how many of them have been used.
+        #: The 624 words of the twister, and the number of words used.
         self._state = np.zeros(625, np.uint64)
-        #: A normal that waits for the next call, and 1 if there is one, else 0.
+        #: A normal number kept for the next call, and 1 if there is one, else 0.
         self._spare = np.zeros(2)
         super()._begin()
 
     def memory(self) -> tuple[np.ndarray, np.ndarray]:
-        """The arrays that the state is kept in, which draws change."""
+        """Return the arrays that hold the state, which draws modify."""
         return self._state, self._spare
 
     @reads_values("seeding a generator")
@@ -286,9 +289,9 @@ class MersenneTwister(Generator, device_type="cpu"):
     def uniform(
         self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0, *, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """``size`` numbers from [low, high), in the 1-D array ``out`` or a new one, of ``dtype``, float32 or float64.
+        """Draw ``size`` numbers from [low, high) into the 1-D array ``out``, or into a new one of ``dtype``.
 
-        ``low`` is at most ``high``.
+        The dtype is float32 or float64, and ``low`` is at most ``high``.
         """
         out = _empty(size, dtype) if out is None else out
         with self._lock:
@@ -298,7 +301,7 @@ class MersenneTwister(Generator, device_type="cpu"):
     def normal(
         self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0, *, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """``size`` normal numbers, in the 1-D array ``out`` or a new one, of ``dtype``, float32 or float64."""
+        """Draw ``size`` normal numbers, float32 or float64, into the 1-D array ``out`` or a new one of ``dtype``."""
         out = _empty(size, dtype) if out is None else out
         with self._lock:
             if size < random.BLOCK:
@@ -308,33 +311,33 @@ class MersenneTwister(Generator, device_type="cpu"):
         return out
 
     def normal_pairs(self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
-        """``normal`` as PyTorch computes it for tensors that are not contiguous, whatever their size: by pairs."""
+        """Draw normal numbers in pairs, as PyTorch does for non-contiguous tensors of any size."""
         out = _empty(size, dtype)
         with self._lock:
             random.fill_pairs(self._state, self._spare, out, float(mean), float(std))
         return out
 
     def exponential(self, size: int, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
-        """``size`` numbers from the exponential distribution, as a new 1-D array."""
+        """Draw ``size`` numbers from the exponential distribution, as a new 1-D array."""
         with self._lock:
             return random.exponentials(self._state, size, rate, dtype)
 
     def bernoulli(self, size: int, probability: float | np.ndarray) -> np.ndarray:
-        """``size`` truth values, each true with the ``probability``, one number or an array of floats."""
+        """Draw ``size`` booleans, each True with the ``probability``, a number or an array of floats."""
         with self._lock:
             return random.bernoulli(self._state, size, probability)
 
     def integers(self, size: int, low: int, high: int, wide: bool | None = None) -> np.ndarray:
-        """``size`` integers from [low, high), as a new int64 array; the range is at most 2^64.
+        """Draw ``size`` integers from [low, high), as a new int64 array; the range is at most 2^64.
 
-        ``wide`` numbers take two 32-bit draws each; unless told otherwise, as in PyTorch, those of 2^28 or more.
+        ``wide`` numbers take two 32-bit draws each.  By default, as in PyTorch, those of a range of 2^28 or more do.
         """
         two_each = high - low >= _WIDE_RANGE if wide is None else wide
         with self._lock:
             return random.integers(self._state, size, low, high - low, two_each)
 
     def permutation(self, size: int) -> np.ndarray:
-        """The numbers from 0 to ``size - 1`` in random order, as a new int64 array."""
+        """Return the numbers from 0 to ``size - 1`` in random order, as a new int64 array."""
         with self._lock:
             return random.permutation(self._state, size)
 
@@ -342,7 +345,7 @@ class MersenneTwister(Generator, device_type="cpu"):
 
     @reads_values("reading a generator's state")
     def state_bytes(self) -> bytes:
-        """The state as PyTorch writes it: seed, index in the block, the block, and the normal that waits."""
+        """Return the state in PyTorch's format: seed, index in the block, the block, and the spare normal number."""
         with self._lock:
             used, (spare, waits) = int(self._state[624]), self._spare.tolist()
             head = struct.pack("<QiiQ", self._seed, 625 - used, 1, used % 624)
@@ -351,10 +354,10 @@ class MersenneTwister(Generator, device_type="cpu"):
 
     @reads_values("setting a generator's state")
     def set_state_bytes(self, data: bytes) -> None:
-        """Go on from a state that :meth:`state_bytes` or PyTorch wrote.
+        """Restore a state written by :meth:`state_bytes` or by PyTorch.
 
         Raises:
-            RuntimeError: it is no such state.
+            RuntimeError: the data is not a valid state.
         """
         if len(data) != _STATE_SIZE:
             raise RuntimeError(f"RNG state is wrong size: expected {_STATE_SIZE} bytes, got {len(data)}")

@@ -1,4 +1,4 @@
-"""Layouts: what a tensor is besides its memory, and what follows from shapes and strides.
+"""Layouts: type, shape and strides of tensors, and functions of shapes and strides.
 
 Shapes and strides are tuples of ints, in elements.
 """
@@ -21,14 +21,14 @@ Ints = tuple[int, ...]
 
 
 class Layout:
-    """Type, shape and strides of a tensor.  Equal ones are one object: compare them with ``is``.
+    """Type, shape and strides of a tensor.  Equal layouts are one object: compare them with ``is``.
 
     Attributes:
-        type: dtype and device; None where any will do.
+        type: dtype and device; None if any type is accepted.
         shape, strides: as tuples.
         size: the number of elements.
-        contiguous: whether the elements follow one another in row-major order.
-        row_major: whether the strides, those of dimensions of size 1 included, are the ones that go with that order.
+        contiguous: True if the elements follow one another in row-major order.
+        row_major: True if the strides, including those of dimensions of size 1, are the row-major strides.
     """
 
     __slots__ = ("__weakref__", "contiguous", "row_major", "shape", "size", "strides", "type")
@@ -48,13 +48,13 @@ class Layout:
         return layout_of, (self.type, self.shape, self.strides)
 
 
-#: Every layout that something holds.
+#: All layouts in use.
 _layouts: WeakValueDictionary[tuple[TensorType | None, Ints, Ints], Layout] = WeakValueDictionary()
 _interning = threading.Lock()
 
 
 def _renew_lock() -> None:
-    """In the child of a fork: a thread that is not here may have had the lock."""
+    """Renew the lock in a forked child: a thread that does not exist here may have held it."""
     global _interning
     _interning = threading.Lock()
 
@@ -63,14 +63,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)
 
 
-@functools.lru_cache(maxsize=8192)  # most layouts are used again, though nothing may hold them meanwhile
+@functools.lru_cache(maxsize=8192)  # most layouts recur even if nothing holds them in between
 def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None) -> Layout:
-    """The layout with these strides; None stands for row-major ones.
+    """Return the layout with these strides; None stands for row-major ones.
 
     Raises:
-        RuntimeError: a size, a stride or the number of elements is beyond 64 bits.
+        RuntimeError: a size, a stride or the number of elements exceeds 64 bits.
     """
-    own = tuple(map(int, shape))  # of NumPy's and other ints, which are equal, all would get what came first
+    own = tuple(map(int, shape))  # NumPy ints compare equal to ints, so the interned layout must not contain them
     row_major = contiguous_strides(own)
     steps = row_major if strides is None else tuple(map(int, strides))
     if max((*own, *steps, numel(own)), default=0) >= 2**63:
@@ -89,24 +89,24 @@ def layout_of(type: TensorType | None, shape: Ints, strides: Ints | None = None)
 
 
 def numel(shape: Ints) -> int:
-    """The number of elements."""
+    """Return the number of elements."""
     return math.prod(shape)
 
 
 @functools.lru_cache(maxsize=4096)
 def contiguous_strides(shape: Ints) -> Ints:
-    """Row-major strides; a dimension of size 0 counts as 1, as in PyTorch."""
+    """Return row-major strides; a dimension of size 0 counts as 1, as in PyTorch."""
     strides, step = [], 1
     for extent in reversed(shape):
         strides.append(step)
-        step *= int(extent) or 1  # of NumPy's ints, which are equal, all would get what came first
+        step *= int(extent) or 1  # NumPy ints compare equal to ints, so the cached result must not contain them
     return tuple(strides[::-1])
 
 
 def is_contiguous(shape: Ints, strides: Ints) -> bool:
-    """Whether elements follow one another in row-major order."""
+    """Return True if elements follow one another in row-major order."""
     expected = 1
-    for extent, stride in zip(shape[::-1], strides[::-1]):  # noqa: B905 - of one length
+    for extent, stride in zip(shape[::-1], strides[::-1]):  # noqa: B905 - equal lengths
         if extent != 1:
             if stride != expected:
                 return numel(shape) == 0
@@ -115,16 +115,16 @@ def is_contiguous(shape: Ints, strides: Ints) -> bool:
 
 
 def all_dims(shape: Ints) -> Ints:
-    """The numbers of all dimensions."""
+    """Return the numbers of all dimensions."""
     return tuple(range(len(shape)))
 
 
 def normal_dim(dim: int, rank: int) -> int:
-    """``dim`` counted from the front.
+    """Return ``dim`` counted from the front.
 
     Raises:
-        IndexError: it is not in ``[-rank, rank - 1]``; a 0-d tensor is taken to have one dimension.
-        TypeError: it is no int.
+        IndexError: it is not in ``[-rank, rank - 1]``; a 0-d tensor counts as having one dimension.
+        TypeError: it is not an int.
     """
     try:
         dim = operator.index(dim)
@@ -137,7 +137,7 @@ def normal_dim(dim: int, rank: int) -> int:
 
 
 def normal_dims(dims: Any, rank: int) -> Ints:
-    """The dimensions named by ``dims`` (None or empty for all), each once, counted from the front, ascending."""
+    """Return the dimensions ``dims`` (None or empty for all), counted from the front, ascending and without repeats."""
     if hasattr(dims, "__index__"):
         dims = (dims.__index__(),)
     if dims is None or len(dims) == 0:
@@ -151,7 +151,7 @@ def normal_dims(dims: Any, rank: int) -> Ints:
 
 @functools.lru_cache(maxsize=4096)
 def broadcast_shapes(*shapes: Ints) -> Ints:
-    """The common shape.
+    """Return the common shape.
 
     Raises:
         RuntimeError: two sizes differ and neither is 1.
@@ -172,18 +172,18 @@ def broadcast_shapes(*shapes: Ints) -> Ints:
 
 
 def broadcasts(shape: Ints, wide: Ints) -> bool:
-    """Whether a shape broadcasts to another."""
+    """Return True if a shape broadcasts to another."""
     missing = len(wide) - len(shape)
     return missing >= 0 and all(own in (1, extent) for own, extent in zip(shape, wide[missing:], strict=True))
 
 
 def outgrown(shape: Ints, wide: Ints) -> RuntimeError:
-    """The error of a tensor that was to be overwritten with what is broadcast to more than its shape."""
+    """Return the error for an output whose shape is smaller than the broadcast shape of its new value."""
     return RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}")
 
 
 def broadcast_strides(shape: Ints, strides: Ints, target: Ints) -> Ints:
-    """Strides that read a tensor of ``shape`` as one of the larger ``target``: 0 where it is repeated."""
+    """Return the strides that read a tensor of ``shape`` as one of the larger ``target``: 0 where it is repeated."""
     if shape == target:
         return strides
     missing = len(target) - len(shape)
@@ -194,14 +194,15 @@ def broadcast_strides(shape: Ints, strides: Ints, target: Ints) -> Ints:
 
 
 def span(shape: Ints, strides: Ints) -> int:
-    """How many elements of memory there are from the first of a tensor to its last, these included."""
+    """Return the number of elements of memory from a tensor's first element to its last, inclusive."""
     return 0 if 0 in shape else 1 + sum([(extent - 1) * step for extent, step in zip(shape, strides, strict=True)])
 
 
 def overlaps_itself(shape: Ints, strides: Ints) -> bool:
-    """Whether two index tuples may name one element.
+    """Return True if two index tuples may refer to one element.
 
-    Exact for the layouts that views make (each stride beyond the reach of the smaller ones, or not).
+    The result is exact for the layouts that views make, in which each stride either exceeds the reach of the smaller
+    ones or does not.
     """
     if numel(shape) < 2:
         return False
@@ -214,7 +215,7 @@ def overlaps_itself(shape: Ints, strides: Ints) -> bool:
 
 
 def is_dense(shape: Ints, strides: Ints) -> bool:
-    """Whether the elements fill their memory, each element once, in any order of dimensions."""
+    """Return True if the elements fill their memory exactly once, in any order of dimensions."""
     step = 1
     steps = [(stride, extent) for extent, stride in zip(shape, strides, strict=True) if extent != 1]
     for stride, extent in sorted(steps):
@@ -225,13 +226,13 @@ def is_dense(shape: Ints, strides: Ints) -> bool:
 
 
 def _order(shape: Ints, operands: Sequence[Ints]) -> list[int]:
-    """Dimensions from outermost to innermost as the operands' memory lies, the first operand deciding.
+    """Return the dimensions from outermost to innermost in the operands' memory; the first operand decides.
 
-    A stride of 0 says nothing.  This is PyTorch's rule, so that outputs get the strides that PyTorch gives.
+    A stride of 0 decides nothing.  This is PyTorch's rule, which gives outputs PyTorch's strides.
     """
 
     def inside(a: int, b: int) -> int:
-        """1 if dimension a belongs inside b, -1 if b inside a, 0 if no operand tells."""
+        """Return 1 if dimension a belongs inside b, -1 if b belongs inside a, and 0 if no operand decides."""
         for strides in operands:
             if strides[a] and strides[b]:
                 if strides[a] != strides[b]:
@@ -259,7 +260,7 @@ def _order(shape: Ints, operands: Sequence[Ints]) -> list[int]:
 
 @functools.lru_cache(maxsize=4096)
 def output_strides(shape: Ints, operands: tuple[tuple[Ints, Ints | None], ...]) -> Ints:
-    """The strides of a new output of ``shape`` whose inputs have these shapes and strides (None for row-major)."""
+    """Return the strides of a new output of ``shape`` for inputs of these shapes and strides (None for row-major)."""
     strides = [0] * len(shape)
     step = 1
     for dim in reversed(_order(shape, _broadcast(shape, operands))):
@@ -277,16 +278,16 @@ def _broadcast(shape: Ints, operands: tuple[tuple[Ints, Ints | None], ...]) -> t
 
 @functools.lru_cache(maxsize=4096)
 def loop_nest(shape: Ints, geometry: tuple[tuple[Ints, Ints | None], ...]) -> tuple[Ints, tuple[Ints, ...]]:
-    """The shortest nest of loops over ``shape``: sizes, and the steps of each operand, in elements.
+    """Return the shortest loop nest over ``shape``: sizes, and the steps of each operand, in elements.
 
-    ``geometry`` gives the operands' own shapes and strides (None for row-major); they are broadcast to ``shape``.
+    ``geometry`` has the operands' own shapes and strides (None for row-major), which are broadcast to ``shape``.
 
-    Dimensions of size 1 go, the rest are ordered as the operands lie in memory, and neighbours that every operand
-    steps through evenly become one.  The result has at least one dimension.
+    Dimensions of size 1 are dropped, the others are ordered as in the operands' memory, and adjacent dimensions that
+    are evenly spaced in every operand are merged.  The result has at least one dimension.
     """
     operands = _broadcast(shape, geometry)
     sizes: list[int] = []
-    steps: list[list[int]] = []  # per kept dimension, each operand's stride
+    steps: list[list[int]] = []  # for each kept dimension, each operand's stride
     for dim in _order(shape, operands):
         extent, stride = shape[dim], [strides[dim] for strides in operands]
         if extent == 1:
@@ -301,10 +302,10 @@ def loop_nest(shape: Ints, geometry: tuple[tuple[Ints, Ints | None], ...]) -> tu
 
 
 def matrix_steps(source: Layout, target: Layout) -> tuple[Ints, Ints] | None:
-    """How to go through the matrices in the last two dimensions of two tensors of one shape together.
+    """Return the steps of a traversal of the matrices in the last two dimensions of two tensors of one shape.
 
-    Returns for each the steps from a matrix to the next, from row to row and from column to column; None where the
-    matrices are not evenly spaced in both.
+    For each tensor, they are the steps from matrix to matrix, from row to row and from column to column.  The result is
+    None if the matrices are not evenly spaced in both.
     """
     shape = source.shape[:-2]
     sizes, steps = loop_nest(shape, ((shape, source.strides[:-2]), (shape, target.strides[:-2])))
@@ -314,10 +315,10 @@ def matrix_steps(source: Layout, target: Layout) -> tuple[Ints, Ints] | None:
 
 
 def view_strides(shape: Ints, strides: Ints, target: Ints) -> Ints | None:
-    """Strides under which the same memory reads as ``target``, or None where only a copy would do."""
+    """Return strides under which the same memory reads as ``target``, or None if only a copy can."""
     if numel(shape) == 0:
         return strides if shape == target else contiguous_strides(target)
-    chunks: list[list[int]] = []  # (size, innermost stride) of runs of evenly spaced elements, the last one first
+    chunks: list[list[int]] = []  # (size, innermost stride) of runs of evenly spaced elements, last one first
     for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
         if chunks and (extent == 1 or stride == chunks[-1][0] * chunks[-1][1]):
             chunks[-1][0] *= extent

@@ -1,4 +1,4 @@
-"""What is said of a name that numgrad has not: whether PyTorch has it, and what comes nearest."""
+"""Errors for missing names, which report if PyTorch has the name and suggest the closest one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-#: What to use in place of names that have no like-named neighbour.
+#: Replacements for names without a similar one.
 _INSTEAD = {
     "bfloat16": "float", "half": "float", "HalfTensor": "FloatTensor",
     "BFloat16Tensor": "FloatTensor", "complex32": "complex64", "chalf": "cfloat", "uint16": "int32", "uint32": "int64",
@@ -19,28 +19,28 @@ _INSTEAD = {
 
 @functools.cache
 def _names() -> dict[str, frozenset[str]]:
-    """PyTorch's public names by the class or module that has them."""
+    """Return PyTorch's public names, keyed by the class or module that has them."""
     text = Path(__file__).with_name("pytorch_names.txt").read_text(encoding="utf-8")
     sections = text.split("\n[")[1:]
     return {owner: frozenset(names.split()) for owner, _, names in (section.partition("]") for section in sections)}
 
 
-#: What was asked for and is not there: attributes, each with its owner, and modules such as "torch.sparse".
+#: Missing attributes that were looked up, each with its owner, and missing modules such as "torch.sparse".
 _asked: set[tuple[str, str]] = set()
 modules_asked: set[str] = set()
 
 
 def names_asked() -> set[str]:
-    """PyTorch's names of the attributes that were asked for and are not there."""
+    """Return PyTorch's names of the missing attributes that were looked up."""
     known = {(owner, name) for owner, name in _asked if name in _names().get(owner, ())}
     return {f"torch.{owner}.{name}".replace("torch.torch.", "torch.") for owner, name in known}
 
 
 class _AbsentError(AttributeError):
-    """Raised for a name that there is not, with the arguments of ``_text``: the text is made when it is shown.
+    """Error for a missing name, whose arguments are those of ``_text``; the text is built only when it is shown.
 
-    Programs ask with ``hasattr`` for what there may not be, some at every step: raising must be quick (an ``__init__``
-    of its own would be half of the time).
+    Programs test for optional names with ``hasattr``, some at every step, so raising must be fast.  An ``__init__``
+    would take half of the time.
     """
 
     def __str__(self) -> str:
@@ -57,20 +57,20 @@ class _AbsentError(AttributeError):
         return AttributeError, self.args
 
 
-# Tracebacks name it as what it is to those who read them.
+# Tracebacks show the class under its built-in name.
 _AbsentError.__module__ = "builtins"
 _AbsentError.__name__ = _AbsentError.__qualname__ = "AttributeError"
 
 
 def _text(owner: str, name: str, present: Callable[[], Iterable[str]]) -> str:
-    """What is said of the attribute ``name`` of ``owner``: "Tensor", or a module without "numgrad.", such as "nn".
+    """Return the message for the missing attribute ``name`` of ``owner``.
 
-    ``present`` gives the names that there are.
+    The owner is "Tensor", or a module without "numgrad.", such as "nn".  ``present`` returns the existing names.
     """
     where = "Tensor" if owner == "Tensor" else f"numgrad.{owner}".removesuffix(".torch")
     if name.startswith("_") or name not in _names().get(owner, ()):
         return f"module '{where}' has no attribute '{name}'"
-    import difflib  # which nothing else needs
+    import difflib  # used nowhere else
 
     others = [other for other in present() if not other.startswith("_")]
     near = [_INSTEAD[name]] if name in _INSTEAD else difflib.get_close_matches(name, others, 1, 0.65)
@@ -79,7 +79,7 @@ def _text(owner: str, name: str, present: Callable[[], Iterable[str]]) -> str:
 
 
 class _Missing(NamedTuple):
-    """An attribute of instances that there is not."""
+    """Descriptor for a missing attribute of instances."""
 
     owner: str
     name: str
@@ -92,10 +92,9 @@ class _Missing(NamedTuple):
 
 
 def say_what_is_missing(cls: type) -> None:
-    """Have instances of a class of PyTorch's say of the names that it lacks whether PyTorch has them.
+    """Make instances of a PyTorch class report for missing names whether PyTorch has them.
 
-    They are attributes that raise that error, and not a ``__getattr__``: with one, Python looks up all others more
-    slowly.
+    The names become attributes that raise the error.  A ``__getattr__`` would slow down the lookup of all others.
     """
     absent = frozenset(name for name in _names()[cls.__name__] if not hasattr(cls, name))
     for name in absent:
@@ -111,10 +110,10 @@ def say_what_is_missing(cls: type) -> None:
 def found_later(
     namespace: dict[str, Any], owner: str, modules: Mapping[str, str] = {}
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a public module, some names of which may be imported when first asked for.
+    """Return ``__getattr__`` and ``__dir__`` for a public module, some names of which may be imported on first access.
 
-    ``modules`` has each of these names with the module of the package that it is, or that has it.  Of any other name
-    it is said whether PyTorch has it.  What the module itself imports for its own use is not listed.
+    ``modules`` maps each of these names to the submodule that it is, or that defines it.  For any other name, the error
+    reports whether PyTorch has it.  Names that the module imports for its own use are not listed.
     """
     module_name = namespace["__name__"]
 

@@ -1,4 +1,4 @@
-"""The text of a tensor, digit for digit as PyTorch prints it."""
+"""Text of a tensor, identical to PyTorch's."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Change how tensors are printed, as ``torch.set_printoptions`` does.
+    """Set the options for printing tensors, as ``torch.set_printoptions`` does.
 
-    precision: digits after the point of floating point numbers (default 4).
-    threshold: tensors of more elements than this are summarised (default 1000).
-    edgeitems: entries kept at both ends of every summarised dimension (default 3).
-    linewidth: characters to a line (default 80).
+    precision: digits after the point of floating-point numbers (default 4).
+    threshold: number of elements above which a tensor is summarized (default 1000).
+    edgeitems: entries kept at both ends of every summarized dimension (default 3).
+    linewidth: characters per line (default 80).
     profile: "default", "short" or "full", applied before the other arguments; any other name is ignored.
-    sci_mode: True or False to force scientific notation on or off. Unlike the other options it does not keep
-        its value when left out: None lets every tensor decide by its own values.
+    sci_mode: True or False to force scientific notation on or off.  Unlike the other options, it does not keep its
+        value when omitted: None lets each tensor's values decide.
     """
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     changes = {name: value for name, value in given.items() if value is not None}
@@ -47,13 +47,13 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The print options in force, as a dictionary that is the caller's own."""
+    """Return the current print options, as a new dictionary."""
     return vars(_options).copy()
 
 
 @contextmanager
 def printoptions(**kwargs: Any) -> Iterator[None]:
-    """Set print options (the arguments of ``set_printoptions``) for the length of a ``with`` block."""
+    """Set print options (the arguments of ``set_printoptions``) within a ``with`` block."""
     saved = get_printoptions()
     set_printoptions(**kwargs)
     try:
@@ -69,16 +69,16 @@ def tensor_text(
     dtype_text: str | None = None,
     suffixes: Sequence[str] = (),
 ) -> str:
-    """Render ``array`` as PyTorch prints a tensor, for example ``tensor([1., 2.], dtype=torch.float64)``.
+    """Format ``array`` as PyTorch prints a tensor, for example ``tensor([1., 2.], dtype=torch.float64)``.
 
-    array: the values, of any shape and of a boolean, integer, floating point or complex dtype.
-    device_text: the device to show, quoted, after ``device=``, or None to leave it out, as PyTorch does for the CPU.
-    dtype_text: the name to show after ``dtype=``, or None to leave it out. PyTorch leaves it out for the
-        default floating point dtype, its complex counterpart, int64 and bool; of a tensor without elements
-        only for the default floating point dtype.
-    suffixes: whatever follows the dtype, in order, such as ``["requires_grad=True"]``.
+    array: the values, of any shape and of a boolean, integer, floating-point or complex dtype.
+    device_text: the quoted device to show after ``device=``, or None to omit it, as PyTorch does for the CPU.
+    dtype_text: the name to show after ``dtype=``, or None to omit it.  PyTorch omits it for the default floating-point
+        dtype, its complex counterpart, int64 and bool; for a tensor without elements, only for the default
+        floating-point dtype.
+    suffixes: the text that follows the dtype, in order, such as ``["requires_grad=True"]``.
 
-    The size is shown as PyTorch does where the data does not tell it: ``tensor([], size=(0, 3))``.
+    As in PyTorch, the size is shown if the data does not imply it: ``tensor([], size=(0, 3))``.
     """
     parts = []
     if device_text is not None:
@@ -94,7 +94,7 @@ def tensor_text(
 
 
 def _append_parts(text: str, parts: Sequence[str], indent: int) -> str:
-    # PyTorch keeps two columns free on the line where the data ends, but none on the lines that follow.
+    # PyTorch reserves two columns on the line where the data ends, but none on the following lines.
     column = len(text) - (text.rfind("\n") + 1) + 2
     for part in parts:
         if column + 2 + len(part) > _options.linewidth:
@@ -119,7 +119,7 @@ def _data_text(array: np.ndarray, indent: int) -> str:
 
 
 def shown_positions(array: np.ndarray) -> list[np.ndarray]:
-    """Along each dimension, which entries are shown: of a large array the outermost, else all."""
+    """Return the indices shown along each dimension: the outermost of a large array, otherwise all."""
     edge = _options.edgeitems if array.size > _options.threshold else math.inf
     return [
         np.arange(length) if length <= 2 * edge else np.r_[0:edge, length - edge : length] for length in array.shape
@@ -127,7 +127,7 @@ def shown_positions(array: np.ndarray) -> list[np.ndarray]:
 
 
 def taken(array: np.ndarray, positions: Sequence[np.ndarray]) -> np.ndarray:
-    """Only these entries of the array, so that a large one costs no more than a small one."""
+    """Return only these entries of the array, so that a large array costs no more than a small one."""
     return array[np.ix_(*positions)] if array.shape != tuple(map(len, positions)) else array
 
 
@@ -158,7 +158,7 @@ def _with_gap(items: list[str], gap: str) -> list[str]:
 
 
 def element_texts(values: np.ndarray) -> tuple[list[str], int]:
-    """The text of every element, padded to a common width, and the width that line breaks reckon with."""
+    """Return the text of every element, padded to a common width, and the width used for line breaks."""
     if values.dtype.kind != "c":
         texts, width = _real_texts(values)
         return [text.rjust(width) for text in texts], width
@@ -175,7 +175,7 @@ def _real_texts(values: np.ndarray) -> tuple[list[str], int]:
     if values.dtype.kind != "f":
         texts = [str(value) for value in values.tolist()]
         return texts, max(map(len, texts))
-    # Zeros and non-finite values have no say in the notation, nor in the width of the column.
+    # Zeros and non-finite values affect neither the notation nor the column width.
     finite = np.isfinite(values)
     counted = finite & (values != 0)
     spec, ending = _float_notation(np.abs(values[counted]))
@@ -188,7 +188,7 @@ def _real_texts(values: np.ndarray) -> tuple[list[str], int]:
 
 
 def _float_notation(magnitudes: np.ndarray) -> tuple[str, str]:
-    """The format specification that suits these numbers, and what is to follow each formatted number."""
+    """Return the format specification for these numbers, and the text that follows each formatted number."""
     if magnitudes.size == 0:
         return ".0f", "."
     largest, smallest = float(magnitudes.max()), float(magnitudes.min())
@@ -203,7 +203,7 @@ def _float_notation(magnitudes: np.ndarray) -> tuple[str, str]:
 
 
 def text_of(tensor: Any) -> str:
-    """What ``repr`` gives: the elements, and what else there is to say of the tensor."""
+    """Return the ``repr`` of a tensor: its elements and attributes."""
     if hasattr(tensor, "_mapped"):
         return _mapped_text(tensor)
     dtype = tensor._layout.type.dtype
@@ -211,7 +211,7 @@ def text_of(tensor: Any) -> str:
     hidden = (default,) if tensor._layout.size == 0 else (default, complex_of(default), int64, bool_)
     origin = origin_text(tensor)
     suffixes = [] if origin is None else [origin]
-    if state.mode & LEVELS:  # the tangents of forward mode
+    if state.mode & LEVELS:  # tangents of forward mode
         for level, tangent in tangents_of(tensor):
             with outside(level):
                 suffixes.append(f"tangent={tangent if tangent._layout.shape else tangent.item()}")
@@ -224,10 +224,10 @@ def text_of(tensor: Any) -> str:
 
 
 def origin_text(tensor: Any) -> str | None:
-    """What made the tensor, or that it requires a gradient."""
+    """Return the text that names the tensor's ``grad_fn`` or says that it requires a gradient; otherwise None."""
     try:
         name = None if tensor.grad_fn is None else type(tensor.grad_fn).__name__
-    except RuntimeError:  # a view that cannot follow the change of its base
+    except RuntimeError:  # a view that cannot follow a change of its base
         name = "Invalid"
     if name is not None:
         return f"grad_fn=<{name}>"
@@ -235,7 +235,7 @@ def origin_text(tensor: Any) -> str | None:
 
 
 def _mapped_text(tensor: Any) -> str:
-    """The text of a tensor under ``vmap``: that of the physical one, and at which level it is mapped."""
+    """Return the text of a tensor under ``vmap``: that of the physical tensor, and the level at which it is mapped."""
     level, own, batched = tensor._mapped
     number = len([*outwards(level)])
     with outside(level):

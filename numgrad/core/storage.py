@@ -1,4 +1,4 @@
-"""The memory of tensors as PyTorch's older programs ask for it: a row of elements, or of bytes, that tensors share."""
+"""Storages: the memory of tensors as a shared sequence of elements or bytes, for older PyTorch programs."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ __all__ = ["TypedStorage", "UntypedStorage"]
 
 
 class UntypedStorage:
-    """The bytes of a tensor's memory; equal to that of another tensor that shares it."""
+    """Bytes of a tensor's memory; equal for tensors that share it."""
 
     __module__ = "numgrad"
 
     def __init__(self, elements: Tensor):
-        self._elements = elements  # all of the memory as a tensor of one dimension
+        self._elements = elements  # the whole memory as a 1-D tensor
 
     @property
     def device(self) -> device:
-        """Where the memory is."""
+        """The device of the memory."""
         return self._elements.device
 
     @property
     def is_cuda(self) -> bool:
-        """Whether that is a GPU."""
+        """True if the memory is on a GPU."""
         return self._elements.is_cuda
 
     def data_ptr(self) -> int:
-        """The address of the first byte; 0 of none."""
+        """Return the address of the first byte, or 0 if there is none."""
         return self._elements.data_ptr()
 
     def nbytes(self) -> int:
-        """How many bytes there are."""
+        """Return the number of bytes."""
         return self._elements.nbytes
 
     def element_size(self) -> int:
-        """1: of a byte."""
+        """Return 1, the size of a byte."""
         return 1
 
     def __len__(self) -> int:
@@ -61,7 +61,7 @@ class UntypedStorage:
         return iter(self.tolist())
 
     def tolist(self) -> list[int]:
-        """The bytes as numbers."""
+        """Return the bytes as ints."""
         return self._bytes().tolist()
 
     def __eq__(self, other: object) -> bool:
@@ -78,21 +78,21 @@ class UntypedStorage:
 
 
 class TypedStorage(UntypedStorage):
-    """The elements of a tensor's memory, which ``tensor.storage()`` gives: they can be read and written by number."""
+    """Elements of a tensor's memory, returned by ``tensor.storage()``, for reading and writing by index."""
 
     __module__ = "numgrad"
 
     @property
     def dtype(self) -> dtype:
-        """Of what dtype they are."""
+        """The dtype of the elements."""
         return self._elements.dtype
 
     def untyped(self) -> UntypedStorage:
-        """Their bytes."""
+        """Return the bytes of the elements."""
         return UntypedStorage(self._elements)
 
     def element_size(self) -> int:
-        """Bytes of an element."""
+        """Return the size of an element in bytes."""
         return self._elements.element_size()
 
     def __len__(self) -> int:
@@ -109,7 +109,7 @@ class TypedStorage(UntypedStorage):
         self._elements[index] = value
 
     def tolist(self) -> list[Any]:
-        """The elements as Python numbers."""
+        """Return the elements as Python numbers."""
         return self._elements.tolist()
 
     def _title(self) -> str:

@@ -1,4 +1,4 @@
-"""Tensor: its memory, and what else makes one.  No mathematics: ``ops`` attaches that."""
+"""The Tensor class: its memory and constructors.  The mathematics is attached by ``ops``."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _Subclass = TypeVar("_Subclass", bound="Tensor")
 
 
 class Tensor(Conversions):
-    """An n-dimensional array that can record what is done with it.
+    """An n-dimensional array whose operations can be recorded.
 
-    Made by :func:`numgrad.tensor` and its sisters; calling ``Tensor(data)`` is PyTorch's older spelling for a
+    Tensors are made by :func:`numgrad.tensor` and related functions; ``Tensor(data)`` is PyTorch's older form for a
     float32 tensor.
     """
 
@@ -39,14 +39,14 @@ class Tensor(Conversions):
         "_storage", "_view",
     )
 
-    __array_priority__ = 1000  # array * tensor is the tensor's business
+    __array_priority__ = 1000  # NumPy leaves ``array * tensor`` to the tensor
 
     if TYPE_CHECKING:
 
         def __new__(cls, *data: Any) -> Tensor: ...
 
     def detach(self) -> Tensor:
-        """The same elements without the graph; in-place changes are seen, and noticed, by both."""
+        """Return the same elements without the graph; in-place changes affect both and are counted for both."""
         alias = self._alias()
         if self._requires_grad:
             alias._origin = DETACHED
@@ -55,7 +55,7 @@ class Tensor(Conversions):
         return alias
 
     def detach_(self) -> Tensor:
-        """Cut this tensor from the graph that made it."""
+        """Detach this tensor in place from the graph that made it."""
         if self._view is not None and not is_inference(self):
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         if self._requires_grad:
@@ -71,7 +71,7 @@ class Tensor(Conversions):
 
     @property
     def data(self) -> Tensor:
-        """The same elements without the graph; in-place changes through it are not noticed by autograd."""
+        """The same elements without the graph; autograd does not count in-place changes made through it."""
         tensor = self.detach()
         tensor._counter = self._counter.__class__((0,))
         return tensor
@@ -96,7 +96,7 @@ class Tensor(Conversions):
         if is_inference(self) or is_inference(value):
             self._counter = value._counter.__class__((0,))
         elif changed:
-            self._counter = [self._counter[0] + 1]  # what saved this tensor finds that it is another
+            self._counter = [self._counter[0] + 1]  # makes nodes that saved this tensor detect the change
         if other:
             self._accumulator = None  # the old one expects gradients of the old shape and type
 
@@ -105,7 +105,7 @@ class Tensor(Conversions):
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def _alias(self) -> Tensor:
-        """Another tensor on the same memory, sharing the version counter, in no graph."""
+        """Return another tensor on the same memory with the same version counter, without a graph."""
         tensor = tensor_of(self._layout, self._storage, self._offset)
         tensor._counter = self._counter
         if state.mode & LEVELS and hasattr(self, "_mapped"):
@@ -113,25 +113,25 @@ class Tensor(Conversions):
         return tensor
 
     def untyped_storage(self) -> UntypedStorage:
-        """The bytes of the memory that the tensor lies in, with all that shares it."""
+        """Return the bytes of the tensor's whole memory, including parts used by other tensors."""
         return UntypedStorage(self._memory())
 
     def storage(self) -> TypedStorage:
-        """The elements of the memory that the tensor lies in, with all that shares it, in the tensor's dtype."""
+        """Return the elements of the tensor's whole memory, including parts used by other tensors, in its dtype."""
         return TypedStorage(self._memory())
 
     def _memory(self) -> Tensor:
-        """All of the memory that the tensor lies in, as a tensor of one dimension."""
+        """Return the tensor's whole memory as a 1-D tensor."""
         if hasattr(self, "_mapped"):
             raise NotImplementedError("a tensor under vmap has no memory of its own")
         place_read(self._storage, "the storage")
         return strided(self._storage, (self._storage.size,), (1,), 0, self._layout.type)
 
     def as_subclass(self, cls: type[_Subclass]) -> _Subclass:
-        """The same elements, and the same place in the graph, as a tensor of a class of one's own.
+        """Return a view with the same elements and place in the graph, as an instance of a user-defined class.
 
         Raises:
-            TypeError: ``cls`` is no subclass of Tensor.
+            TypeError: ``cls`` is not a subclass of Tensor.
         """
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
             raise TypeError(f"cls must be a type (not an instance) and a subclass of Tensor, not {cls!r}")
@@ -140,11 +140,11 @@ class Tensor(Conversions):
         return result
 
     def __dir__(self) -> list[str]:
-        """The names that there are: not every tensor has every field, and only those on a GPU lend it to others."""
+        """Return the existing names: not every tensor has every field, and only GPU tensors have the CUDA interface."""
         uncertain = {*Tensor.__slots__, "__cuda_array_interface__"}
         return [name for name in object.__dir__(self) if name not in uncertain or hasattr(self, name)]
 
-    # Comparison gives a tensor, identity decides membership in sets and dictionaries.
+    # Comparison returns a tensor, so sets and dictionaries use identity.
     def __hash__(self) -> int:
         return id(self)
 
@@ -163,7 +163,7 @@ class Tensor(Conversions):
         if id(self) in memo:
             return memo[id(self)]
         values_read("copy.deepcopy()")
-        # Tensors that share memory share it in the copy, too: copying the storage once is left to the memo.
+        # Tensors that share memory also share it in the copy: the memo copies the storage once.
         storage = copy.deepcopy(self._storage, memo)
         result = strided(storage, self._layout.shape, self._layout.strides, self._offset, self._layout.type)
         result.__class__ = type(self)
@@ -175,14 +175,14 @@ class Tensor(Conversions):
         return result
 
 
-for _part in (Conversions, Differentiable, Description):  # whose names users need not know
+for _part in (Conversions, Differentiable, Description):  # users see only the class Tensor
     for _name, _function in vars(_part).items():
         if isinstance(_function, FunctionType):
             _function.__qualname__ = f"Tensor.{_name}"
 
 
 def tensor_of(layout: Layout, storage: Any, offset: int = 0) -> Tensor:
-    """A tensor on this memory, with its first element at ``offset``."""
+    """Return a tensor on this memory, with its first element at ``offset``."""
     tensor = _new(Tensor)
     tensor._layout = layout
     tensor._storage = storage
@@ -194,7 +194,7 @@ def tensor_of(layout: Layout, storage: Any, offset: int = 0) -> Tensor:
 
 
 def view_on(tensor: Tensor, layout: Layout, delta: int, view: View) -> Tensor:
-    """A view of a tensor that begins so many elements later, and is made as ``view`` says."""
+    """Return a view of a tensor that begins ``delta`` elements later and is derived as ``view`` describes."""
     result = _new(Tensor)
     result._layout = layout
     result._storage = tensor._storage
@@ -211,24 +211,24 @@ def view_on(tensor: Tensor, layout: Layout, delta: int, view: View) -> Tensor:
 
 
 def fresh(row: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """A tensor on its own memory: ``row`` holds its elements in row-major order."""
+    """Return a tensor on its own memory: ``row`` has its elements in row-major order."""
     return tensor_of(layout_of(type, shape), row)
 
 
 def strided(storage: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, type: TensorType) -> Tensor:
-    """A tensor that reads ``storage`` from ``offset`` in steps of ``strides``."""
+    """Return a tensor that reads ``storage`` from ``offset`` with the strides ``strides``."""
     return tensor_of(layout_of(type, shape, strides), storage, offset)
 
 
 def show_elements_of(tensor: Tensor, other: Tensor) -> None:
-    """Have a tensor lie where another does, as that does: from now on both have the same elements."""
+    """Make a tensor use the layout and memory of another, so that both have the same elements from now on."""
     tensor._layout, tensor._storage, tensor._offset = other._layout, other._storage, other._offset
 
 
 def check_in_place(tensor: Tensor, *others: Any) -> None:
     """Raise unless an in-place operation may write to ``tensor`` from ``others``; see the errors of the two checks.
 
-    Those of the others that are no tensors do not matter.
+    Values among ``others`` that are not tensors are ignored.
     """
     if (
         state.mode > ORDINARY or tensor._requires_grad or tensor._view is not None
@@ -244,10 +244,10 @@ def check_in_place(tensor: Tensor, *others: Any) -> None:
 
 
 def check_one_device(*tensors: Tensor | Layout | None) -> None:
-    """Raise unless the tensors, or those of these layouts, of which some may be missing, lie on one device.
+    """Raise unless the tensors, or the tensors of these layouts, are on one device; None is ignored.
 
     Raises:
-        RuntimeError: they do not; the message is PyTorch's.
+        RuntimeError: they are on several devices; the message is PyTorch's.
     """
     layouts = [one if isinstance(one, Layout) else one._layout for one in tensors if one is not None]
     found = {layout.type.device for layout in layouts}
@@ -259,5 +259,5 @@ def check_one_device(*tensors: Tensor | Layout | None) -> None:
 
 
 def type_name(value: Any) -> str:
-    """The class of a value; of a tensor PyTorch's name of its dtype and device, such as ``torch.FloatTensor``."""
+    """Return the class name of a value; for a tensor, PyTorch's name of its type, such as ``torch.FloatTensor``."""
     return value._layout.type.name if isinstance(value, Tensor) else class_name(type(value))

@@ -1,4 +1,4 @@
-"""What a tensor is besides its numbers: Size, dtype, device, and the limits of dtypes."""
+"""Attributes of tensors other than their values: Size, dtype, device, and the limits of dtypes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .display import shown_by
 
 
 class Size(tuple):
-    """The shape of a tensor: a tuple of ints that prints as ``torch.Size([2, 3])``."""
+    """Shape of a tensor: a tuple of ints that prints as ``torch.Size([2, 3])``."""
 
     __module__ = "numgrad"
     __slots__ = ()
@@ -27,7 +27,7 @@ class Size(tuple):
         return size_of(tuple([extent.__index__() for extent in sizes]))
 
     def numel(self) -> int:
-        """The number of elements of a tensor of this shape."""
+        """Return the number of elements of a tensor of this shape."""
         return math.prod(self)
 
     def __getitem__(self, index: Any) -> Any:
@@ -55,12 +55,12 @@ class Size(tuple):
 
 
 def size_of(shape: tuple[int, ...]) -> Size:
-    """The shape, known to be ints, as a Size."""
+    """Return a shape, which must consist of ints, as a Size."""
     return tuple.__new__(Size, shape)
 
 
 class dtype:  # noqa: N801 - PyTorch's name
-    """The type of a tensor's elements; its instances are the module's constants, such as ``numgrad.float32``."""
+    """Type of a tensor's elements; the instances are the module's constants, such as ``numgrad.float32``."""
 
     __module__ = "numgrad"
     __slots__ = (
@@ -68,7 +68,7 @@ class dtype:  # noqa: N801 - PyTorch's name
         "name", "numpy",
     )
 
-    #: Every dtype that tensors may have, by its name and by its NumPy type.
+    #: All supported dtypes, by name and by NumPy type.
     named: ClassVar[dict[str, dtype]] = {}
     of_numpy: ClassVar[dict[np.dtype, dtype]] = {}
 
@@ -82,23 +82,23 @@ class dtype:  # noqa: N801 - PyTorch's name
         self.is_signed = self.numpy.kind in "ifc"
         self.kind = self.numpy.kind.replace("u", "i")  # "b" bool, "i" integer, "f" floating point, "c" complex
         self.category = "bifc".index(self.kind)
-        self.differentiable = self.kind in "fc"  # whether tensors of it may require a gradient
+        self.differentiable = self.kind in "fc"  # tensors of the dtype may require a gradient
         if supported:
             dtype.named[name] = self
             dtype.of_numpy[self.numpy] = self
 
     @property
     def __numpy_dtype__(self) -> np.dtype:
-        """What NumPy, and who asks it, takes this dtype for: ``np.zeros(3, dtype=numgrad.float32)``."""
+        """The dtype for NumPy and compatible libraries: ``np.zeros(3, dtype=numgrad.float32)``."""
         return self.numpy
 
-    dtype = __numpy_dtype__  # where NumPy before 2.4 looks
+    dtype = __numpy_dtype__  # used by NumPy before 2.4
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return self.name  # as numgrad has it
+        return self.name  # the name in numgrad
 
 
 bool_ = dtype("bool", np.bool_, "Bool")
@@ -112,9 +112,9 @@ float64 = dtype("float64", np.float64, "Double")
 complex64 = dtype("complex64", np.complex64, "ComplexFloat")
 complex128 = dtype("complex128", np.complex128, "ComplexDouble")
 
-# Names that programs compare with, or keep for a GPU: no tensor is made of them.
+# Dtypes for comparisons, or for use on a GPU in other libraries; no tensors have them.
 float16 = dtype("float16", np.float16, "Half", supported=False)
-bfloat16 = dtype("bfloat16", np.float16, "BFloat16", supported=False)  # NumPy has none; two bytes
+bfloat16 = dtype("bfloat16", np.float16, "BFloat16", supported=False)  # NumPy has no equivalent; two bytes
 
 #: PyTorch's other names of dtypes, and its older names of types, such as "DoubleTensor".
 _ALIASES = {
@@ -122,22 +122,22 @@ _ALIASES = {
     "cdouble": complex128, **{f"{each.legacy}Tensor": each for each in dtype.named.values()},
 }
 
-#: Called when the default dtype has changed.
+#: Called after a change of the default dtype.
 default_dtype_changed: list[Callable[[], None]] = []
 
 _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of floating-point tensors made from Python numbers: float32 unless it was set."""
+    """Return the dtype of floating-point tensors made from Python numbers: float32 by default."""
     return _default
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Have floating-point tensors made from Python numbers be of ``d``, float32 or float64.
+    """Set the dtype of floating-point tensors made from Python numbers to ``d``, float32 or float64.
 
     Raises:
-        TypeError: it is no floating-point dtype.
+        TypeError: ``d`` is not a floating-point dtype.
     """
     global _default
     if not isinstance(d, dtype):
@@ -151,12 +151,12 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def complex_of(dtype: dtype) -> dtype:
-    """The complex dtype whose parts are of this floating-point dtype."""
+    """Return the complex dtype whose parts have this floating-point dtype."""
     return complex128 if dtype is float64 else complex64
 
 
 def real_of(dtype: dtype) -> dtype:
-    """The dtype of the parts of a complex number of this dtype; a real dtype itself."""
+    """Return the dtype of the parts of a complex dtype; a real dtype is returned unchanged."""
     return {complex64: float32, complex128: float64}.get(dtype, dtype)
 
 
@@ -164,14 +164,14 @@ def check_supported(wanted: dtype) -> None:
     """Raise unless tensors may have this dtype.
 
     Raises:
-        TypeError: it is one that numgrad knows by name only.
+        TypeError: the dtype exists in numgrad only as a name.
     """
     if dtype.named.get(wanted.name) is not wanted:
         raise TypeError(f"numgrad has no dtype {wanted} yet: compute in float32; it has {', '.join(dtype.named)}")
 
 
 def to_dtype(value: Any) -> dtype:
-    """The dtype that ``value`` names: a dtype, one's name, a NumPy dtype, or Python's bool, int, float or complex.
+    """Return the dtype for ``value``: a dtype or its name, a NumPy dtype, or Python's bool, int, float or complex.
 
     Raises:
         TypeError: numgrad has no such dtype.
@@ -196,7 +196,7 @@ def to_dtype(value: Any) -> dtype:
 
 
 class memory_format:  # noqa: N801 - PyTorch's name
-    """In which order the dimensions of a tensor lie in memory; see ``formats``."""
+    """Order of a tensor's dimensions in memory; see ``formats``."""
 
     __module__ = "numgrad"
 
@@ -207,7 +207,7 @@ class memory_format:  # noqa: N801 - PyTorch's name
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return self.name  # as numgrad has it: there is one object of each
+        return self.name  # the name in numgrad, so that there is one object of each
 
 
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
@@ -215,7 +215,7 @@ channels_last, channels_last_3d = memory_format("channels_last"), memory_format(
 
 
 class layout:  # noqa: N801 - PyTorch's name
-    """How a tensor's elements are stored: every one of them, ``numgrad.strided``."""
+    """Storage scheme of a tensor's elements: all are stored, as ``numgrad.strided`` denotes."""
 
     __module__ = "numgrad"
 
@@ -230,11 +230,11 @@ strided = layout()
 
 
 class TensorType:
-    """A dtype on a device, one object for each pair: what must agree for two tensors to share a kernel.
+    """Pair of a dtype and a device, one object for each pair, which must agree for two tensors to share a kernel.
 
     Attributes:
         backend: the package of ``devices`` that computes on this device, ``cpu`` or ``cuda``.
-        numpy: the dtype as NumPy's.
+        numpy: the equivalent NumPy dtype.
         name: such as "torch.FloatTensor".
     """
 
@@ -257,15 +257,15 @@ class TensorType:
         return tensor_type, (self.dtype, self.device)
 
     def with_dtype(self, dtype: dtype) -> TensorType:
-        """The type of another dtype on this device."""
+        """Return the type of another dtype on this device."""
         return tensor_type(dtype, self.device)
 
 
 def tensor_type(dtype: dtype, device: device = CPU) -> TensorType:
-    """The one TensorType of this dtype and device; the first on a GPU begins to use GPUs.
+    """Return the unique TensorType of this dtype and device; the first one on a GPU initializes GPU support.
 
     Raises:
-        ImportError, RuntimeError: there is no such GPU to use.
+        ImportError, RuntimeError: the GPU is not available.
     """
     found = TensorType._all.get((dtype, device.type, device.index))
     if found is not None:
@@ -279,7 +279,7 @@ def tensor_type(dtype: dtype, device: device = CPU) -> TensorType:
 
 
 class _Limits:
-    """The limits of a dtype; equal to those of the same dtype."""
+    """Limits of a dtype; limits of one dtype are equal."""
 
     dtype: str
 
@@ -291,18 +291,18 @@ class _Limits:
 
 
 class finfo(_Limits):  # noqa: N801 - PyTorch's name
-    """The limits of a floating-point dtype, by default the default one; of a complex one those of its parts.
+    """Limits of a floating-point dtype, by default the default dtype; for a complex dtype, those of its parts.
 
     Attributes:
-        bits: bits of a number.
+        bits: the number of bits.
         eps: the distance from 1 to the next larger number.
         min, max: the smallest and the largest finite number.
-        tiny, smallest_normal: the smallest positive number of full precision.
-        resolution: the decimal digits that hold, as a power of ten.
+        tiny, smallest_normal: the smallest positive number with full precision.
+        resolution: the approximate decimal resolution, a power of ten.
         dtype: the name of the dtype.
 
     Raises:
-        TypeError: the dtype is not of floating-point numbers.
+        TypeError: the dtype is neither floating-point nor complex.
     """
 
     def __init__(self, type: Any = None):
@@ -325,15 +325,15 @@ class finfo(_Limits):  # noqa: N801 - PyTorch's name
 
 
 class iinfo(_Limits):  # noqa: N801 - PyTorch's name
-    """The limits of an integer dtype.
+    """Limits of an integer dtype.
 
     Attributes:
-        bits: bits of a number.
+        bits: the number of bits.
         min, max: the smallest and the largest number.
         dtype: the name of the dtype.
 
     Raises:
-        TypeError: the dtype is not of integers.
+        TypeError: the dtype is not an integer type.
     """
 
     def __init__(self, type: dtype):

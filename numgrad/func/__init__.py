@@ -1,6 +1,6 @@
-"""Transforms of functions, under the names of PyTorch's ``torch.func``: each takes a function and gives another.
+"""Function transforms under the names of PyTorch's ``torch.func``: each takes a function and returns another.
 
-They compose: ``grad(grad(f))`` is the second derivative, ``jvp(grad(f), ...)`` a product with the Hessian.
+Transforms compose: ``grad(grad(f))`` is the second derivative, ``jvp(grad(f), ...)`` a product with the Hessian.
 """
 
 from __future__ import annotations

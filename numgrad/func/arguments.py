@@ -1,4 +1,4 @@
-"""Arguments and results of the transforms: nested structures, ``argnums``, and the checks."""
+"""Arguments and results of the transforms: nested structures, ``argnums``, and checks."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Any
 
 from ..autograd.checks import is_tensor
 
-#: One position among the arguments, or several.
+#: Position of one argument, or positions of several.
 Argnums = int | tuple[int, ...]
 
 
 def at_argnums(
     func: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[[Any], Any], Any]:
-    """``func(*args, **kwargs)`` as a function of what ``argnums`` means, and that: an argument, or a tuple of some.
+    """Return ``func(*args, **kwargs)`` as a function of the arguments at ``argnums``, and these arguments.
+
+    For a tuple of positions, the function takes a tuple of arguments.
 
     Raises:
-        RuntimeError: ``argnums`` is neither an int nor a tuple of different ints, or there are not as many arguments.
+        RuntimeError: ``argnums`` is neither an int nor a tuple of distinct ints, or exceeds the number of arguments.
     """
     alone = isinstance(argnums, int)
     positions = _positions((argnums,) if alone else argnums, len(args))
@@ -35,7 +37,7 @@ def at_argnums(
 
 
 def _positions(argnums: Any, count: int) -> tuple[int, ...]:
-    """A tuple of numbers of arguments, of ``count``, counted from the front."""
+    """Return a tuple of positions among ``count`` arguments, counted from the front."""
     if not isinstance(argnums, tuple):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     if not argnums:
@@ -52,10 +54,10 @@ def _positions(argnums: Any, count: int) -> tuple[int, ...]:
 
 
 def split_aux(output: Any, has_aux: bool, caller: str) -> tuple[Any, Any]:
-    """Output and auxiliary output of a function that returns both with ``has_aux``.
+    """Return output and auxiliary output of a function that returns both with ``has_aux``.
 
     Raises:
-        RuntimeError: it does not.
+        RuntimeError: the function did not return a pair.
     """
     if not has_aux:
         return output, None
@@ -65,10 +67,10 @@ def split_aux(output: Any, has_aux: bool, caller: str) -> tuple[Any, Any]:
 
 
 def check_outputs(leaves: list[Any], caller: str) -> None:
-    """Raise unless there are outputs, and all are tensors.
+    """Raise unless there are outputs and all are tensors.
 
     Raises:
-        RuntimeError: there are none, or one is no tensor.
+        RuntimeError: there are no outputs, or one is not a tensor.
     """
     if not leaves or leaves == [None]:
         raise RuntimeError(f"{caller}: Expected f to be a function that has non-empty output (got output = {leaves})")
@@ -81,17 +83,17 @@ def check_outputs(leaves: list[Any], caller: str) -> None:
 
 # -- nested structures ---------------------------------------------------------------------------------------
 #
-# Tuples, lists, dictionaries and named tuples of tensors are taken apart and put together again.  What is none of
-# these is a leaf, None too.
+# Tuples, lists, dictionaries and named tuples of tensors are flattened and rebuilt.  Any other value, including None,
+# is a leaf.
 
 
 @dataclass(frozen=True)
 class Structure:
-    """How leaves are nested.
+    """Nesting of leaves.
 
     Attributes:
         container: the class of the tuple, list or dictionary; None for a leaf.
-        keys: those of a dictionary, in its order.
+        keys: the keys of a dictionary, in order.
         parts: the structures of its elements, in order.
     """
 
@@ -105,7 +107,7 @@ class Structure:
         return 1 if self.container is None else sum([part.count for part in self.parts])
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The structure with these leaves, of which there are as many as it has."""
+        """Return the structure with these leaves, which must match it in number."""
         return self._take(iter(leaves))
 
     def _take(self, leaves: Iterator[Any]) -> Any:
@@ -117,7 +119,7 @@ class Structure:
         return self.container(*parts) if hasattr(self.container, "_fields") else self.container(parts)
 
     def __str__(self) -> str:
-        """The structure as a literal, with a star for each leaf."""
+        """Return the structure as a literal, with a star for each leaf."""
         if self.container is None:
             return "*"
         parts = [str(part) for part in self.parts]
@@ -137,13 +139,13 @@ _LEAF = Structure()
 
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:
-    """The leaves of a nested structure, in order, and the structure."""
+    """Return the leaves of a nested structure, in order, and the structure."""
     leaves: list[Any] = []
     return leaves, _structure(tree, leaves)
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
-    """The same structure with the result of ``function`` for each leaf."""
+    """Return the same structure with the result of ``function`` for each leaf."""
     leaves, structure = flatten(tree)
     return structure.unflatten([function(leaf) for leaf in leaves])
 

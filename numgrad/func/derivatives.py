@@ -1,4 +1,4 @@
-"""Gradients of scalar functions, and products of vectors with Jacobians, as transforms of functions."""
+"""Gradients of scalar functions, and products of vectors with Jacobians, as function transforms."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ _GRAD = "grad_and_value(f)(*args)"
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The function that computes the gradient of ``func``, which returns a scalar.
+    """Return a function that computes the gradient of ``func``, which returns a scalar.
 
-    It takes the arguments of ``func`` and returns, for the argument that ``argnums`` says (a tuple, for a tuple of
-    them), the gradient in the same form: a tensor of its shape and dtype, or a tuple, list or dictionary of such.  It
-    changes no ``grad``.  It can be differentiated in turn, by itself or by other transforms, and with
-    ``Tensor.backward`` by what requires a gradient outside of it.  Under ``no_grad`` it computes the same, but results
-    that are in no graph; a ``no_grad`` inside of ``func`` counts.
+    The new function takes the arguments of ``func``.  It returns the gradient with respect to the argument at
+    ``argnums``, or a tuple for a tuple of positions.  The gradient has the form of the argument: a tensor of its shape
+    and dtype, or a tuple, list or dictionary of such tensors.  No ``grad`` is changed.  The new function can itself be
+    differentiated: by this or other transforms, and by ``Tensor.backward`` with respect to outer tensors that require
+    gradients.  Under ``no_grad`` it computes the same values without a graph; a ``no_grad`` inside ``func`` is
+    respected.
 
     Args:
-        func: returns a tensor without dimensions; its arguments at ``argnums`` are tensors of floating point or
+        func: returns a tensor without dimensions; its arguments at ``argnums`` are tensors of floating-point or
             complex dtype, or nested structures of them.
-        argnums: the position of the argument to differentiate by, or a tuple of positions.
-        has_aux: ``func`` returns a pair, of which the second is tensors that are not differentiated; so does the new
-            function: (gradient, aux).
+        argnums: the position of the argument to differentiate with respect to, or a tuple of positions.
+        has_aux: ``func`` returns a pair whose second part consists of tensors that are not differentiated; the new
+            function then returns (gradient, aux).
 
     Raises:
-        RuntimeError: when the function made is called: ``func`` does not return what it should; ``argnums`` is not
-            among the positional arguments; an argument has a dtype without derivatives.
-        ValueError: likewise, for an argument that is no tensor.
+        RuntimeError: in the new function, if ``func`` returns an invalid result, ``argnums`` is not among the
+            positional arguments, or an argument has a dtype that is not differentiable.
+        ValueError: in the new function, if an argument is not a tensor.
 
     Example:
         >>> import numgrad
@@ -59,7 +60,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """As :func:`grad`, but the new function returns (gradient, value), with ``has_aux`` (gradient, (value, aux))."""
+    """Transform as :func:`grad`, but return (gradient, value), or with ``has_aux``, (gradient, (value, aux))."""
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -85,22 +86,22 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The output of a function, and the function that multiplies a vector with its Jacobian.
+    """Return the output of a function, and a function that multiplies a vector with its Jacobian.
 
     Args:
-        func: returns tensors of floating point or complex dtype, one or a nested structure of them.
+        func: returns tensors of floating-point or complex dtype, one or a nested structure of them.
         primals: the arguments for ``func``: tensors or nested structures of them.
-        has_aux: ``func`` returns a pair, of which the second is tensors that are not differentiated.
+        has_aux: ``func`` returns a pair whose second part consists of tensors that are not differentiated.
 
     Returns:
-        ``(output, vjp_fn)``, with ``has_aux`` ``(output, vjp_fn, aux)``.  ``vjp_fn`` takes vectors in the structure
-        of the output, of its shapes, and returns a tuple with one product for each of the primals, of its shape,
-        dtype and structure.  It may be called again and again, and its results be differentiated.
+        ``(output, vjp_fn)``, or with ``has_aux``, ``(output, vjp_fn, aux)``.  ``vjp_fn`` takes vectors in the structure
+        and shapes of the output.  It returns a tuple with one product for each of the primals, with its shape, dtype
+        and structure.  It may be called repeatedly, and its results can be differentiated.
 
     Raises:
-        RuntimeError: ``func`` does not return what it should; a primal has a dtype without derivatives; in
-            ``vjp_fn``, if the vectors are of another structure or of other shapes.
-        ValueError: a primal is no tensor.
+        RuntimeError: ``func`` returns an invalid result, or a primal has a dtype that is not differentiable; in
+            ``vjp_fn``, if the vectors have another structure or other shapes.
+        ValueError: a primal is not a tensor.
 
     Example:
         >>> import numgrad
@@ -124,7 +125,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     concerns_caller = tape.concerns_caller(outputs)
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        """The products of the cotangents with the Jacobian, one for each of the primals."""
+        """Return the products of the cotangents with the Jacobian, one for each of the primals."""
         vectors, given = flatten(cotangents)
         if given != structure:
             raise RuntimeError(
@@ -155,23 +156,23 @@ _JVP = "jvp(f, primals, tangents)"
 def jvp(
     func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
 ) -> Any:
-    """The output of a function, and the product of its Jacobian with a vector, computed going forward.
+    """Return the output of a function, and the product of its Jacobian with a vector, computed in forward mode.
 
     Args:
         func: returns a tensor or a nested structure of tensors.
-        primals: the tuple of its arguments: tensors of floating point or complex dtype, or nested structures of them.
-        tangents: the vector, in the structure of the primals, of their shapes.
-        strict: raise an error, rather than give zeros, for an output that does not depend on the primals.
-        has_aux: ``func`` returns a pair, of which the second is tensors that are not differentiated.
+        primals: the tuple of its arguments: tensors of floating-point or complex dtype, or nested structures of them.
+        tangents: the vector, in the structure and shapes of the primals.
+        strict: raise an error instead of returning zeros for an output that does not depend on the primals.
+        has_aux: ``func`` returns a pair whose second part consists of tensors that are not differentiated.
 
     Returns:
-        ``(output, product)``, with ``has_aux`` ``(output, product, aux)``; the product has the structure, shapes and
-        dtypes of the output.  Both may be differentiated in turn.
+        ``(output, product)``, or with ``has_aux``, ``(output, product, aux)``; the product has the structure, shapes
+        and dtypes of the output.  Both can be differentiated further.
 
     Raises:
-        RuntimeError: ``primals`` is no tuple, or ``tangents`` has another structure or other shapes; one of them or
-            the output has something else than tensors; in strict mode, as said.
-        ValueError: a primal or a tangent has a dtype without derivatives.
+        RuntimeError: ``primals`` is not a tuple, ``tangents`` has another structure or other shapes, or one of them or
+            the output contains values that are not tensors; an independent output in strict mode.
+        ValueError: a primal or a tangent has a dtype that is not differentiable.
 
     Example:
         >>> import numgrad
@@ -229,24 +230,24 @@ def _primal(leaf: Any, level: Tangents) -> Any:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The output of a function at a point, and the function that multiplies its Jacobian there with a vector.
+    """Return the output of a function at a point, and a function that multiplies its Jacobian there with a vector.
 
-    ``func`` is called once.  Its graph is gone through backward with a vector of unknowns, u times J, which is linear
-    in u; the derivative of that by u is J, and each product costs a pass over what was saved.  For few products
-    :func:`jvp` is cheaper, and needs less memory.
+    ``func`` is called once.  A backward pass through its graph with a vector of unknowns u records u times J, which is
+    linear in u.  Its derivative with respect to u is J, so each product costs one pass over the saved values.  For few
+    products, :func:`jvp` is cheaper and needs less memory.
 
     Args:
         func: returns a tensor or a nested structure of tensors.
-        primals: its arguments: tensors of floating point or complex dtype, or nested structures of them.
+        primals: its arguments: tensors of floating-point or complex dtype, or nested structures of them.
 
     Returns:
-        ``(output, jvp_fn)``; ``jvp_fn`` takes vectors in the structure of the primals, of their shapes and dtypes, and
-        returns the product in the structure of the output.
+        ``(output, jvp_fn)``; ``jvp_fn`` takes vectors in the structure, shapes and dtypes of the primals, and returns
+        the product in the structure of the output.
 
     Raises:
-        RuntimeError: ``func`` returns something else than tensors; in ``jvp_fn``, if structure, a shape or a dtype
+        RuntimeError: ``func`` returns a value that is not a tensor; in ``jvp_fn``, if structure, a shape or a dtype
             differ.
-        ValueError: a primal is no tensor.
+        ValueError: a primal is not a tensor.
 
     Example:
         >>> import numgrad
@@ -267,7 +268,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     value = output_structure.unflatten(tape.returned(outputs, tape.by_caller))
 
     def jvp_fn(*tangents: Any) -> Any:
-        """The product of the Jacobian with the tangents, one for each of the primals."""
+        """Return the product of the Jacobian with the tangents, one for each of the primals."""
         vectors, given = flatten(tangents)
         if given != structure:
             raise RuntimeError(f"Expected the tangents {given} to have the same argspec as the primals {structure}")

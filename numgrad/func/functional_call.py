@@ -1,4 +1,4 @@
-"""Modules called with other parameters and buffers than their own, and those of several modules stacked."""
+"""Calls of modules with substituted parameters and buffers, and stacked parameters of several modules."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module as if these tensors were its parameters and buffers.
+    """Call a module with these tensors in place of its parameters and buffers.
 
-    Afterwards the module has its own again.  A tensor that the call has put into the module instead of a given one (a
-    buffer that counts, say) is then in the dictionary.
+    The module has its own tensors again afterwards.  A tensor that the call assigned in the module in place of a given
+    one, such as the buffer of a counter, replaces it in the dictionary.
 
     Args:
         module: the module to call.
-        parameter_and_buffer_dicts: tensors by their dotted names, as in ``module.named_parameters()``; or several such
-            dictionaries without a name in common.
-        args: the arguments for the module: a tuple, or anything else as the only one.
+        parameter_and_buffer_dicts: tensors keyed by their dotted names, as in ``module.named_parameters()``, or several
+            such dictionaries without common names.
+        args: the arguments for the module: a tuple, or any other value as the only argument.
         kwargs: its keyword arguments.
-        tie_weights: a tensor that the module has under several names is replaced under all of them.
-        strict: all parameters and buffers must be given, and nothing else.
+        tie_weights: replace a tensor that the module has under several names under all of them.
+        strict: require all parameters and buffers, and no other names.
 
     Returns:
         The result of the module.
 
     Raises:
-        ValueError: no dictionaries are given, or a name twice; different tensors are given for names that are tied.
-        RuntimeError: in strict mode names are missing or unknown.
-        TypeError: something given, or what it is to replace, is no tensor.
+        ValueError: no dictionaries are given, a name is given twice, or tied names are given different tensors.
+        RuntimeError: in strict mode, names are missing or unknown.
+        TypeError: a given value, or the value that it replaces, is not a tensor.
         AttributeError: there is no submodule of that name.
 
     Example:
@@ -60,20 +60,20 @@ def functional_call(
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters and the buffers of several modules of one class, those of each name stacked along dimension 0.
+    """Return the parameters and the buffers of several modules of one class, stacked by name along dimension 0.
 
-    The parameters are new leaves, with gradients of their own.
+    The parameters are new leaves with their own gradients.
 
     Args:
         models: the modules, all of one class and in one mode, training or evaluation, with parameters of the same
             shapes.
 
     Returns:
-        The parameters and the buffers, two dictionaries by name.
+        The parameters and the buffers, as two dictionaries keyed by name.
 
     Raises:
-        RuntimeError: there are no modules, or they are of different classes, modes or shapes; some but not all
-            parameters of a name require gradients.
+        RuntimeError: there are no modules, or they differ in class, mode or shapes; some but not all parameters of a
+            name require gradients.
     """
     models = list(models)
     if not models:
@@ -120,7 +120,7 @@ def _one_dictionary(given: Any) -> dict[str, Tensor]:
 
 @contextmanager
 def _replaced(module: Module, tensors: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
-    """The module with these tensors; afterwards the dictionary has those that the module has then."""
+    """Substitute these tensors in the module; on exit, the dictionary receives the tensors then in the module."""
     names = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
     everywhere = _tied(names, tensors) if tie_weights else tensors
     if strict:
@@ -136,7 +136,7 @@ def _replaced(module: Module, tensors: dict[str, Tensor], tie_weights: bool, str
 
 
 def _tied(names: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The given tensors under all names of what they replace."""
+    """Return the given tensors under all names of the tensors that they replace."""
     groups: dict[int, list[str]] = {}
     for name, tensor in names.items():
         groups.setdefault(id(tensor), []).append(name)
@@ -164,7 +164,7 @@ def _check_names(module: Module, names: dict[str, Tensor], given: dict[str, Tens
 
 
 def _exchange(module: Module, path: str, tensor: Any) -> Any:
-    """Replace the tensor of this name with another one, or remove it; returns the one before."""
+    """Replace the tensor of this name with another one, or remove it; return the previous one."""
     prefix, _, name = path.rpartition(".")
     owner = module.get_submodule(prefix)
     if tensor is not _ABSENT and tensor is not None and not isinstance(tensor, Tensor):

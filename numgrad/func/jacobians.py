@@ -1,4 +1,4 @@
-"""Jacobians and Hessians of functions, by rows or by columns, all at once."""
+"""Jacobians and Hessians of functions, computed as a batch of rows or columns."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from .vmap import check_randomness, vmap
 def jacrev(
     func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of ``func``, row by row, going backward.
+    """Return a function that computes the Jacobian of ``func`` row by row, in reverse mode.
 
-    It suits functions of more inputs than outputs; others are better served by :func:`jacfwd`.
+    Reverse mode suits functions with more inputs than outputs; for others, :func:`jacfwd` is faster.
 
     Args:
         func: returns real tensors, one or a nested structure of them.
-        argnums: the position of the argument to differentiate by, or a tuple of positions; the arguments there are
-            real tensors or nested structures of them.
-        has_aux: ``func`` returns a pair, of which the second is not differentiated; so does the new function:
+        argnums: the position of the argument to differentiate with respect to, or a tuple of positions; the arguments
+            there are real tensors or nested structures of them.
+        has_aux: ``func`` returns a pair whose second part is not differentiated; the new function then returns
             (jacobian, aux).
-        chunk_size: how many rows are computed at once, all unless it is given.
+        chunk_size: the number of rows computed at once, by default all.
 
     Returns:
-        A function of the same arguments.  It gives, in the structure of the output of ``func``, for each output
-        the derivatives by the argument, in the structure of that (a tuple, for a tuple of positions); each has the
-        shape of the output followed by that of the input.
+        A function of the same arguments.  Its result has the structure of the output of ``func``.  For each output, it
+        contains the derivatives with respect to the argument, in the argument's structure, or in a tuple for a tuple of
+        positions.  Each has the shape of the output followed by that of the input.
 
     Raises:
-        ValueError: ``chunk_size`` is not positive; an input is no tensor.
-        RuntimeError: when the function made is called: inputs or outputs are complex, or have no derivatives.
+        ValueError: ``chunk_size`` is not positive, or an input is not a tensor.
+        RuntimeError: in the new function, if inputs or outputs are complex or not differentiable.
 
     Example:
         >>> import numgrad
@@ -64,10 +64,10 @@ def jacrev(
 def jacfwd(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of ``func``, column by column, in forward mode.
+    """Return a function that computes the Jacobian of ``func`` column by column, in forward mode.
 
-    It suits functions of no more inputs than outputs; others are better served by :func:`jacrev`.  Arguments, results
-    and errors are those of that, but for ``randomness``, which is that of :func:`vmap`.
+    Forward mode suits functions with no more inputs than outputs; for others, :func:`jacrev` is faster.  Arguments,
+    results and errors are those of :func:`jacrev`, except for ``randomness``, which is that of :func:`vmap`.
 
     Example:
         >>> import numgrad
@@ -95,16 +95,16 @@ def jacfwd(
         if not has_aux:
             return jacobian
         leaves, aux_structure = flatten(found[1])
-        return jacobian, aux_structure.unflatten([leaf[0] for leaf in leaves])  # for every column the same
+        return jacobian, aux_structure.unflatten([leaf[0] for leaf in leaves])  # the same for every column
 
     return wrapper
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """The function that computes the Hessian of ``func``: the Jacobian, forward, of its Jacobian, backward.
+    """Return a function that computes the Hessian of ``func``: the forward-mode Jacobian of its reverse-mode Jacobian.
 
-    For an argument of shape (n) and an output without dimensions that is a tensor of shape (n, n).  Of nested
-    arguments or outputs it is the nested structure that :func:`jacrev` gives, with such a structure for each leaf.
+    For an argument of shape (n) and an output without dimensions, it is a tensor of shape (n, n).  For nested arguments
+    or outputs, it is the nested structure of :func:`jacrev`, with such a structure for each leaf.
 
     Example:
         >>> import numgrad
@@ -126,5 +126,5 @@ def _check_real(name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) 
 
 
 def _nested(parts: Parts, output_structure: Structure, structure: Structure) -> Any:
-    """The parts in the structure of the inputs, within the structure of the outputs."""
+    """Return the parts in the structure of the inputs, nested in the structure of the outputs."""
     return output_structure.unflatten([structure.unflatten(row) for row in parts])

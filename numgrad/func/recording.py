@@ -1,11 +1,11 @@
-"""The graph that a transform in reverse mode records, and its border to the caller's graph.
+"""Graph recorded by a reverse-mode transform, and its border to the caller's graph.
 
 Note [The border]
-While its function runs, a transform records on the ordinary tape.  Each input is an alias of the caller's tensor, a
-leaf in the function's eyes, whose gradients arrive at a node of its own, the InputNode.  That node leads on to the
-caller's graph if the caller's tensor is in one, so whatever the transform returns can be differentiated further, by a
-transform around this one or by backward; and since no two transforms share such a node, their derivatives are not
-taken for one another.  A result that leads to nothing of the caller's leaves the transform without a graph.
+While its function runs, a transform records on the ordinary tape.  Each input is an alias of the caller's tensor that
+the function sees as a leaf, and its gradients arrive at a node of its own, the InputNode.  That node leads on to the
+caller's graph if the caller's tensor is in one.  The results of the transform can therefore be differentiated further,
+by an outer transform or by backward.  No two transforms share such a node, so their derivatives cannot be confused.  A
+result that depends on nothing of the caller's leaves the transform without a graph.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from ..ops.batching.batches import cut, requires_below
 
 
 class InputNode(Node):
-    """Where the gradients of a transform's input arrive; it passes them on to the caller's graph, if to anywhere.
+    """Node that receives the gradients of a transform's input and passes them on to the caller's graph, if any.
 
     Attributes:
-        active: whether the transform's function is running.
+        active: True while the transform's function runs.
     """
 
     __slots__ = ("__weakref__", "active")
@@ -52,9 +52,9 @@ class InputNode(Node):
 
 
 class Recording:
-    """The recording of one call of a transform: ``with Recording() as tape:`` around the call of the function.
+    """Recording of one call of a transform: ``with Recording() as tape:`` around the call of the function.
 
-    Whether the caller's grad mode is on is found out at the start: inside recording is on in any case.
+    Recording is always on inside the block, so the caller's grad mode is determined at the start.
     """
 
     def __init__(self) -> None:
@@ -75,16 +75,16 @@ class Recording:
             node.active = False
 
     def input(self, tensor: Any) -> Tensor:
-        """The caller's tensor as the function is to see it: as a leaf that requires a gradient.
+        """Return the caller's tensor in the form that the function receives: a leaf that requires a gradient.
 
         Raises:
-            ValueError: it is no tensor.
-            RuntimeError: its dtype has no derivatives.
+            ValueError: it is not a tensor.
+            RuntimeError: its dtype is not differentiable.
         """
         if not is_tensor(tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
         own = (tensor.clone() if is_inference(tensor) else cut(tensor)).requires_grad_()
-        for level, tangent in tangents_of(tensor):  # unlike ``detach``, a transform leaves levels around it their part
+        for level, tangent in tangents_of(tensor):  # unlike ``detach``, a transform keeps the tangents of outer levels
             set_tangent(own, level, tangent)
         node = InputNode(own, edge_of(tensor) if self.by_caller and tensor.requires_grad else None)
         own._accumulator = ref(node)
@@ -102,13 +102,13 @@ class Recording:
         retain_graph: bool,
         create_graph: bool,
     ) -> tuple[Any, ...]:
-        """The gradients of those outputs that are in the graph; None for an input on which none depends."""
+        """Return the gradients of those outputs that are in the graph; None for an input that none depends on."""
         with self._hooks_on_inputs():
             return gradients_of_recorded(outputs, inputs, vectors, retain_graph, create_graph)
 
     @contextmanager
     def _hooks_on_inputs(self) -> Iterator[None]:
-        """The hooks that the function has registered on its inputs are for this transform's gradients only."""
+        """Apply the hooks that the function registered on its inputs to this transform's gradients only."""
         for node, tensor in zip(self.nodes, self.inputs, strict=True):
             if not tensor._hooks.is_idle():
                 node.attachments().tensor_hooks = tensor._hooks
@@ -120,12 +120,12 @@ class Recording:
                     node.attached.tensor_hooks = TensorHooks()
 
     def returned(self, tensors: Sequence[Any], recorded: bool) -> list[Tensor]:
-        """The tensors as the caller gets them: his own where it is an input, and in his graph or in none.
+        """Return the tensors for the caller: the original tensor for an input, others in the caller's graph or in none.
 
-        Without ``recorded`` it is none in any case.
+        Without ``recorded``, they are in no graph.
 
         Raises:
-            RuntimeError: one is no tensor.
+            RuntimeError: a value is not a tensor.
         """
         for tensor in tensors:
             if not is_tensor(tensor):
@@ -146,14 +146,14 @@ class Recording:
         return results
 
     def concerns_caller(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether a tensor, or a tangent of one, leads to something of the caller's: then gradients are recorded."""
+        """Return True if a tensor or one of its tangents leads to the caller's graph; gradients are then recorded."""
         found = list(tensors)
-        for tensor in found:  # which grows meanwhile: tangents may have tangents
+        for tensor in found:  # grows during the loop: tangents may have tangents
             found += [tangent for _, tangent in tangents_of(tensor)]
         return any(map(requires_below, found)) or any(self._lead_out(found))
 
     def _lead_out(self, tensors: Sequence[Tensor]) -> list[bool]:
-        """For each tensor whether its graph leads to something of the caller's."""
+        """Return for each tensor True if its graph leads to the caller's."""
         edges = [edge_of(tensor) for tensor in tensors]
         roots = [edge[0] for edge in edges if edge is not None]
         nodes = nodes_behind(roots, lambda node: node.sequence < self.start)
@@ -162,7 +162,7 @@ class Recording:
         return [edge is not None and edge[0] in leading for edge in edges]
 
     def _is_outside(self, node: Node) -> bool:
-        """Whether a node is the caller's: older than this transform, or a leaf, or an input of one around it."""
+        """Return True for a node of the caller's: older than this transform, a leaf, or an input of an outer one."""
         older = node.sequence < self.start
         if node.__class__ is InputNode and not (older and node.edges[0] is not None):
             return node.active and node not in self.nodes

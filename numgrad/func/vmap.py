@@ -1,4 +1,4 @@
-"""``vmap``: a function of one example as a function of a batch of them."""
+"""``vmap``: transform of a function of one example into a function of a batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..ops.shapes.joining import cat
 from ..ops.shapes.parts import narrow
 from .arguments import Structure, flatten
 
-#: Where the batch is in an input or output: a dimension, None for nowhere, or a nested structure of these.
+#: Position of the batch in an input or output: a dimension, None, or a nested structure of these.
 Dims = Any
 
 
@@ -28,28 +28,30 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The function that does for a batch of examples what ``func`` does for one.
+    """Return a function that applies ``func`` to every example of a batch.
 
-    In ``func`` tensors have the shape of one example; each operation is done for all at once.  An operation that
-    numgrad has no rule for is done for one example after the other.  ``func`` may take derivatives, by the transforms
-    of this package, and may call ``vmap``; the new function can be differentiated and mapped in turn.
+    Inside ``func``, tensors have the shape of one example, and each operation processes all examples at once.  An
+    operation without a batching rule in numgrad processes one example after the other.  ``func`` may take derivatives
+    with the transforms of this package, and may call ``vmap``.  The new function can itself be differentiated and
+    mapped.
 
     Args:
-        func: takes tensors, or nested structures of them, and returns such.
-        in_dims: for each positional argument the dimension that runs over the examples, None for an argument that all
-            have in common: an int for all of them, or a tuple, with nested structures for nested ones.  Keyword
-            arguments are handed on as they are.
-        out_dims: for each output the dimension that is to run over the examples: an int for all of them, or a nested
-            structure; None for what is the same for all, which is then returned once.
-        randomness: what random operations in ``func`` do: raise an error ("error"), draw for each example ("different")
-            or once for all ("same").
-        chunk_size: how many examples are done at once, all unless it is given; it bounds the memory needed.
+        func: takes and returns tensors, or nested structures of them.
+        in_dims: for each positional argument, the dimension that indexes the examples, or None for an argument common
+            to all: an int for all arguments, or a tuple, with nested structures for nested arguments.  Keyword
+            arguments are passed on unchanged.
+        out_dims: for each output, the dimension that is to index the examples: an int for all outputs, or a nested
+            structure; None for an output that is the same for all examples, which is then returned once.
+        randomness: the behaviour of random operations in ``func``: raise an error ("error"), draw for each example
+            ("different") or once for all ("same").
+        chunk_size: the number of examples processed at once, by default all; it bounds the memory needed.
 
     Raises:
-        RuntimeError: ``randomness`` is none of these; in ``func``, a tensor's values decide what is done (``if x > 0``,
-            ``item()``, a mask as an index), or what all examples have in common is overwritten with what differs.
-        ValueError: in_dims or out_dims do not fit the structure of the inputs or outputs; no argument has a batch
-            dimension, or these differ in size; ``func`` returns something else than tensors; ``chunk_size`` is not
+        RuntimeError: ``randomness`` is invalid; in ``func``, if control flow depends on a tensor's values
+            (``if x > 0``, ``item()``, a mask as an index), or if values that differ between examples overwrite a tensor
+            common to all.
+        ValueError: in_dims or out_dims do not match the structure of the inputs or outputs; no argument has a batch
+            dimension, or these differ in size; ``func`` returns a value that is not a tensor; ``chunk_size`` is not
             positive.
 
     Example:
@@ -87,10 +89,10 @@ def vmap(
 
 
 def check_randomness(randomness: str) -> None:
-    """Raise unless it is one of the three words.
+    """Raise unless ``randomness`` is one of the three words.
 
     Raises:
-        RuntimeError: it is not.
+        RuntimeError: it is another value.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(
@@ -121,7 +123,7 @@ def _run(
 
 
 def _result(name: str, level: Batched, output: Any, dim: int | None) -> Any:
-    """An output as the caller gets it."""
+    """Return an output in the form that the caller receives."""
     if not isinstance(output, Tensor):
         if dim is None:
             return output
@@ -143,7 +145,7 @@ def _result(name: str, level: Batched, output: Any, dim: int | None) -> Any:
 
 
 def _in_dims(name: str, in_dims: Dims, leaves: list[Any], structure: Structure, given: bool) -> list[int | None]:
-    """For each leaf of the arguments the dimension of the batch, counted from the front."""
+    """Return for each leaf of the arguments the dimension of the batch, counted from the front."""
     call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple):
         raise ValueError(
@@ -199,7 +201,7 @@ def _batch_size(leaves: list[Any], dims: list[int | None]) -> int:
 
 
 def _out_dims(name: str, out_dims: Dims, structure: Structure) -> list[Any]:
-    """For each output where the batch is to be."""
+    """Return for each output the position of the batch."""
     if isinstance(out_dims, tuple) and len(out_dims) == 1 and structure.container is None:
         out_dims = out_dims[0]
     for dim in flatten(out_dims)[0]:
@@ -218,7 +220,7 @@ def _out_dims(name: str, out_dims: Dims, structure: Structure) -> list[Any]:
 
 
 def _spread(dims: Dims, structure: Structure) -> list[Any] | None:
-    """The dims for each leaf, one for a part of the structure being that of all its leaves; None if they do not fit."""
+    """Return the dims for each leaf, repeating one given for a part of the structure; None if they do not match."""
     own = flatten(dims)[1]
     if own.container is None:
         return [dims] * structure.count
@@ -235,7 +237,7 @@ def _spread(dims: Dims, structure: Structure) -> list[Any] | None:
 
 
 def _joined(name: str, chunks: list[Any], out_dims: Dims) -> Any:
-    """The results of the chunks as one."""
+    """Return the concatenated results of the chunks."""
     rows, structures = zip(*map(flatten, chunks), strict=True)
     structure = structures[0]
     dims = _out_dims(name, out_dims, structure)

@@ -1,4 +1,4 @@
-"""What stands around the computation: loading data, exchanging memory with other libraries, saving memory, timing."""
+"""Utilities: loading data, exchanging memory with other libraries, checkpointing, timing."""
 
 from . import benchmark, checkpoint, data, dlpack, hooks
 

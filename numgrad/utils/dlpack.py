@@ -1,4 +1,4 @@
-"""Exchanging memory with other libraries by DLPack."""
+"""Exchange of memory with other libraries through DLPack."""
 
 from ..interop.interchange import from_dlpack, to_dlpack
 

@@ -1,4 +1,4 @@
-"""The handle that removes a hook, and hooks in pickles."""
+"""Handle that removes a hook, and hooks in pickles."""
 
 from ..autograd.hooks import RemovableHandle, unserializable_hook
 from ..interop.interchange import warn_of_hooks as warn_if_has_hooks

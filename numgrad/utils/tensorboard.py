@@ -1,6 +1,6 @@
-"""``torch.utils.tensorboard``: what TensorBoard shows, written by the package tensorboardX.
+"""``torch.utils.tensorboard``: data for TensorBoard, written by the package tensorboardX.
 
-``SummaryWriter`` is tensorboardX's, whose methods ``add_...`` take tensors.  It is made when it is first asked for.
+``SummaryWriter`` is tensorboardX's class with ``add_...`` methods that accept tensors.  It is made on first access.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ def _summary_writer() -> type:
         raise ImportError("torch.utils.tensorboard needs the package tensorboardX: pip install tensorboardX") from None
 
     class SummaryWriter(tensorboardX.SummaryWriter):
-        """tensorboardX's writer, whose methods ``add_...`` take tensors."""
+        """Writer of tensorboardX, whose ``add_...`` methods accept tensors."""
 
         @property
         def log_dir(self) -> str:
-            """The folder that is written to."""
+            """The directory written to."""
             return self.logdir
 
         def add_graph(self, *args: Any, **kwargs: Any) -> NoReturn:
-            """Refused: tensorboardX has PyTorch trace the model."""
+            """Raise NotImplementedError: tensorboardX relies on PyTorch's tracing of the model."""
             raise NotImplementedError("add_graph: PyTorch would trace the model; numgrad.viz.draw(result) draws it")
 
     for name in dir(tensorboardX.SummaryWriter):
@@ -44,7 +44,7 @@ def _summary_writer() -> type:
 
 
 def _of_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method, given arrays in place of tensors."""
+    """Wrap a method to receive arrays in place of tensors."""
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -54,7 +54,7 @@ def _of_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _as_arrays(value: Any) -> Any:
-    """The value with arrays in place of the tensors in it."""
+    """Return the value with arrays in place of the tensors in it."""
     if isinstance(value, Tensor):
         return value.detach().cpu().numpy()
     if type(value) in (list, tuple):
