@@ -1,13 +1,13 @@
-"""Numgrad: PyTorch's define-by-run autograd, with Numba underneath.
+"""Numgrad: PyTorch's define-by-run autograd on Numba.
 
-Python records the graph; every forward and backward step runs in a kernel that Numba compiled.  The public names are
+Python records the graph, and kernels compiled by Numba run every forward and backward step.  The public names are
 PyTorch's: ``import numgrad as torch``.
 """
 
 import gc as _gc
 
 _collects = _gc.isenabled()
-_gc.disable()  # what is imported stays, and the collector would go through all of Numba to find that out
+_gc.disable()  # imported objects stay alive, and the collector would traverse all of Numba in vain
 
 from math import e, inf, nan, pi
 from os import environ as _environ
@@ -65,11 +65,11 @@ from .ops import public_functions as _public_functions
 from .ops.network.weight_normalization import weight_norm as _weight_norm  # noqa: F401 - PyTorch has it, too
 from .random import Generator, default_generator, initial_seed, manual_seed, seed
 
-# The operations: each is exported where it is defined (``numgrad.ops``).
+# Operations are exported where they are defined (``numgrad.ops``).
 globals().update(_public_functions)
 _say_what_is_missing(Tensor)
 
-from .interop.interchange import from_dlpack, to_dlpack  # this uses the operations
+from .interop.interchange import from_dlpack, to_dlpack  # needs the operations
 
 __version__ = "0.1.0"
 
@@ -78,7 +78,7 @@ float, double, half = float32, float64, float16
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
-#: What ``nn.functional`` has with other signatures.
+#: Functions that ``nn.functional`` has with other signatures.
 _NATIVE = [
     "affine_grid_generator", "batch_norm", "binary_cross_entropy_with_logits", "constant_pad_nd", "conv_tbc",
     "convolution", "cosine_embedding_loss", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "gru", "gru_cell",
@@ -87,7 +87,7 @@ _NATIVE = [
     "rnn_tanh_cell", "triplet_margin_loss",
 ]
 
-#: What is set once, and asked for.
+#: Settings and their getters.
 _SETTINGS = [
     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "init_num_threads",
     "is_warn_always_enabled", "set_default_tensor_type", "set_float32_matmul_precision", "set_flush_denormal",
@@ -113,8 +113,8 @@ __all__ = [
     *_public_functions,
 ]
 
-#: What is imported when it is first asked for, to keep ``import numgrad`` fast: modules, and names with the module that
-#: has them.
+#: Names imported on first access, to keep ``import numgrad`` fast: modules, and names with the module that defines
+#: them.
 _MODULES = [
     "_vmap_internals", "accelerator", "amp", "backends", "compiler", "cuda", "data", "distributed", "distributions",
     "fft", "func", "hub", "jit", "linalg", "multiprocessing", "nn", "optim", "profiler", "serialization", "special",
@@ -162,11 +162,11 @@ if TYPE_CHECKING:
     from .compiler import compile
     from .cuda import OutOfMemoryError
     from .interop.in_place_of_torch import install_as_torch
-    from .native_functions import *  # noqa: F403 - what ``nn.functional`` has with other signatures
-    from .ops.signatures import *  # noqa: F403 - the functions that the op table makes
+    from .native_functions import *  # noqa: F403 - functions that ``nn.functional`` has with other signatures
+    from .ops.signatures import *  # noqa: F403 - functions made by the op table
     from .ops.table.vectorize import vectorize
     from .serialization import load, save
-    from .settings import *  # noqa: F403 - what programs set once
+    from .settings import *  # noqa: F403 - settings
     from .viz.explanation import explain
     from .viz.inspection import inspect
 

@@ -1,4 +1,4 @@
-"""The command line, ``python -m numgrad``: ``run``, ``train``, ``score``, ``ops``, ``kernels``, ``warm`` and such."""
+"""The command line, ``python -m numgrad``: ``run``, ``train``, ``score``, ``ops``, ``kernels``, ``warm`` and others."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def _seed(text: str) -> int:
     return value
 
 
-#: By command the module of ``numgrad.commands``, which imports what it alone needs, and the function that takes its
-#: options and returns False if it has not found something.
+#: For each command, the module of ``numgrad.commands``, imported on demand, and its function, which takes the options
+#: and returns False if something was not found.
 _COMMANDS = {
     "info": "info.print_info", "ops": "ops.print_ops", "kernels": "kernels.print_kernels",
     "run": "run.run", "train": "train.train_digits", "score": "train.score_digits", "warm": "warm.warm",
 }
 
-#: What ``kernels`` shows if it is asked for, else the first two.
+#: Sections of ``kernels``; the first two are the default.
 _SECTIONS = {
     "python": "the Python text (shown unless something else is asked for)",
     "loop": "the main loop of the machine code (likewise)",
@@ -106,14 +106,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that ``arguments`` (by default the process's) ask for, and return the exit status."""
+    """Run the command given by ``arguments``, by default those of the process, and return the exit status."""
     options = vars(_parser().parse_args(arguments))
     command = options.pop("command")
-    options.pop("data", None)  # there is but one choice
+    options.pop("data", None)  # always "digits"
     module, function = _COMMANDS[command].split(".")
     try:
         found_all = getattr(importlib.import_module(f"numgrad.commands.{module}"), function)(**options)
-    except BrokenPipeError:  # whoever read the output has read enough
+    except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (ImportError, OSError, RuntimeError, MemoryError) as error:

@@ -10,7 +10,7 @@ from .func import vmap as _newer
 
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:
-    """:func:`numgrad.vmap`, with a warning that this name is old."""
+    """Call :func:`numgrad.vmap`, with a warning that this name is deprecated."""
     warnings.warn(
         "Please use `torch.vmap` instead of `torch._vmap_internals.vmap`.", FutureWarning, stacklevel=2
     )

@@ -1,4 +1,4 @@
-"""The GPUs under PyTorch's newer names, for programs that ask for whatever accelerator there is.
+"""GPUs under PyTorch's newer names, for programs that use any available accelerator.
 
 Example:
     >>> import numgrad as torch
@@ -42,10 +42,10 @@ __all__ = [
 
 
 def current_accelerator(check_available: bool = False) -> _device | None:
-    """The type of the device that computes faster than the CPU: "cuda", without a number; None where there is none.
+    """Return the type of the accelerator: "cuda", without an index, or None if there is none.
 
     Args:
-        check_available: taken as PyTorch does; here it is always looked whether there is a GPU.
+        check_available: accepted as in PyTorch; the presence of a GPU is always checked.
     """
     return _device("cuda") if is_available() else None
 

@@ -1,6 +1,6 @@
-"""``torch.compile`` and ``torch.compiler``: whole programs recorded once, and replayed without Python between.
+"""``torch.compile`` and ``torch.compiler``: programs recorded once, and replayed without Python in between.
 
-How that is done is the package ``programs``; here is what users call.
+This module is the user interface; the package ``programs`` is the implementation.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _STANCES = (
 
 
 def told_once(text: str) -> None:
-    """Warn, unless that was said before."""
+    """Issue a warning unless it was issued before."""
     if text not in _told:
         _told.add(text)
         warn_user(text)
@@ -50,33 +50,33 @@ def compile(
     backend: Any = "inductor", mode: str | None = None, options: Any = None, disable: bool = False, check: int = 0,
     reuse: bool = False,
 ) -> Any:
-    """A function, module or training step that is recorded when it is called, and replayed when it is called again.
+    """Return a function, module or training step that is recorded when first called, and replayed afterwards.
 
-    What is recorded is which kernels run on which memory.  A replay runs them with no Python between, and gives the
-    same bits.  A function is recorded anew for arguments of other layouts or with other numbers, and where what it
-    finds around it has changed: parameters, whether a module is in training, options of an optimizer.  All else that
-    Python reads or does while it is recorded, such as the time or what it prints, is not done again.
+    The record consists of the kernels that run and the memory that they use.  A replay runs them without Python in
+    between, and gives the same bits.  A function is recorded anew for arguments with other layouts or other numbers,
+    and after changes of its environment: parameters, the training mode of a module, options of an optimizer.  Anything
+    else that Python reads or does during recording, such as reading the time or printing, is not repeated.
 
-    What needs the values of tensors, such as ``if tensor:`` or ``item()``, cannot be recorded: such a call runs as it
-    is from then on, and a warning says where that shows.
+    Code that needs the values of tensors, such as ``if tensor:`` or ``item()``, cannot be recorded.  Such a call runs
+    uncompiled from then on, and a warning shows the place.
 
     Args:
-        model: what is compiled; without it a decorator is returned.
-        fullgraph: raise an error where a warning would be given.
-        dynamic, backend, mode, options: accepted for PyTorch's sake.
-        disable: return the model as it is.
-        check: compare so many of the first calls of each kind with the function itself, bit for bit.  It is called
-            twice for that, so what it does besides its result is done twice.
-        reuse: have results, and the gradients that a step leaves, lie in the same memory in each replay: the next one
-            overwrites them.  Results that backward may come to are new each time.
+        model: the function or module to compile; without it, a decorator is returned.
+        fullgraph: raise an error instead of a warning.
+        dynamic, backend, mode, options: accepted for compatibility with PyTorch.
+        disable: return the model unchanged.
+        check: compare this many of the first calls of each kind with the function itself, bit for bit.  The function is
+            called twice for this, so its side effects occur twice.
+        reuse: keep results, and the gradients left by a step, in the same memory in each replay, so that the next
+            replay overwrites them.  Results that backward may reach are always new.
 
     Returns:
-        a function with the attribute ``function``, or of a module a module.
+        A function with the attribute ``function``, or for a module, a module.
 
     Raises:
         RuntimeError: both ``mode`` and ``options`` are given.
-        CaptureError: in a call, with ``fullgraph``, what cannot be recorded.
-        AssertionError: in a call, with ``check``, a replay that gives something else.
+        CaptureError: in a call with ``fullgraph``, if it cannot be recorded.
+        AssertionError: in a call with ``check``, if a replay gives another result.
 
     Example:
         >>> import numgrad as torch
@@ -105,23 +105,23 @@ def compile(
 
 
 class OptimizedModule(Module):
-    """A module whose calls are compiled; attributes are those of the module, ``_orig_mod``."""
+    """Module whose calls are compiled; its attributes are those of the original module, ``_orig_mod``."""
 
     _orig_mod: Module
 
     def __init__(self, module: Module, fullgraph: bool = False, check: int = 0, reuse: bool = False):
         super().__init__()
-        del self.__dict__["training"]  # that of the module counts
+        del self.__dict__["training"]  # defer to the original module's flag
         self._orig_mod = module
         self.__dict__["compiled"] = Compiled(module, fullgraph, check, reuse)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        if every_module.has_hooks and not module_has_hooks(self):  # the module calls them
+        if every_module.has_hooks and not module_has_hooks(self):  # the original module calls them
             return self.compiled(*args, **keywords)
         return super().__call__(*args, **keywords)
 
     def forward(self, *args: Any, **keywords: Any) -> Any:
-        """What the module computes."""
+        """Return the result of the module."""
         return self.compiled(*args, **keywords)
 
     def __getattr__(self, name: str) -> Any:
@@ -139,7 +139,7 @@ class OptimizedModule(Module):
         delattr(self._orig_mod, name)
 
     def njit(self, *args: Any, **keywords: Any) -> Any:
-        """The program of a call with these arguments, for functions that Numba compiles: see ``Compiled.njit``."""
+        """Return the program of a call with these arguments, for functions compiled by Numba: see ``Compiled.njit``."""
         return self.compiled.njit(*args, **keywords)
 
     def save(self, path: str | os.PathLike[str], *args: Any, **keywords: Any) -> None:
@@ -152,14 +152,15 @@ class OptimizedModule(Module):
 
 
 def load(path: str | os.PathLike[str], *, trusted: bool = False) -> LoadedProgram:
-    """The program in a file that ``save`` of a compiled function wrote, for tensors of the layouts that it was saved
-    for: the same bits without the program's Python, and without backward.
+    """Load a program from a file written by ``save`` of a compiled function.
 
-    The file has no pickle and no machine code.  But its kernels are texts that are compiled and run, on memory that
-    numbers in the file point to: what it holds is a program, not data.  So say that you trust whoever wrote it.
+    It takes tensors of the layouts that it was saved for and returns the same bits, without the program's Python and
+    without backward.  The file contains neither a pickle nor machine code.  Its kernels, however, are source texts that
+    are compiled and run, on memory addressed by numbers in the file: the file is a program, not data.  Set ``trusted``
+    only for a source that you trust.
 
     Raises:
-        RuntimeError: it is not ``trusted``, it is damaged, or it was written by another version.
+        RuntimeError: ``trusted`` is not set, or the file is damaged or was written by another version.
 
     Example:
         >>> import os, tempfile
@@ -176,14 +177,15 @@ def load(path: str | os.PathLike[str], *, trusted: bool = False) -> LoadedProgra
             f"{os.fspath(path)!r} holds a program, which can do anything that you can, as a pickle can: if you trust "
             "whoever wrote it, load it with trusted=True"
         )
-    from .programs.saving import load_program  # few programs need it, and what it needs
+    from .programs.saving import load_program  # few programs need this module and its imports
 
     return load_program(path)
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """The function, or a decorator that returns it, as one that is never compiled: a program that calls it is not
-    compiled as a whole.  ``recursive`` is accepted for PyTorch's sake.
+    """Return the function, or a decorator, marked as never compiled: a caller is then not compiled as a whole.
+
+    ``recursive`` is accepted for compatibility with PyTorch.
     """
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
@@ -201,41 +203,41 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """The function as it is."""
+    """Return the function unchanged."""
     return fn
 
 
 def assume_constant_result(fn: Any) -> Any:
-    """The function as it is."""
+    """Return the function unchanged."""
     return fn
 
 
 def is_compiling() -> bool:
-    """Whether this runs while a program is recorded."""
+    """Return True while a program is being recorded."""
     return recording.recorder is not None
 
 
 def is_dynamo_compiling() -> bool:
-    """The same by another name."""
+    """Return ``is_compiling()``, under another name."""
     return is_compiling()
 
 
 def is_exporting() -> bool:
-    """False: nothing is exported."""
+    """Return False: numgrad has no export."""
     return False
 
 
 def explain(compiled: Any) -> Explanation:
-    """What a compiled function or module has recorded, and why it does not replay what it does not.
+    """Return a report of the recordings of a compiled function or module, and of the reasons for calls not replayed.
 
-    Of each signature there are its programs, with their launches and the conditions of being replayed, what was not as
-    it was when a program was recorded anew, and why it runs as it is.
+    For each signature, it lists the programs with their launches and replay conditions, the changes that caused each
+    new recording, and the reason if calls run uncompiled.
 
     Returns:
-        an object that prints as text, with a list ``signatures``.
+        An object that prints as text, with a list ``signatures``.
 
     Raises:
-        TypeError: it is not what ``compile`` returns.
+        TypeError: ``compiled`` was not returned by ``compile``.
 
     Example:
         >>> import numgrad as torch
@@ -247,18 +249,18 @@ def explain(compiled: Any) -> Explanation:
         <lambda>([3] float32)
           program: 2 launches
     """
-    from .viz.programs.explanation import explain as explained  # most programs do without
+    from .viz.programs.explanation import explain as explained  # most programs do not need it
 
     return explained(compiled)
 
 
 def reset() -> None:
-    """Forget all programs that were recorded."""
+    """Drop all recorded programs."""
     programs.reset()
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Nothing: no graphs are kept."""
+    """Do nothing: no CUDA graphs are kept."""
 
 
 @contextlib.contextmanager
@@ -270,13 +272,13 @@ def _stance_ends(before: bool) -> Iterator[None]:
 
 
 def set_stance(stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None) -> Any:
-    """With "force_eager" compiled functions run as they are, with any other stance again as programs.
+    """Run compiled functions uncompiled with "force_eager", and as programs with any other stance.
 
     Returns:
-        a context at whose end it is as it was before; whoever does not enter it keeps the stance.
+        A context manager that restores the previous setting on exit; without it, the stance remains in force.
 
     Raises:
-        RuntimeError: it is no stance.
+        RuntimeError: ``stance`` is unknown.
     """
     if stance not in _STANCES:
         raise RuntimeError(f"invalid stance {stance!r}: it must be one of {', '.join(_STANCES)}")
@@ -286,7 +288,7 @@ def set_stance(stance: str = "default", *, skip_guard_eval_unsafe: bool = False,
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """None are there to be chosen from."""
+    """Return an empty list: there are no backends to choose from."""
     return []
 
 

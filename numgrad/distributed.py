@@ -1,4 +1,4 @@
-"""``torch.distributed``, as where PyTorch was built without it: programs that ask are told that there is none."""
+"""``torch.distributed``, as in a PyTorch built without it: programs that check find it unavailable."""
 
 from typing import TYPE_CHECKING
 
@@ -8,12 +8,12 @@ __all__ = ["is_available", "is_initialized"]
 
 
 def is_available() -> bool:
-    """Whether several processes can compute together: False."""
+    """Return False: distributed computation is not available."""
     return False
 
 
 def is_initialized() -> bool:
-    """Whether they do: False."""
+    """Return False: there is no process group."""
     return False
 
 

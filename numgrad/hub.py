@@ -1,4 +1,4 @@
-"""``torch.hub``: weights from the network.  Code from there, which is PyTorch's, is not run."""
+"""``torch.hub``: weights from the network.  PyTorch code from repositories is not run."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .serialization import load as _load
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
-#: Where in a file's name the beginning of its SHA-256 is, as in "resnet18-f37072fd.pth".
+#: Position in a file name of the beginning of its SHA-256, as in "resnet18-f37072fd.pth".
 _DIGEST = re.compile(r"-([a-f0-9]*)\.")
 
-#: Bytes that are read at a time.
+#: Bytes read at a time.
 _PIECE = 1 << 17
 
 _folder: str | None = None
 
 
 def get_dir() -> str:
-    """The folder that files are kept in: the one that was set, or "hub" in $TORCH_HOME, by default ~/.cache/torch."""
+    """Return the directory for files: the one that was set, or "hub" in $TORCH_HOME, by default ~/.cache/torch."""
     if _folder is not None:
         return _folder
     cache = os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "torch")
@@ -35,23 +35,23 @@ def get_dir() -> str:
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Keep files in this folder."""
+    """Set the directory for files."""
     global _folder
     _folder = os.path.expanduser(d)
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Fetch a file; it is there under its name only when it is complete, and its digest right.
+    """Download a file, which appears under its name only when it is complete and its digest correct.
 
     Args:
-        url: where it is.
-        dst: its name here.
+        url: the URL of the file.
+        dst: the name of the local file.
         hash_prefix: the beginning of its SHA-256, in hexadecimal digits.
-        progress: whether to show how far it is.
+        progress: show a progress bar.
 
     Raises:
-        RuntimeError: the digest is another.
-        OSError: it could not be fetched.
+        RuntimeError: the digest differs.
+        OSError: the download failed.
     """
     partial = f"{dst}.{os.urandom(8).hex()}.partial"
     digest = hashlib.sha256()
@@ -76,19 +76,19 @@ def load_state_dict_from_url(
     url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True, check_hash: bool = False,
     file_name: str | None = None, weights_only: bool = False,
 ) -> Any:  # fmt: skip
-    """What :func:`numgrad.load` reads from a file in the network, which is fetched unless it is here already.
+    """Load a file with :func:`numgrad.load`, downloading it first unless it exists locally.
 
     Args:
-        url: where it is.
-        model_dir: the folder to keep it in, by default "checkpoints" in that of :func:`get_dir`.
+        url: the URL of the file.
+        model_dir: the directory for the file, by default "checkpoints" in that of :func:`get_dir`.
         map_location: the device for its tensors, as in :func:`numgrad.load`.
-        progress: whether to show how far it is.
-        check_hash: whether the end of its name, as in "resnet18-f37072fd.pth", is the beginning of its SHA-256.
-        file_name: its name here, by default that in the URL.
-        weights_only: of no consequence, as in :func:`numgrad.load`.
+        progress: show a progress bar.
+        check_hash: check the SHA-256, whose beginning ends the file's name, as in "resnet18-f37072fd.pth".
+        file_name: the local file name, by default that in the URL.
+        weights_only: no effect, as in :func:`numgrad.load`.
 
     Raises:
-        RuntimeError, OSError, pickle.UnpicklingError: it could not be fetched, or not be read.
+        RuntimeError, OSError, pickle.UnpicklingError: the download failed, or the file cannot be read.
     """
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     os.makedirs(folder, exist_ok=True)
@@ -109,7 +109,7 @@ def _refuse(name: str, repository: Any) -> NoReturn:
 
 
 def load(repo_or_dir: Any, model: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """Refused: a model's code in a repository is PyTorch's.
+    """Raise an error, because a model's code in a repository is written for PyTorch.
 
     Raises:
         RuntimeError: always.
@@ -118,7 +118,7 @@ def load(repo_or_dir: Any, model: str, *args: Any, **kwargs: Any) -> NoReturn:
 
 
 def list(github: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """Refused, as :func:`load`.
+    """Raise an error, as :func:`load` does.
 
     Raises:
         RuntimeError: always.
@@ -127,7 +127,7 @@ def list(github: str, *args: Any, **kwargs: Any) -> NoReturn:
 
 
 def help(github: str, model: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """Refused, as :func:`load`.
+    """Raise an error, as :func:`load` does.
 
     Raises:
         RuntimeError: always.

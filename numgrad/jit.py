@@ -1,6 +1,6 @@
-"""``torch.jit``: functions and modules that programs have it script or trace stay what they are, Python.
+"""``torch.jit``: functions and modules that programs script or trace stay Python.
 
-That is said once.  What needs TorchScript itself, its files above all, is refused.
+A warning states this once.  Functions that require TorchScript itself, above all its files, raise an error.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ _AS_IT_IS = "torch.jit: numgrad compiles each operation; what is scripted or tra
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
-    """The function, class or module as it is."""
+    """Return the function, class or module unchanged."""
     told_once(_AS_IT_IS)
     return obj
 
 
 def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """The function or module as it is: what it does may depend on values, which a trace forgets."""
+    """Return the function or module unchanged, because its behaviour may depend on values, which a trace ignores."""
     told_once(_AS_IT_IS)
     return func
 
 
 def trace_module(mod: Module, inputs: Any, *args: Any, **kwargs: Any) -> Module:
-    """The module as it is."""
+    """Return the module unchanged."""
     told_once(_AS_IT_IS)
     return mod
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as it is."""
+    """Return the function unchanged."""
     return fn
 
 
@@ -54,27 +54,27 @@ script_method = export = interface = script_if_tracing
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """The function as it is, or a decorator that returns it so."""
+    """Return the function unchanged, or a decorator that does so."""
     return drop if callable(drop) else lambda function: function
 
 
 def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as it is."""
+    """Return the function unchanged."""
     return fn
 
 
 def freeze(mod: Module, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Module:
-    """The module as it is."""
+    """Return the module unchanged."""
     return mod
 
 
 def optimize_for_inference(mod: Module, other_methods: Any = None) -> Module:
-    """The module as it is."""
+    """Return the module unchanged."""
     return mod
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """The value."""
+    """Return the value."""
     return the_value
 
 
@@ -86,7 +86,7 @@ class Attribute(typing.NamedTuple):
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Whether the object is of a type, or one of a tuple of types, and so is all that is in it: ``list[int]``, say."""
+    """Return True if an object and its contents have a type such as ``list[int]``, or one of a tuple of types."""
     if builtins.isinstance(target_type, tuple):
         return any(isinstance(obj, one) for one in target_type)
     container, inner = typing.get_origin(target_type), typing.get_args(target_type)
@@ -103,37 +103,37 @@ def isinstance(obj: Any, target_type: Any) -> bool:
 
 
 def is_scripting() -> bool:
-    """False: the program is Python."""
+    """Return False: programs are always Python."""
     return False
 
 
 def is_tracing() -> bool:
-    """False."""
+    """Return False: nothing is traced."""
     return False
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 @contextlib.contextmanager
 def optimized_execution(should_optimize: bool) -> Iterator[None]:
-    """A context without effect."""
+    """Return a context manager without effect."""
     yield
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call the function at once; :func:`wait` gives its result."""
+    """Call the function immediately; :func:`wait` returns its result."""
     return func(*args, **kwargs)
 
 
 def wait(future: Any) -> Any:
-    """The result of what :func:`fork` called."""
+    """Return the result of a call made by :func:`fork`."""
     return future
 
 
 def save(m: Any, f: Any, *args: Any, **kwargs: Any) -> None:
-    """Refused.
+    """Raise an error, because there is no TorchScript.
 
     Raises:
         NotImplementedError: numgrad has no TorchScript; ``numgrad.save`` keeps a module's ``state_dict``.
@@ -142,7 +142,7 @@ def save(m: Any, f: Any, *args: Any, **kwargs: Any) -> None:
 
 
 def load(f: Any, *args: Any, **kwargs: Any) -> Any:
-    """Refused.
+    """Raise an error, because there is no TorchScript.
 
     Raises:
         NotImplementedError: numgrad has no TorchScript; ``numgrad.load`` reads a ``state_dict``.

@@ -41,13 +41,13 @@ solve = _solve_op.public
 def matrix_norm(
     A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """The norm of the matrices in two dimensions.
+    """Return the norm of the matrices in two dimensions.
 
-    ``ord`` "fro" is the root of the sum of squares, 1 the largest sum of absolute values of a column, infinity that of
-    a row, and with a minus sign the smallest.
+    ``ord`` "fro" is the square root of the sum of squares, 1 the largest sum of absolute values of a column, and
+    infinity the largest sum of a row; with a minus sign, they are the smallest sums.
 
     Raises:
-        RuntimeError: ``ord`` is none of these (numgrad has no singular values, which 2 and "nuc" ask for).
+        RuntimeError: ``ord`` has another value (numgrad has no singular values, which 2 and "nuc" require).
     """
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {tuple(dim)}")
@@ -77,10 +77,10 @@ def norm(
     A: Tensor, ord: float | str | None = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
     dtype: Any = None,
 ) -> Tensor:
-    """The norm of vectors (one dimension) or of matrices (two); without ``ord`` and ``dim`` that of all elements.
+    """Return the norm of vectors (one dimension) or of matrices (two); without ``ord`` and ``dim``, of all elements.
 
     Raises:
-        RuntimeError: the dimensions do not fit ``ord``, or numgrad does not have it.
+        RuntimeError: the dimensions do not match ``ord``, or ``ord`` is not supported.
     """
     if ord is None:
         return vector_norm(A, 2, dim, keepdim, dtype=dtype)
@@ -102,36 +102,37 @@ def norm(
 
 @_checked
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sums of ``conj(x) * y`` along a dimension; the other dimensions are broadcast."""
+    """Return the sums of ``conj(x) * y`` along a dimension; the other dimensions are broadcast."""
     _check_tensors("vecdot", x=x, y=y)
     return _sum(_mul(_conj(x), y), dim)
 
 
 @_checked
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The cross product of vectors of three elements in a dimension; see :func:`numgrad.cross`."""
+    """Return the cross product of vectors of three elements in a dimension; see :func:`numgrad.cross`."""
     return _cross(input, other, dim)
 
 
 @_checked
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The diagonals of matrices in two dimensions, as a last dimension; a view; see :func:`numgrad.diagonal`."""
+    """Return the diagonals of matrices in two dimensions as a view, last dimension; see :func:`numgrad.diagonal`."""
     return _diagonal(A, offset, dim1, dim2)
 
 
 @_checked
 def matrix_power(A: Tensor, n: int) -> Tensor:
-    """The product of ``n`` times a square matrix, or each of several; see :func:`numgrad.matrix_power`."""
+    """Return the ``n``-th power of a square matrix or of each matrix of a batch; see :func:`numgrad.matrix_power`."""
     return _matrix_power(A, n)
 
 
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
-    """The product of several matrices, in the order of multiplications that takes the fewest.
+    """Return the product of several matrices, in the order with the fewest multiplications.
 
-    The first may be a vector, which is taken for a row, and the last, for a column; the result is without these.
+    The first may be a vector, treated as a row, and the last one, treated as a column; the result lacks these
+    dimensions.
 
     Raises:
-        RuntimeError: there are fewer than two, one has another number of dimensions, or their shapes do not fit.
+        RuntimeError: there are fewer than two, one has another number of dimensions, or their shapes do not match.
     """
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")

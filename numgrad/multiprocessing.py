@@ -1,4 +1,4 @@
-"""``torch.multiprocessing``: Python's ``multiprocessing``.  Tensors that are sent to another process are copied."""
+"""``torch.multiprocessing``: Python's ``multiprocessing``.  Tensors sent to another process are copied."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = [*_multiprocessing.__all__, "get_all_sharing_strategies", "get_sharing
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The one way in which ``DataLoader`` shares memory with its processes: by files without a name, handed over."""
+    """Return the only strategy of ``DataLoader`` for sharing memory with its processes: passing unnamed files."""
     return {"file_descriptor"}
 
 
 def get_sharing_strategy() -> str:
-    """That way."""
+    """Return the only sharing strategy."""
     return "file_descriptor"
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Nothing: it is always that way."""
+    """Do nothing: there is only one strategy."""

@@ -1,8 +1,7 @@
 """Functions that PyTorch has at its top level with the signatures of its C++ library.
 
-They do what those of ``nn.functional`` do.  Parameters stand in another order, most have no defaults, modes and
-reductions are numbers: 0 keeps the losses, which is what happens unless one is given, 1 stands for their mean, 2 for
-their sum.
+They are equivalent to those of ``nn.functional``.  The parameters are in another order, most have no defaults, and
+modes and reductions are numbers: reduction 0, the default, returns all losses, 1 their mean, and 2 their sum.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Tensor:
-    """:func:`numgrad.nn.functional.batch_norm`; of one element to a channel, too, which becomes the bias."""
+    """Apply :func:`numgrad.nn.functional.batch_norm`; a channel of one element is allowed and becomes the bias."""
     return channels_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
@@ -44,7 +43,7 @@ def native_batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, training: bool, momentum: float, eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """:func:`batch_norm`, and in training means and inverse standard deviations of the channels, else nothing."""
+    """Return :func:`batch_norm`, and the channels' means and inverse standard deviations, empty except in training."""
     out, mean, scale = channels_normalized(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if not training or mean is None or scale is None:
         mean = scale = input.new_empty(0)
@@ -55,7 +54,7 @@ def native_batch_norm(
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """:func:`numgrad.layer_norm`, and the means and inverse standard deviations."""
+    """Return :func:`numgrad.layer_norm`, and the means and inverse standard deviations."""
     return layer_norm_op(input, weight, bias, tuple(normalized_shape), float(eps))
 
 
@@ -64,7 +63,7 @@ def instance_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Tensor:
-    """:func:`numgrad.nn.functional.instance_norm`."""
+    """Apply :func:`numgrad.nn.functional.instance_norm`."""
     return functional.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
@@ -76,12 +75,12 @@ def convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int], padding: Sequence[int],
     dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
 ) -> Tensor:
-    """The convolution, or transposed convolution, of images of one to three dimensions with filters.
+    """Return the convolution, or transposed convolution, of images of one to three dimensions with filters.
 
-    A number of a sequence of one is for all dimensions.
+    A sequence of one number applies to all dimensions.
 
     Raises:
-        RuntimeError: the shapes or dtypes do not fit.
+        RuntimeError: the shapes or dtypes do not match.
     """
     rank = len(weight.shape) - 2
     if not 1 <= rank <= 3:
@@ -95,10 +94,10 @@ def convolution(
 
 @checked
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """The convolution of sequences (time, batch, channels) with filters (size, channels, filters).
+    """Return the convolution of sequences (time, batch, channels) with filters (size, channels, filters).
 
     Raises:
-        RuntimeError: the shapes do not fit.
+        RuntimeError: the shapes do not match.
     """
     if len(input.shape) != 3:
         raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
@@ -116,7 +115,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 
 @checked
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: complex = 0) -> Tensor:
-    """:func:`numgrad.nn.functional.pad` with a constant."""
+    """Apply :func:`numgrad.nn.functional.pad` with a constant."""
     return functional.pad(input, pad, "constant", value)
 
 
@@ -127,10 +126,10 @@ _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "ref
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """:func:`numgrad.nn.functional.grid_sample`, with numbers for the modes in the order named there.
+    """Apply :func:`numgrad.nn.functional.grid_sample`, with numbers for the modes in the order documented there.
 
     Raises:
-        ValueError: there is no such mode.
+        ValueError: a mode is unknown.
     """
     for name, mode, known in (
         ("interpolation_mode", interpolation_mode, _MODES), ("padding_mode", padding_mode, _PADDINGS)
@@ -147,7 +146,7 @@ grid_sampler_2d = grid_sampler_3d = grid_sampler
 
 @checked
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """:func:`numgrad.nn.functional.affine_grid`."""
+    """Apply :func:`numgrad.nn.functional.affine_grid`."""
     return functional.affine_grid(theta, size, align_corners)
 
 
@@ -155,7 +154,7 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
 
 
 def _network(kind: str, states: str) -> Callable[..., tuple[Tensor, ...]]:
-    """The function of this name, which PyTorch has in two forms."""
+    """Return the function of this name, which PyTorch has in two forms."""
 
     def padded(
         input: Tensor, hx: Any, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float,
@@ -177,7 +176,7 @@ def _network(kind: str, states: str) -> Callable[..., tuple[Tensor, ...]]:
 
     forms = [named(form, kind, "") for form in (padded, packed)]
 
-    @functools.wraps(padded)  # whose signature it shows
+    @functools.wraps(padded)  # shows the signature of the padded form
     def call(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         is_packed = "batch_sizes" in kwargs or "data" in kwargs or (len(args) > 3 and not isinstance(args[3], bool))
         form = forms[is_packed]
@@ -205,10 +204,10 @@ def lstm_cell(
     input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The hidden state and that of the cells after one step of an LSTM; see ``nn.LSTMCell``.
+    """Return the hidden state and the cell state after one step of an LSTM; see ``nn.LSTMCell``.
 
     Raises:
-        RuntimeError: shapes or dtypes do not fit, or there are not two states.
+        RuntimeError: shapes or dtypes do not match, or there are not two states.
     """
     if len(hx) != 2:
         raise RuntimeError(f"lstm_cell expects two hidden states, but got {len(hx)}")
@@ -244,7 +243,7 @@ def _named(reduction: int) -> str:
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
 ) -> Tensor:
-    """:func:`numgrad.nn.functional.binary_cross_entropy_with_logits`."""
+    """Apply :func:`numgrad.nn.functional.binary_cross_entropy_with_logits`."""
     return functional.binary_cross_entropy_with_logits(
         input, target, weight, reduction=_named(reduction), pos_weight=pos_weight
     )
@@ -254,19 +253,19 @@ def binary_cross_entropy_with_logits(
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """:func:`numgrad.nn.functional.cosine_embedding_loss`."""
+    """Apply :func:`numgrad.nn.functional.cosine_embedding_loss`."""
     return functional.cosine_embedding_loss(input1, input2, target, margin, reduction=_named(reduction))
 
 
 @checked
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
-    """:func:`numgrad.nn.functional.hinge_embedding_loss`."""
+    """Apply :func:`numgrad.nn.functional.hinge_embedding_loss`."""
     return functional.hinge_embedding_loss(input, target, margin, reduction=_named(reduction))
 
 
 @checked
 def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
-    """:func:`numgrad.nn.functional.kl_div`."""
+    """Apply :func:`numgrad.nn.functional.kl_div`."""
     losses = functional.kl_div(input, target, reduction="none", log_target=log_target)
     return losses.mean() if reduction == 1 else losses.sum() if reduction == 2 else losses
 
@@ -275,7 +274,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """:func:`numgrad.nn.functional.margin_ranking_loss`."""
+    """Apply :func:`numgrad.nn.functional.margin_ranking_loss`."""
     return functional.margin_ranking_loss(input1, input2, target, margin, reduction=_named(reduction))
 
 
@@ -283,7 +282,7 @@ def margin_ranking_loss(
 def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
-    """:func:`numgrad.nn.functional.poisson_nll_loss`."""
+    """Apply :func:`numgrad.nn.functional.poisson_nll_loss`."""
     return functional.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_named(reduction))
 
 
@@ -292,7 +291,7 @@ def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06,
     swap: bool = False, reduction: int = 0,
 ) -> Tensor:
-    """:func:`numgrad.nn.functional.triplet_margin_loss`."""
+    """Apply :func:`numgrad.nn.functional.triplet_margin_loss`."""
     return functional.triplet_margin_loss(
         anchor, positive, negative, margin, p, eps, swap, reduction=_named(reduction)
     )

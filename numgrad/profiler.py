@@ -1,4 +1,4 @@
-"""Profiles of long programs, step by step, in PyTorch's names; see ``numgrad.autograd.profiler`` for what they note.
+"""Profiles of long programs, step by step, under PyTorch's names; see ``numgrad.autograd.profiler`` for the events.
 
 Example:
     >>> import numgrad
@@ -39,7 +39,7 @@ __all__ = [
 
 
 class ProfilerAction(enum.Enum):
-    """What a profile does in a step."""
+    """Action of a profile in a step."""
 
     NONE = 0
     WARMUP = 1
@@ -48,7 +48,7 @@ class ProfilerAction(enum.Enum):
 
 
 class ProfilerActivity(enum.Enum):
-    """What may be profiled; here the CPU, and GPUs."""
+    """Activities that may be profiled; supported are the CPU and GPUs."""
 
     CPU = 0
     XPU = 1
@@ -56,18 +56,18 @@ class ProfilerActivity(enum.Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be profiled: GPUs where there are any."""
+    """Return the activities that can be profiled, including GPUs if there are any."""
     return {ProfilerActivity.CPU, *[ProfilerActivity.CUDA] * (gpu_count() > 0)}
 
 
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """The function that tells a profile what to do in each step.
+    """Return a function that determines a profile's action in each step.
 
-    It skips ``skip_first`` steps; then, ``repeat`` times or (0) for ever, it waits for ``wait`` steps, warms up for
-    ``warmup`` and records ``active``, after the last of which the results are handed over.  Nothing is noted while it
-    waits or warms up.  With ``skip_first_wait`` the first ``wait`` is left out.
+    The profile skips ``skip_first`` steps.  Then it repeats a cycle ``repeat`` times, or forever for 0: it waits for
+    ``wait`` steps, warms up for ``warmup`` and records ``active``, and delivers the results after the last of them.
+    Nothing is recorded while it waits or warms up.  With ``skip_first_wait``, the first ``wait`` is omitted.
 
     Raises:
         ValueError: a number is negative, or ``active`` is 0.
@@ -98,9 +98,9 @@ def schedule(
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False
 ) -> Callable[[profile], None]:
-    """The function, for ``on_trace_ready``, that writes a trace into a directory under a name of its own.
+    """Return a function for ``on_trace_ready`` that writes a trace into a directory under a unique name.
 
-    The name has that of the worker, by default the host's and the process's, and the time.
+    The name consists of that of the worker, by default the host's and the process's, and the time.
     """
 
     def write(prof: profile) -> None:
@@ -113,14 +113,14 @@ def tensorboard_trace_handler(
 
 
 class profile:  # noqa: N801 - PyTorch's name
-    """``with profile() as prof:`` note what this thread does; in a loop, ``prof.step()`` ends each step.
+    """Context manager that records the operations of this thread; in a loop, ``prof.step()`` ends each step.
 
-    After each cycle of the schedule, or at the end if there is none, the results are handed to ``on_trace_ready``.
-    They are those of the last cycle, until the next begins.
+    After each cycle of the schedule, or at the end without one, ``on_trace_ready`` is called with the results.  They
+    are those of the last cycle until the next one begins.
 
     Args:
-        activities: what to profile, by default all that can be; must contain ``ProfilerActivity.CPU``.
-        schedule: what to do in each step, see :func:`schedule`; by default everything is recorded.
+        activities: the activities to profile, by default all supported ones; must contain ``ProfilerActivity.CPU``.
+        schedule: the action in each step, see :func:`schedule`; by default everything is recorded.
         on_trace_ready: called with this profile when there are results.
         record_shapes, profile_memory, with_stack, with_flops, with_modules: see ``numgrad.autograd.profiler.profile``.
 
@@ -161,7 +161,7 @@ class profile:  # noqa: N801 - PyTorch's name
         self._metadata: dict[str, Any] = {}
 
     def start(self) -> None:
-        """Begin, as the schedule says for the present step."""
+        """Start with the scheduled action of the current step."""
         if self.current_action not in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
             self._end()
         elif not self._recording:
@@ -173,13 +173,13 @@ class profile:  # noqa: N801 - PyTorch's name
             self._step.__enter__()
 
     def stop(self) -> None:
-        """End; the results of the cycle that is under way are handed over."""
+        """Stop, and deliver the results of the current cycle."""
         self._end_step()
         if self._recording:
             self._hand_over()
 
     def step(self) -> None:
-        """Say that a step has ended and the next begins."""
+        """Mark the end of a step and the beginning of the next one."""
         self._end_step()
         before = self.current_action
         self.step_num += 1
@@ -216,7 +216,7 @@ class profile:  # noqa: N801 - PyTorch's name
         return self.profiler
 
     def events(self) -> EventList:
-        """The events of the last cycle.
+        """Return the events of the last cycle.
 
         Raises:
             RuntimeError: nothing has been recorded.
@@ -226,7 +226,7 @@ class profile:  # noqa: N801 - PyTorch's name
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """The events of the last cycle summed by name; see ``EventList.key_averages``.
+        """Return the events of the last cycle summed by name; see ``EventList.key_averages``.
 
         Raises:
             RuntimeError: nothing has been recorded.
@@ -237,10 +237,10 @@ class profile:  # noqa: N801 - PyTorch's name
     _repr_html_ = shown_by("profile_html")
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write a file that ``chrome://tracing`` and https://ui.perfetto.dev show; compressed if it ends in ``.gz``.
+        """Write a trace for ``chrome://tracing`` and https://ui.perfetto.dev, compressed if the path ends in ``.gz``.
 
         Raises:
-            RuntimeError: nothing has been recorded, or it has not ended.
+            RuntimeError: nothing has been recorded, or the recording has not ended.
         """
         prof = self._started("exporting chrome trace")
         prof.check_finished()
@@ -251,13 +251,13 @@ class profile:  # noqa: N801 - PyTorch's name
         self._started("exporting stacks").export_stacks(path, metric)
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Have traces say ``value``, a text, under ``key``."""
+        """Add the text ``value`` to traces, under ``key``."""
         self._metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Have traces say under ``key`` what ``value`` is the JSON of.
+        """Add the value of the JSON text ``value`` to traces, under ``key``.
 
         Raises:
-            ValueError: it is not JSON.
+            ValueError: the text is not JSON.
         """
         self._metadata[key] = json.loads(value)

@@ -1,4 +1,4 @@
-"""Random numbers: on the CPU, for the same seed, those of PyTorch's CPU generator, in the same order."""
+"""Random numbers: on the CPU, those of PyTorch's CPU generator for the same seed, in the same order."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = [
 default_generator = MersenneTwister()
 default_generator.seed()
 
-#: The default generators of GPUs that were asked for, and the seed that others start from.
+#: Default generators of GPUs made so far, and the seed for further ones.
 _gpu_generators: dict[int, Philox] = {}
 _gpu_seed: int = default_generator.initial_seed()
 
 
 def gpu_generator(number: int) -> Philox:
-    """The default generator of a GPU, which need not be in use."""
+    """Return the default generator of a GPU, which need not be in use."""
     found = _gpu_generators.get(number)
     if found is None:
         made = Philox.of_gpu(number)
@@ -37,12 +37,12 @@ def gpu_generator(number: int) -> Philox:
 
 
 def default_generators() -> list[Generator]:
-    """The CPU's default generator and those of GPUs that were asked for."""
+    """Return the default generators of the CPU and of GPUs that have one so far."""
     return [default_generator, *_gpu_generators.values()]
 
 
 def seed_gpus(seed: int) -> None:
-    """Have the default generators of all GPUs start from ``seed``, also those not yet asked for."""
+    """Restart the default generators of all GPUs from ``seed``, including those not made yet."""
     global _gpu_seed
     _gpu_seed = seed
     for generator in _gpu_generators.values():
@@ -50,7 +50,7 @@ def seed_gpus(seed: int) -> None:
 
 
 def generator_of(device: device) -> Generator:
-    """The default generator of a device."""
+    """Return the default generator of a device."""
     if device.type == "cpu":
         return default_generator
     index = numbered(device).index
@@ -59,7 +59,7 @@ def generator_of(device: device) -> Generator:
 
 
 def _check_randomness() -> None:
-    """Raise if a level of ``vmap`` has said that nothing is drawn at random."""
+    """Raise an error if a level of ``vmap`` forbids random operations."""
     for level in outwards(state.level):
         if getattr(level, "randomness", None) == "error":
             raise RuntimeError(
@@ -69,11 +69,11 @@ def _check_randomness() -> None:
 
 
 def given_or_default(generator: Any, device: device = CPU) -> Any:
-    """The generator for tensors on a device that an argument ``generator`` stands for: None for the default one.
+    """Return the generator for tensors on a device: the argument ``generator``, or the default one for None.
 
     Raises:
-        TypeError: it is no generator.
-        RuntimeError: it is for another device.
+        TypeError: the argument is not a generator.
+        RuntimeError: it belongs to another device.
     """
     if state.mode & LEVELS:
         _check_randomness()
@@ -90,9 +90,9 @@ def given_or_default(generator: Any, device: device = CPU) -> Any:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generators of all devices again from ``seed``, as ``Generator.manual_seed`` does.
+    """Restart the default generators of all devices from ``seed``, as ``Generator.manual_seed`` does.
 
-    Returns the CPU's.
+    Return the CPU's generator.
     """
     default_generator.manual_seed(seed)
     seed_gpus(seed)
@@ -100,19 +100,19 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Start the default generators again from a seed chosen at random, and return that seed."""
+    """Restart the default generators from a random seed, and return that seed."""
     chosen = default_generator.seed()
     seed_gpus(chosen)
     return chosen
 
 
 def initial_seed() -> int:
-    """The seed that the CPU's default generator last started from."""
+    """Return the seed of the last restart of the CPU's default generator."""
     return default_generator.initial_seed()
 
 
 class States:
-    """The states of the default generators now: the CPU's, and those of some GPUs, by number, or of all."""
+    """Current states of the default generators: the CPU's, and those of the given GPUs, by index, or of all."""
 
     def __init__(self, gpus: Iterable[int] | None = None) -> None:
         self._cpu = default_generator.state_bytes()
@@ -122,16 +122,16 @@ class States:
         self._gpus = {number: gpu_generator(number).state_bytes() for number in numbers}
 
     def stand(self) -> bool:
-        """Whether nothing was drawn or seeded since.  A program that is recorded is not told of the look."""
+        """Return True if nothing was drawn or seeded since; the check is hidden from a program being recorded."""
         now = untold(States)
         return (now._cpu, now._seed, now._gpus) == (self._cpu, self._seed, self._gpus)
 
     def restore(self) -> None:
-        """Have the generators go on from these states."""
+        """Restore the generators to these states."""
         default_generator.set_state_bytes(self._cpu)
         for number, before in self._gpus.items():
             gpu_generator(number).set_state_bytes(before)
-        if self._all:  # those made since start from the seed of then
+        if self._all:  # generators made since then start from the earlier seed
             global _gpu_seed
             _gpu_seed = self._seed
             for number in _gpu_generators.keys() - self._gpus.keys():
@@ -140,11 +140,11 @@ class States:
 
 @contextlib.contextmanager
 def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
-    """``with fork_rng():`` when the block ends, the default generators go on as if it had not run.
+    """Context manager on whose exit the default generators continue as if the block had not run.
 
     Args:
-        devices: the GPUs whose generators are meant beside the CPU's, by number or name; all of them for None.
-        enabled: if not, nothing is done.
+        devices: the GPUs whose generators are restored besides the CPU's, by index or name; all of them for None.
+        enabled: False to do nothing.
         device_type: the type of the devices: "cuda".
     """
     if not enabled:

@@ -1,6 +1,6 @@
-"""Saving and loading: PyTorch's files of tensors and nested state, read as data only.
+"""Saving and loading: PyTorch's files of tensors and nested state, read only as data.
 
-Nothing in a file is ever executed: what is not a tensor, a container, a number or a string is refused.
+Nothing in a file is ever executed: only tensors, containers, numbers and strings are accepted.
 """
 
 from __future__ import annotations
@@ -37,24 +37,23 @@ def save(
     pickle_protocol: int = 2,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
-    """Write ``obj`` to a file that :func:`load` reads, and PyTorch's ``torch.load``.
+    """Write ``obj`` to a file that :func:`load` and PyTorch's ``torch.load`` can read.
 
-    ``obj`` is a tensor, or dicts, OrderedDicts, Counters, lists, tuples and sets, however nested, of tensors,
-    Parameters, numbers, strings, bytes, None, Sizes, dtypes, devices, and NumPy's numbers and arrays (which PyTorch
-    reads only if it is told that they are safe); a ``state_dict`` for one.  Tensors keep their strides, attributes and
-    ``requires_grad``, and those that overlapped in memory do so again; ``grad`` and the graph are not stored.
+    ``obj`` is a tensor or a nested structure, such as a ``state_dict``, of dicts, OrderedDicts, Counters, lists, tuples
+    and sets.  It may contain tensors, Parameters, numbers, strings, bytes, None, Sizes, dtypes, devices, and NumPy
+    scalars and arrays, which PyTorch reads only if they are declared safe.  Tensors keep their strides, attributes and
+    ``requires_grad``, and those that overlapped in memory overlap again; ``grad`` and the graph are not stored.
 
-    A file given by name is replaced in one step, once all is written; if that fails, the old file stays.
+    A file given by name is replaced in one step after everything is written; on failure, the old file remains.
 
     Args:
-        obj: what to save.
+        obj: the object to save.
         f: the file's name, or a file opened for writing bytes.
-        pickle_module, pickle_protocol: of no consequence: the pickle is always such that PyTorch reads it with
-            ``weights_only=True``.
+        pickle_module, pickle_protocol: no effect: PyTorch can always read the pickle with ``weights_only=True``.
 
     Raises:
-        TypeError, ValueError: something in ``obj`` cannot be stored; the message says where in the nesting it is. Or
-            PyTorch's format before 1.6 is asked for.
+        TypeError, ValueError: a value in ``obj`` cannot be stored; the message names its place in the nesting.  Or
+            PyTorch's format before 1.6 is requested.
         RuntimeError: the directory does not exist.
     """
     if not isinstance(f, str | os.PathLike) and not hasattr(f, "write"):
@@ -69,11 +68,11 @@ def save(
 
 
 def replace_file(path: str, write: Callable[[IO[bytes]], None]) -> None:
-    """Make what ``write`` writes the content of the file, all of it or, if that fails, nothing."""
+    """Replace the content of the file with the output of ``write``, completely or, on failure, not at all."""
     directory = os.path.dirname(path)
     if not os.path.isdir(directory):
         raise RuntimeError(f"Parent directory {directory} does not exist.")
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, say
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, for example
         with open(path, "wb") as file:
             write(file)
         return
@@ -90,7 +89,7 @@ def replace_file(path: str, write: Callable[[IO[bytes]], None]) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    if os.name == "posix":  # the new name, too, is to survive a power failure
+    if os.name == "posix":  # the new directory entry must survive a power failure, too
         handle = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -105,24 +104,24 @@ def load(
     f: File, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
     mmap: bool | None = None, **pickle_load_args: Any,
 ) -> Any:  # fmt: skip
-    """What :func:`save`, or PyTorch's ``torch.save``, wrote to a file; of a safetensors file its tensors as a dict.
+    """Return the object written by :func:`save` or ``torch.save``, or the tensors of a safetensors file as a dict.
 
     Args:
-        f: the file's name, or a file opened for reading bytes, that can be read in any order.
-        map_location: the device to put the tensors on; a dict from names of devices to such; or a function that is
-            given each storage, as a tensor of one dimension on the CPU, and the name of the device that it was on, and
-            returns it, on any device, or None. Otherwise each goes where it was.
-        weights_only, pickle_load_args: of no consequence: whatever they say, tensors, containers, numbers and strings
-            are built, and what was named to :func:`serialization.add_safe_globals`.
-        mmap: True to leave the elements in the file until they are used; changes to them are not written back. The
-            checksums of the elements are not tested then.
+        f: the file's name, or a seekable file opened for reading bytes.
+        map_location: the device for the tensors, or a dict that maps device names to devices.  Or a function that takes
+            each storage, as a tensor of one dimension on the CPU, and the name of its former device, and returns it on
+            any device, or None.  By default, each tensor is placed on its former device.
+        weights_only, pickle_load_args: no effect: only tensors, containers, numbers and strings are built, and the
+            classes passed to :func:`serialization.add_safe_globals`.
+        mmap: True to leave the elements in the file until they are used.  Changes to them are not written back, and
+            their checksums are not verified.
 
     Raises:
-        pickle.UnpicklingError: the file names something that is not built, as a module or an optimizer itself.
-        RuntimeError: the file is damaged, or of another format; it holds tensors of a dtype that numgrad has not; or
-            a tensor lay on a GPU and there is none.
+        pickle.UnpicklingError: the file refers to a class that is not built, such as a module or an optimizer itself.
+        RuntimeError: the file is damaged or has another format, it contains tensors of a dtype that numgrad lacks, or
+            a tensor was on a GPU and there is none.
         ValueError: ``mmap`` with a file that is not given by name.
-        AttributeError, io.UnsupportedOperation: the file can only be read from its start to its end.
+        AttributeError, io.UnsupportedOperation: the file is not seekable.
     """
     if pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
@@ -147,7 +146,7 @@ def load(
 
 
 def _read(file: IO[bytes], name: str, path: Any, placed: Callable[[Tensor, str], Tensor]) -> Any:
-    """What is in a file, the elements of which stay there where its ``path`` is given."""
+    """Return the contents of a file; with its ``path``, the elements stay in the file."""
     start = file.tell()
     head = file.read(_HEAD)
     file.seek(start)
@@ -155,7 +154,7 @@ def _read(file: IO[bytes], name: str, path: Any, placed: Callable[[Tensor, str],
     try:
         if head.startswith(_ZIP):
             return _read_archive(ArchiveReader(file, path), placed)
-        from .interop.safetensors_files import read_safetensors  # for few files need it
+        from .interop.safetensors_files import read_safetensors  # few files need it
 
         return read_safetensors(file, path, lambda location: placed(empty(0, device="cpu"), location).device)
     except (EOFError, NotImplementedError, ValueError, zipfile.BadZipFile) as error:
@@ -173,7 +172,7 @@ def _read_archive(archive: ArchiveReader, placed: Callable[[Tensor, str], Tensor
 
 
 def _placement(location: Any) -> Callable[[Tensor, str], Tensor]:
-    """The function that puts a row where ``map_location`` says, given the name of the device that it was on."""
+    """Return a function that places a row according to ``map_location``, given the name of its former device."""
     if callable(location):
         return lambda row, name: _given(location(row, name), row, name)
     for target in location.values() if isinstance(location, dict) else [location]:
@@ -193,10 +192,10 @@ def _given(result: Any, row: Tensor, name: str) -> Any:
 
 
 def _own_device(name: str) -> device:
-    """The device that a tensor lay on, if it is there."""
+    """Return the former device of a tensor, if it is available."""
     own = device(name)
     if own.type == "cuda":
-        from . import cuda  # which a program without GPUs need not import
+        from . import cuda  # not needed by programs without GPUs
 
         if not cuda.is_available():
             raise RuntimeError(
@@ -207,12 +206,12 @@ def _own_device(name: str) -> device:
     return own
 
 
-#: What PyTorch's files begin with; bytes that tell what a file is; where a tar archive says that it is one.
+#: Signature of PyTorch's files; number of bytes that identify a format; position of a tar archive's signature.
 _ZIP, _HEAD, _TAR = b"PK\x03\x04", 265, slice(257, 262)
 
 
 def _check_format(name: str, head: bytes) -> None:
-    """Raise RuntimeError unless a file that begins so may be one of PyTorch's or a safetensors file."""
+    """Raise RuntimeError unless ``head`` may begin a PyTorch or safetensors file."""
     if head.startswith(_ZIP) or head[8:9] == b"{":
         return
     if not head:

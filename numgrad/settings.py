@@ -1,5 +1,4 @@
-"""What programs set once at their start: threads, how exactly products are computed, what tensors are made by default.
-"""
+"""Settings made once at the start of a program: threads, precision of products, defaults for new tensors."""
 
 from __future__ import annotations
 
@@ -23,13 +22,13 @@ _interop_threads = 1
 
 
 def set_num_threads(num: int) -> None:
-    """Have operations on the CPU use so many threads at most, and no more than Numba has (``NUMBA_NUM_THREADS``).
+    """Set the maximum number of threads of CPU operations, limited by Numba's (``NUMBA_NUM_THREADS``).
 
-    It holds for the thread of the program that calls it.  Results do not depend on the number.
+    The setting applies to the calling thread of the program.  Results do not depend on the number.
 
     Raises:
-        RuntimeError: it is not positive.
-        TypeError: it is no integer.
+        RuntimeError: the number is not positive.
+        TypeError: it is not an integer.
 
     Example:
         >>> import numgrad as torch
@@ -41,28 +40,28 @@ def set_num_threads(num: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads operations on the CPU use at most."""
+    """Return the maximum number of threads of CPU operations."""
     state_read("the number of threads")
     return cpu.thread_count()
 
 
 def init_num_threads() -> None:
-    """Nothing: the threads start when they are first needed."""
+    """Do nothing: threads start on first use."""
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Remember how many operations are to run at once; they run one after another, whatever it says.
+    """Store the number of operations to run concurrently; operations run one after another regardless.
 
     Raises:
-        RuntimeError: it is not positive.
-        TypeError: it is no integer.
+        RuntimeError: the number is not positive.
+        TypeError: it is not an integer.
     """
     global _interop_threads
     _interop_threads = _positive("set_num_interop_threads", num)
 
 
 def get_num_interop_threads() -> int:
-    """What :func:`set_num_interop_threads` was told, 1 unless it was called."""
+    """Return the number stored by :func:`set_num_interop_threads`, by default 1."""
     return _interop_threads
 
 
@@ -75,12 +74,12 @@ def _positive(function: str, number: Any) -> int:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Remember how exactly products of float32 are wanted: "highest", "high" or "medium".
+    """Store the precision of float32 products: "highest", "high" or "medium".
 
-    They are computed in float32, whatever it says: less exact formats are faster on some GPUs only.
+    Products are computed in float32 regardless: less precise formats are faster only on some GPUs.
 
     Raises:
-        RuntimeError: it is none of these.
+        RuntimeError: the precision is unknown.
     """
     global _precision
     if precision not in ("highest", "high", "medium"):
@@ -89,35 +88,35 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What :func:`set_float32_matmul_precision` was told, "highest" unless it was called."""
+    """Return the precision stored by :func:`set_float32_matmul_precision`, by default "highest"."""
     return _precision
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: the smallest numbers are never replaced by zero, and it cannot be asked for."""
+    """Return False: flushing of denormal numbers to zero is not supported."""
     return False
 
 
 def set_warn_always(b: bool) -> None:
-    """Remember whether warnings that come once are to come each time; Python's ``warnings`` filters decide that."""
+    """Store the flag for repeating one-time warnings; Python's ``warnings`` filters decide about repetition."""
     global _warn_always
     _warn_always = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
-    """What :func:`set_warn_always` was told."""
+    """Return the flag stored by :func:`set_warn_always`."""
     return _warn_always
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Have tensors made from Python numbers be of the dtype, and on the device, of a type such as ``FloatTensor``.
+    """Set dtype and device of tensors made from Python numbers to those of a type such as ``FloatTensor``.
 
     Args:
         t: the type, or its name, such as "torch.DoubleTensor" or "torch.cuda.FloatTensor".
 
     Raises:
-        TypeError: it is no type of floating-point tensors.
-        ImportError, RuntimeError: it is a GPU's, and there is none; nothing has changed then.
+        TypeError: it is not a type of floating-point tensors.
+        ImportError, RuntimeError: it is a GPU type and there is no GPU; no setting is changed.
     """
     name = t if isinstance(t, str) else f"torch.{getattr(t, '__name__', '')}"
     *device, element = name.removeprefix("torch.").split(".")
@@ -130,7 +129,7 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def typename(obj: Any, /) -> str:
-    """The name of an object's type: of a tensor such as "torch.FloatTensor", else that of its class and module."""
+    """Return the name of an object's type: its module and class, or for a tensor, such as "torch.FloatTensor"."""
     if isinstance(obj, Tensor):
         return obj.type()
     cls = obj if isinstance(obj, type) or (callable(obj) and hasattr(obj, "__qualname__")) else type(obj)

@@ -22,7 +22,7 @@ expit = _public_functions["sigmoid"]
 
 @_checked
 def ndtr(input: Tensor) -> Tensor:
-    """The probability that a standard normal number is less than ``input``, element by element."""
+    """Return the standard normal distribution function of each element: the probability of a smaller number."""
     return erfc(input * -math.sqrt(0.5)) * 0.5
 
 

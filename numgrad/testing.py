@@ -19,7 +19,7 @@ from .ops.table.promotion import promote_types
 
 __all__ = ["assert_close"]
 
-#: Relative and absolute tolerance by dtype; what is exact has none.
+#: Relative and absolute tolerance by dtype; exact dtypes have none.
 _TOLERANCES = {
     float32: (1.3e-6, 1e-5), complex64: (1.3e-6, 1e-5), float64: (1e-7, 1e-7), complex128: (1e-7, 1e-7),
 }
@@ -41,24 +41,24 @@ def assert_close(
 ) -> None:
     """Raise unless ``abs(actual - expected) <= atol + rtol * abs(expected)`` holds for all elements.
 
-    Tensors, numbers, bools, None, arrays and what else :func:`as_tensor` takes are compared, and sequences and mappings
-    of them, item by item.
+    Tensors, numbers, bools, None, arrays and any other data accepted by :func:`as_tensor` are compared.  Sequences and
+    mappings of them are compared item by item.
 
     Args:
-        actual, expected: what is compared.
-        allow_subclasses: compare also if one is of a subclass of the other's class.
-        rtol, atol: both or none.  The defaults are those of the dtype, or the larger ones of two dtypes: 1.3e-6 and
+        actual, expected: the values to compare.
+        allow_subclasses: also compare a value with one of a subclass of its class.
+        rtol, atol: both or neither.  The defaults are those of the dtype, or the larger ones of two dtypes: 1.3e-6 and
             1e-5 for float32 and complex64, 1e-7 and 1e-7 for float64, complex128 and Python's floats, 0 for integers.
-        equal_nan: whether NaN is close to NaN.
-        check_device, check_dtype, check_stride: whether these must be the same, too.  For numbers ``check_dtype`` is
-            that both are of the same type.
-        check_layout: accepted for PyTorch's sake; all tensors are strided.
-        msg: what the error says instead, or a function that makes it from what it would say.
+        equal_nan: treat NaN as close to NaN.
+        check_device, check_dtype, check_stride: require these to be equal, too.  For numbers, ``check_dtype`` requires
+            equal types.
+        check_layout: accepted for compatibility with PyTorch; all tensors are strided.
+        msg: the error message to use instead, or a function that makes it from the default one.
 
     Raises:
-        AssertionError: something is not close, is of another shape, dtype, device or type, or there is more or less of
-            it; the message has the greatest differences and where they are.
-        TypeError: things that cannot be compared.
+        AssertionError: values are not close, or differ in shape, dtype, device, type or number; the message has the
+            greatest differences and their indices.
+        TypeError: the values cannot be compared.
         ValueError: only one of the tolerances is given.
     """
     __tracebackhide__ = True
@@ -75,7 +75,7 @@ def assert_close(
 
 @dataclass(frozen=True)
 class _Options:
-    """The arguments of :func:`assert_close`."""
+    """Arguments of :func:`assert_close`."""
 
     rtol: float | None
     atol: float | None
@@ -86,7 +86,7 @@ class _Options:
     allow_subclasses: bool
 
     def tolerances(self, *dtypes: dtype) -> tuple[float, float]:
-        """Those given, or those of the dtypes."""
+        """Return the given tolerances, or those of the dtypes."""
         if self.rtol is not None and self.atol is not None:
             return self.rtol, self.atol
         rtols, atols = zip(*[_TOLERANCES.get(one, (0.0, 0.0)) for one in dtypes], strict=True)
@@ -94,14 +94,14 @@ class _Options:
 
 
 class _DifferenceError(Exception):
-    """What is wrong with an item, and the keys and numbers that lead to it."""
+    """Failure of an item, with the keys and indices that lead to it."""
 
     def __init__(self, kind: type[Exception], text: str, place: tuple[Any, ...]):
         super().__init__(text)
         self.kind, self.text, self.place = kind, text, place
 
     def shown(self, msg: str | Callable[[str], str] | None) -> Exception:
-        """The error that the user sees."""
+        """Return the error for the user."""
         if isinstance(msg, str):
             return self.kind(msg)
         text = self.text
@@ -110,17 +110,17 @@ class _DifferenceError(Exception):
         return self.kind(text if msg is None else msg(text))
 
 
-#: Says in what two things that are no containers differ; None if they are close.
+#: Return the difference of two values that are not containers as a text, or None if they are close.
 _Compare = Callable[[Any, Any, _Options], str | None]
 
 
 def _pairs(
     actual: Any, expected: Any, place: tuple[Any, ...], options: _Options
 ) -> Iterator[tuple[Any, Any, _Compare, tuple[Any, ...]]]:
-    """What is to be compared with what, how, and where it is.
+    """Yield pairs of values to compare, each with its comparison function and place.
 
     Raises:
-        _DifferenceError: containers have other items, or two things cannot be compared.
+        _DifferenceError: containers have different items, or two values cannot be compared.
     """
     if all(isinstance(one, Sequence) and not isinstance(one, str) for one in (actual, expected)):
         if len(actual) != len(expected):
@@ -147,7 +147,7 @@ def _pairs(
 
 
 def _leaves(actual: Any, expected: Any, place: tuple[Any, ...], options: _Options) -> tuple[Any, Any, _Compare]:
-    """Two things that are no containers, as they are compared, and how that is done."""
+    """Return two values that are not containers in the form for comparison, and the comparison function."""
     both = actual, expected
     if actual is None or expected is None:
         return actual, expected, _compare_with_none
@@ -167,17 +167,17 @@ def _leaves(actual: Any, expected: Any, place: tuple[Any, ...], options: _Option
 
 
 def _as_tensors(actual: Any, expected: Any, place: tuple[Any, ...], options: _Options) -> tuple[Tensor, Tensor]:
-    """Two things of the same kind as tensors."""
+    """Return two values of the same kind as tensors."""
     related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
     if related and (options.allow_subclasses or type(actual) is type(expected)):
-        with contextlib.suppress(Exception):  # whatever as_tensor, or what it asks, says of other things
+        with contextlib.suppress(Exception):  # any error that as_tensor raises for other values
             first, second = (one if isinstance(one, Tensor) else as_tensor(one) for one in (actual, expected))
             return first, second
     text = f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
     raise _DifferenceError(TypeError, text, place)
 
 
-# -- how two things are compared --------------------------------------------------------------------------------------
+# -- comparison of two values -----------------------------------------------------------------------------------------
 
 
 def _compare_with_none(actual: Any, expected: Any, options: _Options) -> str | None:
@@ -193,7 +193,7 @@ def _compare_numbers(actual: Any, expected: Any, options: _Options) -> str | Non
         return f"The (d)types do not match: {type(actual)} != {type(expected)}."
     if actual == expected or (options.equal_nan and cmath.isnan(actual) and cmath.isnan(expected)):
         return None
-    dtypes = [int64 if isinstance(one, int) else float64 for one in (actual, expected)]  # complex128 is as float64
+    dtypes = [int64 if isinstance(one, int) else float64 for one in (actual, expected)]  # complex128 counts as float64
     rtol, atol = options.tolerances(*dtypes)
     difference = abs(actual - expected)
     if cmath.isfinite(difference) and difference <= atol + rtol * abs(expected):
@@ -225,7 +225,7 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options) -> str
     return _tensors_differ(actual, expected, matches, rtol, atol)
 
 
-# -- what is said of differences --------------------------------------------------------------------------------------
+# -- messages ---------------------------------------------------------------------------------------------------------
 
 
 def _numbers_differ(actual: Any, expected: Any, rtol: float, atol: float) -> str:

@@ -1,10 +1,10 @@
-"""``torch.version``: which release this is, and which of CUDA it was built for."""
+"""``torch.version``: this release, and the CUDA version that it was built for."""
 
 from __future__ import annotations
 
 __all__ = ["cuda", "debug", "git_version", "hip", "xpu"]
 
-#: None: kernels are compiled for whatever CUDA there is.
+#: None, because kernels are compiled for the installed CUDA version.
 cuda = None
 hip = None
 xpu = None

@@ -1,1 +1,1 @@
-"""The commands of ``python -m numgrad``, one module each."""
+"""Commands of ``python -m numgrad``, one module each."""

@@ -1,4 +1,4 @@
-"""The second process of Note [Kernels ahead]: what it is told to do it does with kernels that are compiled, not run."""
+"""The second process of Note [Kernels ahead], which runs jobs whose kernels are compiled but not run."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from numgrad.ops.table.ahead import LENGTH, Sample
 from numgrad.ops.table.dispatch import perform
 from numgrad.ops.table.planned import Planned
 
-#: Elements of the largest tensor that is made: memory that is never written to costs nothing, but libraries write.
+#: Maximum number of elements of a tensor: unwritten memory costs nothing, but libraries write to it.
 LARGEST = 1 << 24
 
 
 class _Unpickler(pickle.Unpickler):
-    """Finds what numgrad has imported: an import of anything else might run a program's code a second time."""
+    """Unpickler limited to loaded packages, because importing others might run a program's code a second time."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """What ``pickle`` asks for a class or function of a module.
+        """Return the class or function of a module that ``pickle`` looks up.
 
         Raises:
-            UnpicklingError: the module is of no package that is loaded here.
+            UnpicklingError: the module belongs to a package that is not loaded here.
         """
         if module.partition(".")[0] not in sys.modules:
             raise pickle.UnpicklingError(f"{module}.{name} is not numgrad's")
@@ -44,8 +44,8 @@ class _Unpickler(pickle.Unpickler):
 
 
 def main() -> None:
-    """Do what the standard input tells until it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the program, which may go on
+    """Run the jobs read from standard input until it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the program, which may continue
     if hasattr(os, "nice"):
         os.nice(10)
     jobs: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -53,13 +53,13 @@ def main() -> None:
     launches.compile_only()
     while True:
         message = jobs.get()
-        with contextlib.suppress(Exception):  # what cannot be done so, the program does later
+        with contextlib.suppress(Exception):  # if a job fails here, the program compiles later
             name, arguments = _Unpickler(io.BytesIO(message)).load()
             JOBS[name](*arguments)
 
 
 def _receive(jobs: queue.SimpleQueue[bytes]) -> None:
-    """Put what arrives into the queue; at its end, that of the other process, this one ends at once."""
+    """Queue arriving messages, and end this process when the input ends, because the program has ended."""
     try:
         while True:
             length = sys.stdin.buffer.read(LENGTH)
@@ -77,7 +77,7 @@ def differentiate(name: str, args: Sequence[Any], statics: Mapping[str, Any]) ->
     if isinstance(op, Planned):
         entry, operands = op.entry(given)
         if entry.step is None and entry.layout is not None:
-            entry.launch = _without_computing(entry.layout)  # checks would find fault with what no kernel has written
+            entry.launch = _without_computing(entry.layout)  # checks would reject memory that no kernel has written
         out = perform(entry, operands)
     else:
         out = op.run(given, statics)
@@ -86,7 +86,7 @@ def differentiate(name: str, args: Sequence[Any], statics: Mapping[str, Any]) ->
 
 
 def step(optimizer: Any, samples: Sequence[Sample], options: Mapping[str, Any]) -> None:
-    """Make a step of an optimizer of this class."""
+    """Take a step with an optimizer of this class."""
     parameters = list(map(_stand_in, samples))
     for parameter in parameters:
         parameter.grad = numgrad.empty_like(parameter)
@@ -95,7 +95,7 @@ def step(optimizer: Any, samples: Sequence[Sample], options: Mapping[str, Any]) 
 
 
 def _stand_in(value: Any) -> Any:
-    """A tensor of a sample's layout, or a number of this class; another value is itself."""
+    """Return a tensor of a sample's layout, the number 1 for a number class, or any other value unchanged."""
     if not isinstance(value, Sample):
         return value(1) if value in (bool, int, float, complex) else value
     layout = value.layout
@@ -109,11 +109,11 @@ def _memory(layout: Layout) -> np.ndarray:
 
 
 def _without_computing(layout: Any) -> Callable[..., Any]:
-    """A launcher of results of this layout, or of these layouts."""
+    """Return a launcher that allocates results of this layout, or of these layouts."""
     return lambda *operands: tuple(map(_memory, layout)) if isinstance(layout, tuple) else _memory(layout)
 
 
-#: What may be told to do.
+#: Jobs by name.
 JOBS = {"differentiate": differentiate, "step": step}
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``python -m numgrad info``: what a bug report should contain."""
+"""``python -m numgrad info``: information for bug reports."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ import threadpoolctl
 import numgrad
 from numgrad import devices
 
-#: Instruction sets that change which kernels are compiled or how fast they are.
+#: Instruction sets that affect which kernels are compiled or their speed.
 _FEATURES = ("sse4.2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512dq", "avx512vl", "neon", "sve")
 
 _THREADING_LAYERS = {"tbb": "tbbpool", "omp": "omppool", "workqueue": "workqueue"}
 
 _VARIABLES = ("CUDA_", "GOMP_", "KMP_", "NUMGRAD_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
 
-#: What tells processors apart that are sold under one name, in the words of Linux on x86 and on ARM.
+#: Fields that distinguish processors sold under one name, as named by Linux on x86 and on ARM.
 _GENERATION = ("vendor_id", "cpu family", "model", "stepping", "CPU implementer", "CPU part")
 
-#: The bits of the vector functions that are called, by their letter.
+#: Vector width in bits of the vector functions called, by their letter.
 _VECTOR_BITS = {"b": 128, "d": 256, "e": 512}
 
 
@@ -42,7 +42,7 @@ def print_info() -> None:
 
 
 def rows() -> list[tuple[str, str]]:
-    """Labels and values that describe numgrad, what it builds on, and the machine."""
+    """Return labels and values that describe numgrad, its dependencies and the machine."""
     return [
         ("numgrad", f"{numgrad.__version__} ({Path(numgrad.__file__).parent})"),
         ("Python", f"{platform.python_version()} ({platform.python_implementation()})"),
@@ -74,7 +74,7 @@ def _optional(distribution: str) -> str:
 
 
 def _processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
-    """The processor's name, its generation in numbers where the system tells, and what LLVM calls that."""
+    """Return the processor's name, the numbers of its generation if available, and LLVM's name for it."""
     facts: dict[str, str] = {}
     try:
         for line in cpuinfo.read_text().splitlines():
@@ -93,7 +93,7 @@ def _vector_mathematics() -> str:
 
 
 def _usable() -> int | None:
-    """The processors that this process may run on."""
+    """Return the number of processors that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
@@ -115,8 +115,8 @@ def _threading_layer() -> str:
             importlib.import_module(f"numba.np.ufunc.{module}")
             available.append(name)
     try:
-        _launch_threads()  # Numba chooses the layer when the threads start
-    except ValueError:  # the layer that NUMBA_THREADING_LAYER asks for is not installed
+        _launch_threads()  # Numba selects the layer when the threads start
+    except ValueError:  # the layer set by NUMBA_THREADING_LAYER is not installed
         selected = f"none (asked for {numba.config.THREADING_LAYER})"
     else:
         selected = numba.threading_layer()
@@ -124,8 +124,8 @@ def _threading_layer() -> str:
 
 
 def _blas() -> str:
-    """What multiplies matrices; the libraries that are loaded, with the processors that their kernels are for."""
-    name = devices.blas_name()  # which loads it
+    """Return the library that multiplies matrices, and the loaded BLAS libraries with their target processors."""
+    name = devices.blas_name()  # loads the library
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     found = [" ".join(str(blas[key]) for key in ("name", "version") if key in blas) + " in NumPy"]
     for library in threadpoolctl.threadpool_info():
@@ -136,7 +136,7 @@ def _blas() -> str:
 
 
 def _gpus() -> list[tuple[str, str]]:
-    """A row for each GPU and one for the driver; or one that says what is missing."""
+    """Return a row for each GPU and one for the driver, or one that reports the missing part."""
     try:
         count = devices.needs.check()
         found = [numgrad.cuda.get_device_properties(number) for number in range(count)]
@@ -148,12 +148,12 @@ def _gpus() -> list[tuple[str, str]]:
 
 
 def _described(gpu: Any) -> str:
-    """The name of a GPU, what it can do and how much memory it has."""
+    """Return a GPU's name, compute capability and memory size."""
     return f"{gpu.name}, compute capability {gpu.major}.{gpu.minor}, {gpu.total_memory / 1e9:.1f} GB"
 
 
 def _module_version() -> str:
-    """The version of NVIDIA's kernel module, where Linux says it."""
+    """Return the version of NVIDIA's kernel module, if Linux reports it."""
     try:
         text = Path("/proc/driver/nvidia/version").read_text()
     except OSError:

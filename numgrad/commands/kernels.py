@@ -1,4 +1,4 @@
-"""``python -m numgrad kernels``: the kernels of operations, or those that are kept on disk."""
+"""``python -m numgrad kernels``: the kernels of operations, or those stored on disk."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _NAME = re.compile(r"(\w+)_[0-9a-f]{24}\.(bin|gpu)")
 
 
 def print_kernels(names: Sequence[str], dtype: str, size: int, sections: Sequence[str]) -> bool:
-    """Inspect the operations of these names on examples, and print it; return whether there was one of each name.
+    """Inspect the operations of these names on examples, and print the results; return False if a name is unknown.
 
     Args:
-        names: of operations; without any, the kernels that are kept on disk are listed.
-        dtype: of the examples' tensors.
-        size: how many elements they have, about.
-        sections: what to print beside the figures: see ``Inspection.text``.  For "cuda" and "ptx" the example is tried
-            on a GPU; where there is none, the kernels that it would run are made, but nothing is run.
+        names: names of operations; without any, the kernels stored on disk are listed.
+        dtype: the dtype of the example tensors.
+        size: their approximate number of elements.
+        sections: the sections to print besides the figures: see ``Inspection.text``.  For "cuda" and "ptx" the example
+            runs on a GPU; without one, its kernels are made but not run.
     """
     if not names:
         _list_kernels()
@@ -43,11 +43,11 @@ def print_kernels(names: Sequence[str], dtype: str, size: int, sections: Sequenc
 
 
 def _texts(name: str, size: int, dtype: dtype, sections: Sequence[str]) -> Iterator[str]:
-    """What there is to print of one operation: of the CPU's kernels, and of those of GPUs."""
+    """Yield the texts to print for one operation: those of the CPU's kernels, and those of GPU kernels."""
     of_gpus = [section for section in sections if section in ("cuda", "ptx")]
     of_cpu = [section for section in sections if section not in of_gpus]
     on_gpu = _inspect_on_gpu(name, size, dtype) if of_gpus else None
-    if on_gpu is None:  # numba-cuda is not installed: what of it can be seen all the same
+    if on_gpu is None:  # without numba-cuda, print the parts that are available
         yield inspect_example(name, size, dtype).text(*sections)
         return
     if of_cpu:
@@ -56,7 +56,7 @@ def _texts(name: str, size: int, dtype: dtype, sections: Sequence[str]) -> Itera
 
 
 def _inspect_on_gpu(name: str, size: int, dtype: dtype) -> Inspection | None:
-    """An inspection of the operation on a GPU, or of what would run there; None without numba-cuda."""
+    """Inspect the operation on a GPU, or the kernels that would run there; return None without numba-cuda."""
     try:
         begin_cuda(dry=needs.is_simulated() or not gpu_count())
     except ImportError:
@@ -65,8 +65,7 @@ def _inspect_on_gpu(name: str, size: int, dtype: dtype) -> Inspection | None:
 
 
 def _list_kernels() -> None:
-    """Print the kernels that are kept on disk, by name: how many there are, their size, how long ago the last was made.
-    """
+    """Print the kernels stored on disk by name: their number, their size and the age of the newest."""
     directory = cache_directory()
     kernels: dict[str, list[Path]] = defaultdict(list)
     for name, file in _kept(directory):
@@ -81,7 +80,7 @@ def _list_kernels() -> None:
 
 
 def _kept(directory: Path) -> Iterator[tuple[str, Path]]:
-    """The name and the file of each kernel on disk."""
+    """Yield the name and the file of each kernel on disk."""
     for file in directory.glob("*.*"):
         found = _NAME.fullmatch(file.name)
         if found:
@@ -89,7 +88,7 @@ def _kept(directory: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _ago(seconds: float) -> str:
-    """A time gone by, in the unit that suits it."""
+    """Format an elapsed time in a suitable unit."""
     for length, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= length:
             return f"{counted(int(seconds // length), unit)} ago"

@@ -11,18 +11,19 @@ from numgrad.ops.table.elementwise import Pointwise
 from numgrad.ops.table.formulas import formula, rule_formula
 from numgrad.ops.table.op import OVERLOAD_SUFFIXES, Op, composites
 
-#: How a docstring's paragraph on differences begins.
+#: Beginning of the docstring paragraph on differences.
 _DIFFERENCE = "Unlike PyTorch"
 
 
 def print_ops(names: list[str]) -> bool:
-    """Print the entries called ``names``, or all; return whether there is something of each name.
+    """Print the entries called ``names``, or all entries; return True if all names were found.
 
-    A public function without an entry of its name is printed with the entries that serve it by forms of argument.
+    A public function without an entry of its own name is printed with the entries that implement it for various forms
+    of arguments.
     """
     known: dict[str, list[Op]] = {}
     for op in ops.values():
-        known.setdefault(entry_name(op), []).append(op)  # there may be an entry and its "_op"
+        known.setdefault(entry_name(op), []).append(op)  # a name may have an entry and its "_op"
     for name in names or sorted({*known, *composites}):
         for op in known.get(name, ()):
             print("\n".join(entry(op)))
@@ -41,12 +42,12 @@ def print_ops(names: list[str]) -> bool:
 
 
 def entry_name(op: Op) -> str:
-    """The entry's name, without the suffix that sets it apart from a function."""
+    """Return the entry's name, without the suffix that distinguishes it from a function."""
     return op.name.removesuffix("_op")
 
 
 def entry(op: Op) -> Iterator[str]:
-    """The lines about an operation: signature, node and formula; the gradient of each input; differences."""
+    """Yield the lines about an operation: signature, node and formula; the gradient of each input; differences."""
     yield f"{_signature(entry_name(op), op.function)}  {op.node_class.__name__}"
     if isinstance(op, Pointwise):
         yield f"    = {formula(op.function)}"

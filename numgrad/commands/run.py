@@ -1,4 +1,4 @@
-"""``python -m numgrad run``: a program written for PyTorch is run with numgrad in PyTorch's place."""
+"""``python -m numgrad run``: run a program written for PyTorch with numgrad in PyTorch's place."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..interop.in_place_of_torch import install_as_torch, missing_names
 
 
 def run(program: str, arguments: Sequence[str], module: bool) -> bool:
-    """Run a program, the file or with ``module`` the module of this name, and say what it has missed.
+    """Run a program, a file or with ``module`` a module, and print the names that it missed.
 
     Returns:
-        Whether it ended without an exception; this is shown as Python shows it.
+        True if it ended without an exception.  An exception is printed as Python prints it.
     """
     install_as_torch()
     try:
@@ -31,7 +31,7 @@ def run(program: str, arguments: Sequence[str], module: bool) -> bool:
 
 
 def run_as_main(program: Sequence[str], module: bool = False) -> None:
-    """Run a program, its name and its arguments, as Python would if it were started with them."""
+    """Run a program, given by its name and arguments, as Python would run it from the command line."""
     name = program[0]
     sys.argv = list(program)
     sys.path.insert(0, os.getcwd() if module else os.path.dirname(os.path.abspath(name)))

@@ -1,6 +1,6 @@
-"""``python -m numgrad train digits`` and ``score digits``: a small network learns to read.
+"""``python -m numgrad train digits`` and ``score digits``: training of a small network on handwritten digits.
 
-It is written as one writes it for PyTorch.
+The code is written as it would be for PyTorch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numgrad.utils.data import DataLoader, Subset, random_split
 
 @dataclass
 class History:
-    """What a run reports: a loss for each epoch, the accuracy on the held-out digits after it, in [0, 1]."""
+    """Results of a run: the loss of each epoch, and the accuracy on the held-out digits after it, in [0, 1]."""
 
     losses: list[float] = field(default_factory=list)
     accuracies: list[float] = field(default_factory=list)
@@ -44,25 +44,24 @@ def train_digits(
 ) -> float:
     """Train on four fifths of the digits, once for each of ``seeds`` seeds from ``seed`` on; report the accuracies.
 
-    ``model`` is "mlp" for a hidden layer of ``hidden`` units, or "cnn" for two convolutions before it.
-    ``digits`` is how many of the digits to use at all, None for all of them.  ``save`` names the file for the last
-    run's model, ``plot`` the picture of how the runs went.  Returns the mean accuracy on the held-out fifths, in
-    [0, 1].
+    ``model`` is "mlp" for a hidden layer of ``hidden`` units, or "cnn" for two convolutions before it.  ``digits`` is
+    the number of digits to use, None for all of them.  ``save`` names the file for the last run's model, ``plot`` the
+    file for the learning curves.  Return the mean accuracy on the held-out fifths, in [0, 1].
 
     Raises:
-        RuntimeError: there are not so many digits, or so few that none is held out; or ``device`` cannot be used.
+        RuntimeError: there are fewer digits than requested, or too few to hold one out; or ``device`` is unavailable.
         OSError: a file cannot be written.
     """
     data = _data(digits)
     if plot is not None:
         try:
-            from matplotlib.figure import Figure  # if it is not installed, that is to be known before the training
+            from matplotlib.figure import Figure  # report a missing package before the training
         except ImportError as error:
             raise ImportError(f"--plot needs matplotlib: install the extra 'plot' ({error})") from None
         formats = Figure().canvas.get_supported_filetypes()
         if Path(plot).suffix.lstrip(".").lower() not in (*formats, ""):
             raise RuntimeError(f"{plot}: matplotlib draws files of the types {', '.join(formats)}")
-    for file in filter(None, (save, plot)):  # and so is this
+    for file in filter(None, (save, plot)):  # also before the training
         _check_writable(Path(file))
 
     started = time.perf_counter()
@@ -90,10 +89,10 @@ def train_digits(
 
 
 def score_digits(*, file: str, device: str) -> float:
-    """Report how many of the digits held out from its training the saved model reads; returns the share, in [0, 1].
+    """Report the saved model's accuracy on the digits held out from its training, and return it, in [0, 1].
 
     Raises:
-        RuntimeError: the file does not hold such a model.
+        RuntimeError: the file does not contain such a model.
     """
     state = torch.load(file)
     if not isinstance(state, dict) or not {"model", "hidden", "seed"} <= state.keys():
@@ -113,14 +112,14 @@ def _check_writable(file: Path) -> None:
     if file.is_dir():
         raise IsADirectoryError(f"{file} is a directory")
     if not file.exists():
-        with tempfile.NamedTemporaryFile(dir=file.absolute().parent):  # which a full or read-only disk refuses
+        with tempfile.NamedTemporaryFile(dir=file.absolute().parent):  # fails on a full or read-only disk
             return
     if not os.access(file, os.W_OK):
         raise PermissionError(f"{file} cannot be written")
 
 
 def _data(count: int | None) -> Any:
-    """The first digits, ``count`` of them, or all."""
+    """Return the first ``count`` digits, or all."""
     data = all_digits()
     if count is None:
         return data
@@ -134,7 +133,7 @@ def _training_size(data: Any) -> int:
 
 
 def _parts(data: Any, seed: int) -> list[Any]:
-    """The digits to train on and those held out, chosen at random."""
+    """Return a random split of the digits into a training and a held-out part."""
     size = _training_size(data)
     return random_split(data, [size, len(data) - size], generator=torch.Generator().manual_seed(seed))
 
@@ -179,7 +178,7 @@ def _run(
 
 
 def _accuracy(model: nn.Module, data: Any, device: str) -> float:
-    """The share of digits that the model reads correctly, in [0, 1]."""
+    """Return the share of digits that the model reads correctly, in [0, 1]."""
     model.eval()
     correct = 0
     with torch.no_grad():
@@ -190,7 +189,7 @@ def _accuracy(model: nn.Module, data: Any, device: str) -> float:
 
 
 def _plot(histories: list[History], file: str) -> None:
-    """Draw loss and accuracy over the epochs, a line for each run."""
+    """Draw loss and accuracy over the epochs, one line for each run."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 3.5), layout="constrained")

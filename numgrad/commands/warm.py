@@ -1,4 +1,4 @@
-"""``python -m numgrad warm``: kernels are compiled before somebody waits for them, for images and class rooms."""
+"""``python -m numgrad warm``: compile kernels ahead of time, for container images and classrooms."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from numgrad.nn import functional
 
 from .run import run_as_main
 
-#: Examples in a batch: of few each kernel does its work on one thread, of many on several.
+#: Batch sizes: kernels run on one thread for a small batch and on several for a large one.
 BATCHES = 4, 512
 
 
 def warm(program: Sequence[str], common: bool) -> None:
-    """Compile what a ``program``, its file and its arguments, needs, by running it; or what ``common`` networks do.
+    """Compile the kernels of a ``program``, its file and arguments, by running it, or those of ``common`` networks.
 
     Raises:
-        RuntimeError: there is neither, or nowhere to keep kernels.
+        RuntimeError: neither or both are given, or kernels cannot be stored.
     """
     if bool(program) == common:
         raise RuntimeError("name a program, or --common for what networks usually need")
@@ -58,7 +58,7 @@ def _of_networks() -> int:
 
 
 def _train(name: str, dtype: str, batch: int) -> int:
-    """Take a step with each optimizer, and predict; return how many kernels were compiled for it."""
+    """Take a step with each optimizer, and predict; return the number of kernels compiled for it."""
     torch.set_default_dtype(getattr(torch, dtype))
     torch.manual_seed(0)
     model, inputs, loss_of = NETWORKS[name](batch)
@@ -74,21 +74,21 @@ def _train(name: str, dtype: str, batch: int) -> int:
 
 
 def _perceptron(batch):
-    """A classifier of vectors."""
+    """Return a classifier of vectors, with inputs and loss."""
     layers = nn.Linear(64, 128), nn.ReLU(), nn.Dropout(0.2), nn.LayerNorm(128), nn.Linear(128, 10)
     labels = torch.randint(10, (batch,))
     return nn.Sequential(*layers), torch.rand(batch, 64), lambda out: functional.cross_entropy(out, labels)
 
 
 def _regression(batch):
-    """A smooth function of few numbers."""
+    """Return a smooth function of a few numbers, with inputs and loss."""
     layers = nn.Linear(2, 64), nn.Tanh(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1)
     targets = torch.randn(batch, 1)
     return nn.Sequential(*layers), torch.randn(batch, 2), lambda out: functional.mse_loss(out, targets)
 
 
 class _Transformer(nn.Module):
-    """A model of sequences: embeddings, causal attention, a network for each position."""
+    """Sequence model: embeddings, causal attention, and a network for each position."""
 
     def __init__(self, words: int, length: int, width: int, heads: int):
         super().__init__()
@@ -113,5 +113,5 @@ def _transformer(batch):
     return model, words, lambda out: functional.cross_entropy(out.flatten(0, 1), words.flatten())
 
 
-#: What makes a network for a batch of so many examples, with inputs, and a loss of its outputs.
+#: Functions that return a network for a batch size, with inputs and a loss function of its outputs.
 NETWORKS = {"perceptron": _perceptron, "regression": _regression, "transformer": _transformer}

@@ -1,6 +1,6 @@
-"""NVIDIA's GPUs: which there are, their memory, and the streams that work runs on.
+"""NVIDIA GPUs: devices, their memory, and streams.
 
-Nothing of CUDA is imported before a program first uses a GPU, or asks for one.
+CUDA packages are imported only when a program first uses or queries a GPU.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``torch.cuda.amp``: the older names of what ``torch.amp`` has, for GPUs."""
+"""``torch.cuda.amp``: older names of ``torch.amp`` for GPUs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Backward and streams: each node runs on the stream that was current where its operation was called.
+"""Streams in backward: each node runs on the stream that was current when its operation was called.
 
-The streams wait for one another wherever the next node runs on another one, and the one on which backward was called
-waits for the last of them: what a program does before backward, in it and after it is in order, as PyTorch's notes on
-CUDA promise under "Stream semantics of backward passes".
+When the next node runs on another stream, that stream waits for the previous one, and the stream on which backward was
+called waits for the last of them.  The work before, in and after backward is therefore in order, as specified in
+PyTorch's notes on CUDA under "Stream semantics of backward passes".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["make_current"]
 
 @reads_values("another stream")
 def make_current(stream: Any) -> None:
-    """Make a stream, as the driver knows it, the current one of its GPU for this thread; nodes note it from now on."""
+    """Make a stream, as a driver handle, current on its GPU in this thread; nodes record it from now on."""
     runtime = begin_cuda().runtime
     runtime.set_stream(stream)
     if any(runtime.current_streams().values()):
@@ -31,14 +31,14 @@ def make_current(stream: Any) -> None:
 
 
 class BackwardStreams:
-    """What the engine asks of streams: see ``autograd.operations``."""
+    """Stream functions for the engine: see ``autograd.operations``."""
 
     def current(self) -> dict[int, Any]:
-        """This thread's current streams, by GPU; where there is none it is the default one."""
+        """Return this thread's current streams, by GPU; a GPU without an entry uses its default stream."""
         return begin_cuda().runtime.current_streams()
 
     def turns(self, nodes: Iterable[Any]) -> Iterator[Any]:
-        """The nodes, each while the stream that it noted is the current one; where it noted none, the default one."""
+        """Yield the nodes, each with its recorded stream current, or the default stream if it recorded none."""
         runtime = begin_cuda().runtime
         before: dict[int, Any] = {}
         try:
@@ -56,7 +56,7 @@ class BackwardStreams:
                 _go_on(runtime.stream(device), stream)
 
     def carried(self, function: Callable[[], Any]) -> Callable[[], Any]:
-        """The function, to be called in a thread that has none but default streams yet."""
+        """Wrap the function to run with this thread's streams in a thread that has only default streams."""
         runtime, carried = begin_cuda().runtime, self.current()
 
         def call() -> Any:
@@ -68,7 +68,7 @@ class BackwardStreams:
 
 
 def _go_on(here: Any, there: Any) -> None:
-    """Put what comes next on another stream of a GPU, in order."""
+    """Continue on another stream of a GPU, in order."""
     if here != there:
         runtime = begin_cuda().runtime
         runtime.in_order(here, there)

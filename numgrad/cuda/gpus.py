@@ -1,4 +1,4 @@
-"""Which GPUs there are, what they are, and which one is the current."""
+"""GPUs: their number, properties and the current device."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """Whether numgrad can compute on a GPU.  Nothing is raised where it cannot, and nothing of CUDA kept in memory.
+    """Return True if numgrad can compute on a GPU.  The check raises no error and keeps nothing of CUDA in memory.
 
-    In Numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) it can, slowly.
+    In Numba's simulator (``NUMBA_ENABLE_CUDASIM=1``), GPU computation is possible, but slow.
 
     Example:
         >>> import numgrad as torch
@@ -27,12 +27,12 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """The number of GPUs that numgrad can compute on."""
+    """Return the number of GPUs that numgrad can compute on."""
     return devices.gpu_count()
 
 
 def init() -> None:
-    """Begin to use GPUs, which otherwise happens when a program first needs one.
+    """Initialize GPU support, which otherwise happens when a program first needs a GPU.
 
     Raises:
         ImportError: numba-cuda is not installed, or NumPy is too new for it.
@@ -42,16 +42,16 @@ def init() -> None:
 
 
 def is_initialized() -> bool:
-    """Whether this process has begun to use GPUs."""
+    """Return True if this process has initialized GPU support."""
     return cuda_in_use()
 
 
 def index_of(device: Any) -> int:
-    """The number of a GPU, which is given as a number, a device or its name; the current one's for None.
+    """Return the index of a GPU given as an index, a device or its name; None means the current one.
 
     Raises:
-        ImportError, RuntimeError: there is no such GPU.
-        ValueError: the device is no GPU.
+        ImportError, RuntimeError: the GPU is not available.
+        ValueError: the device is not a GPU.
     """
     named = to_device("cuda" if device is None else device)
     if named.type != "cuda":
@@ -62,29 +62,29 @@ def index_of(device: Any) -> int:
 
 
 def current_device() -> int:
-    """The number of the GPU that this thread uses where only "cuda" is named: 0 at first."""
+    """Return the index of this thread's current GPU, which "cuda" without an index refers to; initially 0."""
     return begin_cuda().runtime.current_device()
 
 
 def set_device(device: Any) -> None:
-    """Have this thread use another GPU where only "cuda" is named.
+    """Set this thread's current GPU, which "cuda" without an index refers to.
 
     Args:
-        device: its number, device or name; nothing happens for a negative number.
+        device: its index, device or name; a negative index has no effect.
 
     Raises:
-        ImportError, RuntimeError: there is no such GPU.
-        ValueError: the device is no GPU.
+        ImportError, RuntimeError: the GPU is not available.
+        ValueError: the device is not a GPU.
     """
     if not (isinstance(device, int) and device < 0):
         begin_cuda().runtime.set_device(index_of(device))
 
 
 class device:  # noqa: N801 - PyTorch's name
-    """A context in which this thread uses another GPU where only "cuda" is named.
+    """Context manager that sets this thread's current GPU, which "cuda" without an index refers to.
 
     Args:
-        device: its number, device or name; nothing changes for None or a negative number.
+        device: its index, device or name; None or a negative index has no effect.
     """
 
     def __init__(self, device: Any):
@@ -101,17 +101,17 @@ class device:  # noqa: N801 - PyTorch's name
 
 
 class device_of(device):  # noqa: N801 - PyTorch's name
-    """A context in which this thread uses the GPU of a tensor where only "cuda" is named; none for one on the CPU."""
+    """Context manager that makes the GPU of a tensor current in this thread; no effect for a tensor on the CPU."""
 
     def __init__(self, tensor: Any):
         super().__init__(tensor.device.index if tensor.is_cuda else None)
 
 
 def get_device_properties(device: Any = None) -> Any:
-    """What a GPU is.
+    """Return the properties of a GPU.
 
     Args:
-        device: its number, device or name; the current one for None.
+        device: its index, device or name; the current one for None.
 
     Returns:
         Properties: ``name``; ``major`` and ``minor``, its compute capability; ``total_memory``, ``L2_cache_size`` and
@@ -122,22 +122,22 @@ def get_device_properties(device: Any = None) -> Any:
 
 
 def get_device_name(device: Any = None) -> str:
-    """The name of a GPU, the current one for None."""
+    """Return the name of a GPU, the current one for None."""
     return get_device_properties(device).name
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability of a GPU, the current one for None: (9, 0) for Hopper."""
+    """Return the compute capability of a GPU, the current one for None: (9, 0) for Hopper."""
     return get_device_properties(device).capability
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until all that was launched on a GPU, the current one for None, has run.
+    """Wait until everything launched on a GPU, the current one for None, has run.
 
     Raises:
-        ImportError, RuntimeError: there is no such GPU.
-        IndexError: an operation before met an index that leads outside.
-        RuntimeError: it met a value that it refuses, such as a probability above 1.
+        ImportError, RuntimeError: the GPU is not available.
+        IndexError: an earlier operation encountered an index out of range.
+        RuntimeError: an earlier operation encountered an invalid value, such as a probability above 1.
     """
     index = index_of(device)
     begin_cuda().runtime.driver.synchronize_device(index)

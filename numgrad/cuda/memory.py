@@ -1,6 +1,7 @@
-"""How much memory of GPUs tensors use, and how much is kept for later ones.
+"""GPU memory used by tensors, and memory cached for later ones.
 
-All numbers are bytes, of a GPU given by number, device or name, the current one for None; 0 before GPUs are in use.
+All quantities are in bytes, for a GPU given by index, device or name, the current one for None.  They are 0 before GPUs
+are in use.
 """
 
 from __future__ import annotations
@@ -17,52 +18,52 @@ __all__ = [
 
 
 def _counts(device: Any) -> Any:
-    """What the GPU's allocator has counted until now."""
+    """Return the current counters of the GPU's allocator."""
     return begin_cuda().memory.allocator(gpus.index_of(device)).settle().counts
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes that tensors have now, in multiples of 512."""
+    """Return the number of bytes in tensors, in multiples of 512."""
     return _counts(device).bytes if cuda_in_use() else 0
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Bytes that tensors had at most since the beginning or :func:`reset_peak_memory_stats`."""
+    """Return the peak number of bytes in tensors since the start or :func:`reset_peak_memory_stats`."""
     return _counts(device).bytes_peak if cuda_in_use() else 0
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes that numgrad has of the driver now: those of tensors, and those kept for later ones."""
+    """Return the number of bytes obtained from the driver: those in tensors, and those cached for later ones."""
     return _counts(device).reserved if cuda_in_use() else 0
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """Bytes that numgrad had of the driver at most since the beginning or :func:`reset_peak_memory_stats`."""
+    """Return the peak number of bytes obtained from the driver since the start or :func:`reset_peak_memory_stats`."""
     return _counts(device).reserved_peak if cuda_in_use() else 0
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Let what there was at most be what there is now."""
+    """Reset the peaks to the current values."""
     if cuda_in_use():
         _counts(device).reset_peaks()
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
-    """Begin anew to count what was allocated and freed."""
+    """Reset the totals of allocated and freed memory."""
     if cuda_in_use():
         _counts(device).reset_sums()
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """What the allocator has counted, by PyTorch's names.
+    """Return the allocator's counters under PyTorch's names.
 
     Returns:
-        dict: for "allocation" (tensors' blocks), "segment" (what the driver gave), "allocated_bytes",
+        dict: for "allocation" (tensors' blocks), "segment" (blocks from the driver), "allocated_bytes",
         "reserved_bytes" and "requested_bytes", each as "….all.current", "….all.peak", "….all.allocated" and
-        "….all.freed"; what is in the pools of blocks up to 1 MiB and of larger ones, as "….small_pool.current" and
-        "….large_pool.current", where "inactive_split" are free blocks in segments that tensors lie in; and
-        "num_alloc_retries" and "num_ooms", how often memory ran out, with and without success after the kept memory
-        was given back.  Empty before GPUs are in use.
+        "….all.freed"; the contents of the pools of blocks up to 1 MiB and of larger ones, as "….small_pool.current"
+        and "….large_pool.current", where "inactive_split" are free blocks in segments that also contain tensors; and
+        "num_alloc_retries" and "num_ooms", the number of times memory ran out and freeing the cache did or did not
+        help.  Empty before GPUs are in use.
     """
     if not cuda_in_use():
         return {}
@@ -90,13 +91,13 @@ _ROWS = {
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """A table of what the allocator has counted.
+    """Return a table of the allocator's counters.
 
     Args:
-        device: the GPU, by number, device or name; the current one for None.
-        abbreviated: without the lines for the pools of small and of large blocks.
+        device: the GPU, by index, device or name; the current one for None.
+        abbreviated: omit the lines for the pools of small and of large blocks.
     """
-    from ..devices.cuda.caching import amount  # which is loaded where it is needed
+    from ..devices.cuda.caching import amount  # loaded on demand
 
     index = gpus.index_of(device)
     stats = memory_stats(index)
@@ -120,16 +121,16 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Bytes of a GPU's memory that nobody uses, and all of it.
+    """Return the free and the total bytes of a GPU's memory.
 
     Raises:
-        ImportError, RuntimeError: there is no such GPU.
+        ImportError, RuntimeError: the GPU is not available.
     """
     return begin_cuda().runtime.driver.memory_info(gpus.index_of(device))
 
 
 def empty_cache() -> None:
-    """Give memory that is kept for later tensors back to the drivers of all GPUs, if there are any."""
+    """Return cached memory to the drivers of all GPUs, if there are any."""
     if cuda_in_use():
         cuda = begin_cuda()
         for index in range(cuda.runtime.driver.device_count()):

@@ -1,8 +1,8 @@
-"""The random numbers of GPUs: their default generators.
+"""Random numbers of GPUs: their default generators.
 
-For the same seed the numbers are the same on every GPU and in the simulator, up to the rounding of logarithms and the
-like.  They are not PyTorch's, which depend on how many processors the GPU has.  Where there is no GPU, seeds
-are kept for one that may come into use, so that programs need not ask.
+For the same seed, the numbers are the same on every GPU and in the simulator, up to rounding of functions such as the
+logarithm.  They are not PyTorch's, which depend on the GPU's number of processors.  Without a GPU, seeds are stored for
+one that may come into use, so that programs need no check.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ __all__ = [
 
 
 def _generator(device: Any) -> Any:
-    """The default generator of a GPU, named or by its number; see ``gpus.index_of`` for errors."""
+    """Return the default generator of a GPU, by name or index; see ``gpus.index_of`` for errors."""
     return gpu_generator(index_of(device))
 
 
 def _of_current() -> Any:
-    """The default generator of the current GPU, or of the first while GPUs are not in use."""
+    """Return the default generator of the current GPU, or of the first while GPUs are not in use."""
     return gpu_generator(begin_cuda().runtime.current_device() if cuda_in_use() else 0)
 
 
 def manual_seed(seed: int) -> None:
-    """Start the current GPU's default generator again from ``seed``, an integer in [-2^63, 2^64)."""
+    """Restart the current GPU's default generator from ``seed``, an integer in [-2^63, 2^64)."""
     _of_current().manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """Start the default generators of all GPUs again from ``seed``."""
-    _of_current().manual_seed(seed)  # which checks it
+    """Restart the default generators of all GPUs from ``seed``."""
+    _of_current().manual_seed(seed)  # checks the seed
     seed_gpus(seed)
 
 
 def seed() -> None:
-    """Start the current GPU's default generator again from a seed chosen at random."""
+    """Restart the current GPU's default generator from a random seed."""
     _of_current().seed()
 
 
 def seed_all() -> None:
-    """Start the default generators of all GPUs again from one seed chosen at random."""
+    """Restart the default generators of all GPUs from one random seed."""
     seed_gpus(_of_current().seed())
 
 
 def initial_seed() -> int:
-    """The seed that the current GPU's default generator last started from.
+    """Return the seed of the last restart of the current GPU's default generator.
 
     Raises:
         ImportError, RuntimeError: there is no GPU.
@@ -63,10 +63,10 @@ def initial_seed() -> int:
 
 
 def get_rng_state(device: Any = "cuda") -> Tensor:
-    """The state of a GPU's default generator: the seed and the number of draws, 16 bytes in a uint8 tensor on the CPU.
+    """Return the state of a GPU's default generator: seed and number of draws, as a uint8 CPU tensor of 16 bytes.
 
     Raises:
-        ImportError, RuntimeError: there is no such GPU.
+        ImportError, RuntimeError: the GPU is not available.
 
     Example:
         >>> import numgrad as torch
@@ -80,21 +80,21 @@ def get_rng_state(device: Any = "cuda") -> Tensor:
 
 
 def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
-    """Have a GPU's default generator go on from a state that :func:`get_rng_state` gave.
+    """Restore a state of a GPU's default generator returned by :func:`get_rng_state`.
 
     Raises:
-        ImportError, RuntimeError: there is no such GPU, or it is no such state.
-        TypeError: the state is no tensor of bytes.
+        ImportError, RuntimeError: the GPU is not available, or the state is invalid.
+        TypeError: the state is not a tensor of bytes.
     """
     set_state(_generator(device), new_state)
 
 
 def get_rng_state_all() -> list[Tensor]:
-    """The states of the default generators of all GPUs."""
+    """Return the states of the default generators of all GPUs."""
     return [get_rng_state(number) for number in range(begin_cuda().runtime.driver.device_count())]
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Have the default generators of all GPUs go on from the states that :func:`get_rng_state_all` gave."""
+    """Restore the states of the default generators of all GPUs returned by :func:`get_rng_state_all`."""
     for number, new_state in enumerate(new_states):
         set_rng_state(new_state, number)

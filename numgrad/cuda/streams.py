@@ -1,4 +1,4 @@
-"""Streams, on which work for a GPU runs in order, and events, which are marks on them."""
+"""Streams, on which GPU work runs in order, and events, which are markers in streams."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ def _driver() -> Any:
 
 
 class Stream:
-    """A stream: work that is put on it runs in order, and beside that of other streams.
+    """Stream of a GPU: its work runs in order, and concurrently with that of other streams.
 
-    There are 32 of each priority on a GPU; who makes more gets some of them again, as in PyTorch.  A stream is also a
-    context in which it is the current one.  Memory of a tensor that was made on one stream and is used on another
-    is not given to others too early: what numgrad does there is noted, of other libraries ``Tensor.record_stream``
-    tells.
+    A GPU has 32 streams of each priority, which are reused if more are made, as in PyTorch.  A stream is also a context
+    manager that makes it current.  The memory of a tensor made on one stream and used on another is not reused too
+    early: uses by numgrad are tracked, and uses by other libraries must be reported with ``Tensor.record_stream``.
 
     Args:
-        device: the GPU, by number, device or name; the current one for None.
-        priority: the lower, the sooner its turn; 0 is the usual, -1 a higher one.
+        device: the GPU, by index, device or name; the current one for None.
+        priority: lower numbers have priority; 0 is the default, -1 is higher.
 
     Example:
         >>> import numgrad as torch
@@ -50,35 +49,35 @@ class Stream:
 
     @property
     def cuda_stream(self) -> int:
-        """The stream's address, as other libraries take it."""
+        """The address of the stream, for use by other libraries."""
         return int(self._handle)
 
     @property
     def device_index(self) -> int:
-        """The number of its GPU."""
+        """The index of its GPU."""
         return self._handle.device
 
     def query(self) -> bool:
-        """Whether all that was put on it has run."""
+        """Return True if all work on the stream has run."""
         return _driver().stream_is_done(self._handle)
 
     def synchronize(self) -> None:
-        """Wait until all that was put on it has run."""
+        """Wait until all work on the stream has run."""
         _driver().synchronize(self._handle)
         rows.waited()
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Put an event, a new one for None, on it; returns the event."""
+        """Record an event on the stream, a new one for None, and return the event."""
         event = Event() if event is None else event
         event.record(self)
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Let what is put on it from now on wait for an event, of whatever GPU."""
+        """Make all later work on the stream wait for an event of any GPU."""
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let what is put on it from now on wait for all that is on another stream now."""
+        """Make all later work on the stream wait for the work now on another stream."""
         self.wait_event(stream.record_event())
 
     def __enter__(self) -> Stream:
@@ -101,7 +100,7 @@ class Stream:
 
 
 class ExternalStream(Stream):
-    """A stream that another library made, and has to keep.
+    """Stream made by another library, which must keep it alive.
 
     Args:
         stream_ptr: its address.
@@ -113,7 +112,7 @@ class ExternalStream(Stream):
 
 
 class StreamContext:
-    """A context in which a stream, and with it its GPU, is the current one of this thread; nothing changes for None."""
+    """Context manager that makes a stream and its GPU current in this thread; no effect for None."""
 
     def __init__(self, stream: Stream | None):
         self.stream = stream
@@ -132,31 +131,31 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """A context in which a stream, and with it its GPU, is the current one of this thread; nothing changes for None."""
+    """Return a context manager that makes a stream and its GPU current in this thread; no effect for None."""
     return StreamContext(stream)
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Make a stream the current one of its GPU for this thread; nothing happens for None."""
+    """Make a stream the current one of its GPU in this thread; no effect for None."""
     if stream is not None:
         make_current(stream._handle)
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream that this thread puts work for a GPU, the current one for None, on."""
+    """Return this thread's current stream of a GPU, the current one for None."""
     return Stream(_handle=begin_cuda().runtime.stream(gpus.index_of(device)))
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The stream that a GPU, the current one for None, has from the beginning."""
+    """Return the default stream of a GPU, the current one for None."""
     return Stream(_handle=begin_cuda().runtime.default_stream(gpus.index_of(device)))
 
 
 class Event:
-    """A mark on a stream: it has come when all that was put on the stream before has run.
+    """Marker in a stream, which completes when all work before it has run.
 
     Args:
-        enable_timing: note the time when it comes.
+        enable_timing: record the time of completion.
         blocking: let ``synchronize`` sleep while it waits.
 
     Example:
@@ -179,7 +178,7 @@ class Event:
         self._blocking = blocking
 
     def record(self, stream: Stream | None = None) -> None:
-        """Put it on a stream, the current one for None, after all that is there.
+        """Record the event on a stream, the current one for None, after all work there.
 
         Raises:
             RuntimeError: it was recorded on another GPU before.
@@ -196,25 +195,25 @@ class Event:
         _driver().record_event(self._own, stream._handle)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let what is put on a stream, the current one for None, from now on wait for it."""
+        """Make all later work on a stream, the current one for None, wait for the event."""
         if self._own is not None:
             _driver().wait_on_stream((current_stream() if stream is None else stream)._handle, self._own)
 
     def query(self) -> bool:
-        """Whether it has come: so, too, if it was never recorded."""
+        """Return True if the event has completed, or if it was never recorded."""
         return self._own is None or _driver().event_is_done(self._own)
 
     def synchronize(self) -> None:
-        """Wait until it has come."""
+        """Wait until the event has completed."""
         if self._own is not None:
             _driver().wait_for_event(self._own)
             rows.waited()
 
     def elapsed_time(self, end_event: Event) -> float:
-        """The milliseconds from it to another event.
+        """Return the time in milliseconds from this event to another.
 
         Raises:
-            ValueError: one of them was made without ``enable_timing``, was not recorded, or has not come yet.
+            ValueError: one of them was made without ``enable_timing``, was not recorded, or has not completed.
         """
         if not (self._timing and end_event._timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")

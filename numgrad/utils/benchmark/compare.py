@@ -13,12 +13,12 @@ __all__ = ["Colorize", "Compare"]
 _BEST, _GOOD, _BAD, _VERY_BAD = "\033[92m", "\033[34m", "\033[2m\033[91m", "\033[31m"
 _BOLD, _END = "\033[1m", "\033[0m"
 
-#: The measurements of a row, one for each column; None where there is none.
+#: Measurements of a row, one per column, None for an empty cell.
 _Row = Sequence[Measurement | None]
 
 
 class Colorize(enum.Enum):
-    """What the best time of a table is the best of."""
+    """Scope within which times are compared with the best one."""
 
     NONE = "none"
     COLUMNWISE = "columnwise"
@@ -26,12 +26,12 @@ class Colorize(enum.Enum):
 
 
 class Compare:
-    """Measurements as tables, which ``str`` and ``print`` show.
+    """Measurements as tables, shown by ``str`` and ``print``.
 
-    There is one for each label; its rows are the second labels, its columns the descriptions.
+    There is one table per label, with a row for each second label and a column for each description.
 
     Args:
-        results: measurements; those of the same task are taken together.
+        results: measurements; those of the same task are merged.
     """
 
     def __init__(self, results: Iterable[Measurement]):
@@ -45,7 +45,7 @@ class Compare:
         """Add measurements.
 
         Raises:
-            ValueError: one of them is none.
+            ValueError: a value is not a Measurement.
         """
         results = list(results)
         for one in results:
@@ -54,15 +54,15 @@ class Compare:
         self._results.extend(results)
 
     def trim_significant_figures(self) -> None:
-        """Show no more digits than are known."""
+        """Show only significant digits."""
         self._trim = True
 
     def colorize(self, rowwise: bool = False) -> None:
-        """Colour times by how near to the best one of their column, or of their row, they are."""
+        """Colour times by their distance from the best one of their column, or of their row."""
         self._colorize = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
 
     def highlight_warnings(self) -> None:
-        """Mark times that differ much from run to run."""
+        """Mark times that vary much between runs."""
         self._highlight = True
 
     def print(self) -> None:
@@ -114,7 +114,7 @@ class Compare:
         ])
 
     def _column(self, results: _Row, scale: float) -> list[str]:
-        """The texts of a column, all of the same length."""
+        """Return the texts of a column, all of the same length."""
         there = [one for one in results if one is not None]
         highlight = self._highlight and any(one.has_warnings for one in there)
         digits = [math.ceil(math.log10(one.median / scale)) for one in there]
@@ -134,7 +134,7 @@ class Compare:
         return [text if text.strip() else " " * length for text in texts]
 
     def _best(self, row: _Row, group: Sequence[_Row]) -> list[float | None]:
-        """The fastest time that each of a row is to be compared with; None if with none."""
+        """Return the fastest time to compare each entry of a row with, or None for no comparison."""
         if self._colorize is Colorize.NONE:
             return [None] * len(row)
         if self._colorize is Colorize.ROWWISE:
@@ -147,7 +147,7 @@ def _fastest(results: _Row) -> float | None:
 
 
 def _row_names(keys: Sequence[tuple[int, str, str]]) -> list[str]:
-    """What the rows begin with: the environment where it changes, if there are several, and the name."""
+    """Return the row headings: the environment where it changes, if there are several, and the name."""
     environments = {env for _, env, _ in keys}
     width = max(map(len, environments)) if len(environments) > 1 else 0
     names, before = [], None

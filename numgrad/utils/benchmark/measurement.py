@@ -1,4 +1,4 @@
-"""What was timed, and the times."""
+"""Timed statements and their times."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 
 __all__ = ["Measurement", "TaskSpec", "ordered_unique", "select_unit", "trim_sigfig", "unit_to_english"]
 
-#: Spreads, as parts of the median, from which there is a warning, and from which it is a serious one.
+#: Spreads, as fractions of the median, above which a warning and a serious warning are issued.
 _SPREAD, _GREAT_SPREAD = 0.1, 0.25
 
-#: Seconds: no time is known better than so.
+#: Resolution of times in seconds.
 _RESOLUTION = 2.5e-8
 
-#: The most digits of a time that are ever shown as known.
+#: Maximum number of significant digits shown.
 _MOST_DIGITS = 4
 
 _UNITS = {"ns": ("nanosecond", 1e-9), "us": ("microsecond", 1e-6), "ms": ("millisecond", 1e-3), "s": ("second", 1)}
@@ -26,7 +26,7 @@ _UNITS = {"ns": ("nanosecond", 1e-9), "us": ("microsecond", 1e-6), "ms": ("milli
 
 @dataclass(frozen=True, repr=False)
 class TaskSpec:
-    """A statement that is timed, and under which names its times stand in tables."""
+    """A timed statement, and the names under which its times appear in tables."""
 
     stmt: str
     setup: str
@@ -39,7 +39,7 @@ class TaskSpec:
 
     @property
     def title(self) -> str:
-        """The label, or else the statement, with the second label."""
+        """The label, or otherwise the statement, with the second label."""
         if self.label is None and "\n" in self.stmt:
             part = f" ({self.sub_label})" if self.sub_label else ""
             return f"stmt:{part}\n{textwrap.indent(self.stmt, '  ')}"
@@ -47,13 +47,13 @@ class TaskSpec:
         return (self.stmt if self.label is None else self.label) + part
 
     def setup_str(self) -> str:
-        """What is said of the preparation; nothing where there is none."""
+        """Return a description of the setup code; empty if there is none."""
         if self.setup in ("", "pass"):
             return ""
         return f"setup:\n{textwrap.indent(self.setup, '  ')}" if "\n" in self.setup else f"setup: {self.setup}"
 
     def summarize(self) -> str:
-        """Title, description and preparation, below each other."""
+        """Return title, description and setup code, one below the other."""
         sections = [self.title, self.description or "", self.setup_str()]
         return "\n".join(f"{section}\n" if "\n" in section else section for section in sections if section)
 
@@ -62,13 +62,13 @@ class TaskSpec:
 class Measurement:
     """Times of a statement, in seconds.
 
-    The attributes of ``task_spec`` are attributes of the measurement, too.
+    The attributes of ``task_spec`` are also attributes of the measurement.
 
     Args:
-        number_per_run: how often the statement was run for each of the times.
-        raw_times: the times of all these runs together.
-        task_spec: what was run.
-        metadata: whatever else is to be kept with them.
+        number_per_run: the number of runs of the statement for each of the times.
+        raw_times: the total times of these runs.
+        task_spec: the task measured.
+        metadata: arbitrary additional data.
     """
 
     number_per_run: int
@@ -98,7 +98,7 @@ class Measurement:
 
     @property
     def iqr(self) -> float:
-        """How far the quartiles of the times are apart."""
+        """The interquartile range of the times."""
         return self._quantile(0.75) - self._quantile(0.25)
 
     def _quantile(self, part: float) -> float:
@@ -106,19 +106,19 @@ class Measurement:
 
     @property
     def significant_figures(self) -> int:
-        """How many digits of the median are known, by the spread of the middle half of the times; at least 1."""
+        """The number of significant digits of the median, by the spread of the middle half of the times; at least 1."""
         times = sorted(self.times)
         middle = times[len(times) // 4 : math.ceil(3 * len(times) / 4)]
         interval = max(1.645 * float(np.std(middle)) / math.sqrt(len(middle)), _RESOLUTION)
         return min(max(math.floor(math.log10(self.median / interval)), 1), _MOST_DIGITS)
 
     def meets_confidence(self, threshold: float = _SPREAD) -> bool:
-        """Whether the quartiles are less than this part of the median apart."""
+        """Return True if the interquartile range is less than this fraction of the median."""
         return self.iqr / self.median < threshold
 
     @property
     def has_warnings(self) -> bool:
-        """Whether the times differ much."""
+        """True if the times vary much."""
         return not self.meets_confidence()
 
     def _warning(self) -> str:
@@ -134,7 +134,7 @@ class Measurement:
 
     @property
     def title(self) -> str:
-        """See :class:`TaskSpec`."""
+        """The title of the task; see :class:`TaskSpec`."""
         return self.task_spec.title
 
     @property
@@ -161,7 +161,7 @@ class Measurement:
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """One measurement for each task, with the times of all of its measurements."""
+        """Return one measurement per task, with the times of all its measurements."""
         times: dict[TaskSpec, list[float]] = {}
         for one in measurements:
             times.setdefault(one.task_spec, []).extend(one.times)
@@ -169,22 +169,22 @@ class Measurement:
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit to give a time in, and how many seconds it has."""
+    """Return a suitable unit for a time, and the unit's length in seconds."""
     unit = {-3: "ns", -2: "us", -1: "ms"}.get(int(math.log10(t) // 3), "s")
     return unit, _UNITS[unit][1]
 
 
 def unit_to_english(u: str) -> str:
-    """The word for a unit: "microsecond" for "us"."""
+    """Return the word for a unit: "microsecond" for "us"."""
     return _UNITS[u][0]
 
 
 def trim_sigfig(x: float, n: int) -> float:
-    """A number rounded to ``n`` digits."""
+    """Return a number rounded to ``n`` significant digits."""
     scale = 10.0 ** (math.ceil(math.log10(abs(x))) - n)
     return float(round(x / scale) * scale)
 
 
 def ordered_unique(elements: Iterable[Any]) -> list[Any]:
-    """What there is, each once, in the order in which it first comes."""
+    """Return the distinct elements in the order of their first occurrence."""
     return list(dict.fromkeys(elements))

@@ -21,14 +21,14 @@ _Callback = Callable[[int, float], Any]
 
 
 class Language(enum.Enum):
-    """What statements may be written in."""
+    """Language of a statement."""
 
     PYTHON = 0
     CPP = 1
 
 
 def timer() -> float:
-    """The time in seconds, when all that GPUs have been told to do is done."""
+    """Return the time in seconds, after waiting for all work on GPUs."""
     if numgrad.cuda.is_initialized():
         numgrad.cuda.synchronize()
     return timeit.default_timer()
@@ -36,7 +36,7 @@ def timer() -> float:
 
 @contextlib.contextmanager
 def set_torch_threads(n: int) -> Iterator[None]:
-    """A context in which numgrad computes on so many threads."""
+    """Context manager that sets the number of threads for computations."""
     before = numgrad.get_num_threads()
     numgrad.set_num_threads(n)
     try:
@@ -46,21 +46,21 @@ def set_torch_threads(n: int) -> Iterator[None]:
 
 
 class Timer:
-    """Times a statement; unlike ``timeit`` it runs it some times before, on one thread, and waits for GPUs.
+    """Timer for a statement.  Unlike ``timeit``, it warms up, uses one thread by default, and waits for GPUs.
 
     Args:
         stmt: the statement.
-        setup: what is run before each block of runs, untimed.
-        timer: gives the time in seconds.
-        globals: the names that the statement knows, besides ``torch`` and ``numgrad``.
+        setup: code that runs before each block of runs, untimed.
+        timer: returns the time in seconds.
+        globals: names available to the statement besides ``torch`` and ``numgrad``.
         label, sub_label, description, env: names for :class:`Compare`: of the table, the row, the column, and of a
-            group of rows that differ in what is otherwise the same.
-        num_threads: on how many threads numgrad computes.
+            group of otherwise equal rows.
+        num_threads: the number of threads for computations.
         language: "python".
         global_setup: for C++ in PyTorch.
 
     Raises:
-        ValueError: the statement is no string, ``global_setup`` is given, or the language unknown.
+        ValueError: the statement is not a string, ``global_setup`` is given, or the language is unknown.
         NotImplementedError: the language is C++.
     """
 
@@ -94,16 +94,16 @@ class Timer:
         self._task_spec = TaskSpec(stmt, setup, global_setup, label, sub_label, description, env, num_threads)
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
-        """The time of ``number`` runs, after a hundredth as many that do not count."""
+        """Measure the time of ``number`` runs, after a hundredth as many runs for warming up."""
         with set_torch_threads(self._task_spec.num_threads):
             self._time(max(number // 100, 2))
             return self._measured(number, [self._time(number)])
 
     def blocked_autorange(self, callback: _Callback | None = None, min_run_time: float = 0.2) -> Measurement:
-        """Times of blocks of runs, until they have taken ``min_run_time`` seconds together.
+        """Measure blocks of runs until they have taken ``min_run_time`` seconds together.
 
-        A block is so long that reading the clock does not count.  ``callback`` is called after each with the number of
-        its runs and its time.
+        A block is long enough to make the cost of reading the clock negligible.  ``callback`` is called after each with
+        its number of runs and its time.
         """
         number = self._block(min_run_time)
         return self._measured(number, self._times(number, lambda times: sum(times) >= min_run_time, callback))
@@ -116,10 +116,10 @@ class Timer:
         max_run_time: float = 10.0,
         callback: _Callback | None = None,
     ) -> Measurement:
-        """Times of blocks of runs, until their quartiles are less than ``threshold`` times the median apart.
+        """Measure blocks of runs until the interquartile range is less than ``threshold`` times the median.
 
-        That is, of at least four blocks, which have taken ``min_run_time`` seconds; after ``max_run_time`` it ends
-        anyway.
+        At least four blocks are run, which take at least ``min_run_time`` seconds; the measurement ends in any case
+        after ``max_run_time``.
         """
         number = self._block(0.05)
 
@@ -132,7 +132,7 @@ class Timer:
         return self._measured(number, self._times(number, done, callback))
 
     def repeat(self, repeat: int = -1, number: int = -1) -> None:
-        """Not there, as in PyTorch.
+        """Raise NotImplementedError, as in PyTorch.
 
         Raises:
             NotImplementedError: always.
@@ -140,7 +140,7 @@ class Timer:
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def autorange(self, callback: _Callback | None = None) -> None:
-        """Not there, as in PyTorch.
+        """Raise NotImplementedError, as in PyTorch.
 
         Raises:
             NotImplementedError: always.
@@ -162,10 +162,10 @@ class Timer:
         return times
 
     def _block(self, min_run_time: float) -> int:
-        """How many runs are a block: a thousandth of the time, and ten thousand times as long as timing itself."""
+        """Return the runs per block: a thousandth of the time, and ten thousand times the overhead of timing."""
         with set_torch_threads(self._task_spec.num_threads):
             overhead = float(np.median([self._time(0) for _ in range(5)]))
-            self._time(1)  # in which kernels may be compiled
+            self._time(1)  # kernels may be compiled here
             number = 1
             while number * 10 < 2**31:
                 taken = self._time(number)

@@ -1,4 +1,4 @@
-"""Checkpoints: save memory by computing parts of a program again in backward, instead of keeping what they computed."""
+"""Checkpoints: save memory by recomputing parts of a program in backward instead of keeping their results."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 _DETERMINISM_CHECKS = ["default", "none"]
 
-#: The settings of the innermost blocks, for all threads; with None each checkpoint has its own.
+#: Settings of the innermost blocks, for all threads; None leaves the choice to each checkpoint.
 _settings: dict[str, bool | None] = {"early_stop": None, "debug": None}
 
 
 def noop_context_fn() -> _Contexts:
-    """The default ``context_fn``: two context managers that do nothing."""
+    """Return the default contexts of ``context_fn``: two context managers that do nothing."""
     return nullcontext(), nullcontext()
 
 
@@ -53,34 +53,34 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Compute ``function(*args, **kwargs)`` without keeping what it saves for backward, which computes it again.
+    """Compute ``function(*args, **kwargs)`` without keeping the values saved for backward, which recomputes them.
 
-    This trades time for memory: of what the function computes only the result is kept, and its arguments.  The
-    function must do the same each time it is called with them.
+    This trades time for memory: only the arguments and the result of the function are kept.  The function must do the
+    same each time it is called with these arguments.
 
     Args:
         function: the function to run; it may be called several times.
-        args: its arguments.  A tensor among them must not be changed in place until backward has run.
-        use_reentrant: False records the function as ever, so that all there is to a graph works: ``grad``, derivatives
-            of derivatives, hooks, checkpoints in one another, results of any structure.  True, the old way and for
-            now the default, records one node, which goes back through the function by a backward of its own: only
-            tensors directly among the arguments and results take part, and only ``backward()`` without ``inputs``
-            works.
-        context_fn: returns two context managers: the function runs in the first, in backward in the second.
-        determinism_check: "default" raises an error if what is saved in backward differs from forward in number, shape
-            or dtype; "none" in number only.
-        debug: have such errors show the operations of forward and of backward.
-        early_stop: in backward, stop the function as soon as it has computed what is needed.
-        preserve_rng_state: have the function draw the same random numbers in backward.
+        args: its arguments.  A tensor among them must not be modified in place until backward has run.
+        use_reentrant: False records the function in the ordinary way, so that all features of a graph work: ``grad``,
+            higher derivatives, hooks, nested checkpoints, and results of any structure.  True, the older method and the
+            default for now, records one node that runs its own backward through the function: only tensors directly
+            among the arguments and results take part, and only ``backward()`` without ``inputs`` works.
+        context_fn: returns two context managers: the function runs in the first, and in backward in the second.
+        determinism_check: "default" raises an error if the tensors saved in backward differ from those of forward in
+            number, shape or dtype; "none" only if they differ in number.
+        debug: make such errors show the operations of forward and of backward.
+        early_stop: in backward, stop the function as soon as it has computed all that is needed.
+        preserve_rng_state: make the function draw the same random numbers in backward.
         kwargs: keyword arguments of the function.
 
-    The last five but ``preserve_rng_state`` are for ``use_reentrant=False``.
+    The last five, except ``preserve_rng_state``, require ``use_reentrant=False``.
 
     Raises:
-        ValueError: ``determinism_check`` is neither; ``debug`` and a ``context_fn`` are both given, or one of them, or
+        ValueError: ``determinism_check`` is unknown; ``debug`` and a ``context_fn`` are both given; or one of them, or
             keyword arguments, with ``use_reentrant=True``.
-        CheckpointError: in backward, what is computed again is not what was computed first.
-        RuntimeError: in backward, an argument was changed in place; or it is one that the reentrant way cannot do.
+        CheckpointError: in backward, if the recomputed tensors differ from the original ones.
+        RuntimeError: in backward, if an argument was modified in place, or if the reentrant method does not support the
+            pass.
 
     Example:
         >>> import numgrad
@@ -119,17 +119,17 @@ def checkpoint(
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Run functions one after the other, in segments each of which is a checkpoint, except the last.
+    """Run functions one after the other, in segments that are checkpoints, except for the last.
 
     Args:
-        functions: a list of functions or modules, or a ``Sequential``, each taking what the one before returns.
-        segments: into how many segments to divide them, from 1 to their number; the last has those left over.
-        input: a tensor, the argument of the first.
+        functions: a list of functions or modules, or a ``Sequential``; each takes the result of the previous one.
+        segments: the number of segments, from 1 to the number of functions; the last has the remainder.
+        input: a tensor, the argument of the first function.
         use_reentrant: see :func:`checkpoint`.
         kwargs: only ``preserve_rng_state``.
 
     Raises:
-        ValueError: there are other keyword arguments, or not as many functions as segments.
+        ValueError: there are other keyword arguments, or fewer functions than segments.
     """
     use_reentrant = _reentrant(use_reentrant, "torch.utils.checkpoint.checkpoint_sequential")
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -146,7 +146,7 @@ def checkpoint_sequential(
 
 
 def _composed(functions: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    """Several functions as one."""
+    """Return the composition of several functions."""
     return functools.partial(functools.reduce, lambda value, function: function(value), functions)
 
 
@@ -156,7 +156,7 @@ def _refuse_keywords(kwargs: dict[str, Any]) -> None:
 
 
 def _reentrant(given: bool | None, name: str) -> bool:
-    """Whether to go the reentrant way; where nobody has said so, with a warning."""
+    """Return True for the reentrant method; warn if the choice was not made explicitly."""
     if given is not None:
         return given
     warnings.warn(
@@ -178,16 +178,16 @@ def _set(name: str, value: bool | None) -> Iterator[None]:
 
 
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
-    """``with set_checkpoint_early_stop(False):`` checkpoints made in the block compute all of their function again.
+    """Context manager that, with False, makes checkpoints recompute their whole function.
 
-    Otherwise they stop as soon as backward has what it needs.  What counts is where forward runs; backward may run
-    outside of the block.
+    By default they stop as soon as backward has the tensors it needs.  The setting applies to checkpoints made in the
+    block, although backward may run outside it.
     """
     return _set("early_stop", enable)
 
 
 def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
-    """Within the ``with`` block, every checkpoint has this in place of its own ``debug``; None leaves it its own."""
+    """Context manager that overrides the ``debug`` of every checkpoint; with None, each keeps its own."""
     return _set("debug", enabled)
 
 

@@ -1,4 +1,4 @@
-"""A log of the operations that a checkpoint's function runs, for the errors of checkpoints with ``debug=True``."""
+"""Log of the operations run by a checkpoint's function, for the errors of checkpoints with ``debug=True``."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ...autograd.watching import Watcher, unwatch, watch
 
 
 class OperationLog(Watcher):
-    """Notes the operations that are called.  One that was stopped, or raised an error, has no result."""
+    """Watcher that logs operations.  One that was stopped, or raised an error, has no result."""
 
     is_mode = True
 
     def __init__(self) -> None:
-        #: For each operation the call, its result (empty if there was none) and where it was called.
+        #: For each operation the call, its result (empty if there was none) and its location.
         self.entries: list[tuple[str, str, str]] = []
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Within the block, this thread's operations are noted; earlier entries are dropped."""
+        """Log this thread's operations within the block, after dropping earlier entries."""
         self.entries = []
         watch(self)
         try:
@@ -31,18 +31,18 @@ class OperationLog(Watcher):
             unwatch(self)
 
     def before(self, call: Any) -> int:
-        """An operation is about to be done: note it."""
+        """Log the start of an operation."""
         text = f"{call.title.removeprefix('aten::')}({', '.join(map(_shown, call.args))})"
         self.entries.append((text, "", calling_location().brief))
         return len(self.entries) - 1
 
     def after(self, call: Any, number: int, result: Any) -> None:
-        """It was done: note the result."""
+        """Log the result of the operation."""
         text, _, location = self.entries[number]
         self.entries[number] = text, _shown(result), location
 
     def lines(self, marked: int | None) -> str:
-        """The log as text, the operation of this number marked."""
+        """Return the log as text, with the operation of this number marked."""
         width = len(str(len(self.entries)))
         lines = [
             f"{'>' if number == marked else ' '} {number + 1:{width}}. {text}{' -> ' if result else ''}{result}"
@@ -53,7 +53,7 @@ class OperationLog(Watcher):
 
 
 def _shown(value: Any) -> str:
-    """An argument or a result in short: of tensors the dtype and the shape."""
+    """Return a short form of an argument or a result: dtype and shape of tensors."""
     if is_tensor(value):
         return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
     if isinstance(value, tuple | list):
@@ -62,7 +62,7 @@ def _shown(value: Any) -> str:
 
 
 def text_with_logs(error: Exception, forward: OperationLog, backward: OperationLog) -> str:
-    """The text of the error with the operations that ran."""
+    """Return the text of the error with the operations that ran."""
     first = _first_difference(forward, backward)
     if first is None:
         summary = "The operations do not differ in what they are, nor in shapes and dtypes."
@@ -80,10 +80,10 @@ def text_with_logs(error: Exception, forward: OperationLog, backward: OperationL
 
 
 def _first_difference(forward: OperationLog, backward: OperationLog) -> int | None:
-    """The number of the first operation that is not in both logs, None if there is none that should be."""
+    """Return the number of the first operation that differs between the logs, or None if none should be there."""
     before, now = forward.entries, backward.entries
     for number, ((text, result, _), (again, other, _)) in enumerate(zip(before, now, strict=False)):
         if text != again or (other and result != other):
             return number
-    stopped = bool(now) and not now[-1][1]  # in the middle of an operation, when all was there
+    stopped = bool(now) and not now[-1][1]  # stopped during an operation, when everything was computed
     return None if len(before) == len(now) or (stopped and len(now) < len(before)) else min(len(before), len(now))

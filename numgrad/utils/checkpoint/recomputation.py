@@ -1,17 +1,17 @@
-"""Checkpoints that are not reentrant: the function is recorded as ever, but what it saves is not kept.
+"""Non-reentrant checkpoints: the function is recorded in the ordinary way, but its saved tensors are not kept.
 
 Note [Recomputation]
-While the function runs in forward, hooks save a handle instead of every tensor that is saved for backward, and only
-count the tensors.  The first handle that backward asks for makes the function run again, with hooks that keep what is
-saved: the tensor with the same count is the one that the handle stands for.  What is recorded on the way is dropped.
+While the function runs in forward, hooks save a handle in place of every tensor saved for backward, and count the
+tensors.  The first handle that backward unpacks runs the function again, with hooks that keep the saved tensors: the
+tensor with the same count corresponds to the handle.  The graph recorded during this run is dropped.
 
-The tensors computed again belong to the backward pass that asked for them.  They are kept as long as that runs, and
-as long as the handle is there, and are handed out once.  A pass through what an earlier one has left computes them
-again, and so does reading a saved tensor outside of backward.
+The recomputed tensors belong to the backward pass that needed them.  They are kept as long as the pass runs and the
+handle exists, and each is handed out once.  A pass through nodes that an earlier pass has left computes them again, and
+so does reading a saved tensor outside backward.
 
-Checkpoints in one another need nothing more.  Running the outer function again makes new inner checkpoints, which go
-when it is done; but the arguments of the old inner ones were saved for backward as well, while the outer hooks were in
-force, so they are among what it computes.
+Nested checkpoints need no further code.  Running the outer function again makes new inner checkpoints, which are
+dropped when it ends.  The arguments of the old inner checkpoints were saved for backward under the outer hooks, so the
+outer checkpoint recomputes them too.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ _TIP = (
 
 
 class CheckpointError(RuntimeError):
-    """The tensors that a checkpoint computed again in backward do not fit those of forward."""
+    """Raised if the tensors that a checkpoint recomputed in backward do not match those of forward."""
 
 
 class _ThreadState(threading.local):
     group: GraphExecGroup | None = None
-    depth = 0  # of checkpoints that wait for the arguments of one inside them
+    depth = 0  # of checkpoints waiting for the arguments of one nested in them
 
 
 _thread = _ThreadState()
 
 
 class GraphExecGroup:
-    """``with GraphExecGroup():`` all backward passes in the block share what checkpoints compute again.
+    """Context manager in which all backward passes share the recomputed tensors of checkpoints.
 
-    So several passes through parts of one checkpoint compute it once; no two of them may need the same saved tensor,
-    even with ``retain_graph=True``.  It counts for checkpoints that are not reentrant, and in this thread.
+    Several passes through parts of one checkpoint then compute it once.  No two of them may need the same saved tensor,
+    even with ``retain_graph=True``.  The group applies to non-reentrant checkpoints, in this thread.
 
     Raises:
-        RuntimeError: there is such a block around this one.
+        RuntimeError: such a block is already active.
     """
 
     def __enter__(self) -> GraphExecGroup:
@@ -80,7 +80,7 @@ class GraphExecGroup:
 
 @contextmanager
 def random_numbers_again(states: States | None) -> Iterator[None]:
-    """Within the block, random numbers are those that followed on these states; after it they go on as before it."""
+    """Draw the random numbers that followed these states in the block; afterwards, continue as before it."""
     with fork_rng(enabled=states is not None):
         if states is not None:
             states.restore()
@@ -88,8 +88,7 @@ def random_numbers_again(states: States | None) -> Iterator[None]:
 
 
 def states_of_draws(before: States | None) -> States | None:
-    """The states to draw from again, those before forward; of a program that is recorded, None where it draws nothing.
-    """
+    """Return the states before forward, to draw from again; None for a recorded program that draws nothing."""
     if before is None or recording.recorder is None:
         return before
     if before.stand():
@@ -99,11 +98,11 @@ def states_of_draws(before: States | None) -> States | None:
 
 
 class _Stop(Stop):
-    """All that is needed has been computed again."""
+    """Ends a recomputation once everything needed has been computed."""
 
 
 class _Handle:
-    """Stands in a node for a tensor that is to be computed again, with its shape and TensorType."""
+    """Placeholder in a node for a tensor to be recomputed, with its shape and TensorType."""
 
     __slots__ = ("__weakref__", "shape", "type")
 
@@ -111,15 +110,15 @@ class _Handle:
         self.shape, self.type = tensor._layout.shape, tensor._layout.type
 
 
-#: The tensors that handles stand for, each with the version that it was saved at.
+#: Recomputed tensors of handles, each with its version at saving.
 _Tensors = WeakKeyDictionary[_Handle, tuple[Any, int]]
 
 
 class SavedArguments(SavingNode):
-    """The arguments of a checkpoint, the tensors among them saved for backward like those of any operation.
+    """Arguments of a checkpoint, whose tensors are saved for backward like those of any operation.
 
-    It stands in no graph, since no gradient goes through it.  Their tangents it keeps as they are, since tensors lose
-    them when their level of forward mode ends.
+    The node is in no graph, because no gradient passes through it.  It keeps the tangents of the arguments directly,
+    because tensors lose them when their level of forward mode ends.
     """
 
     __slots__ = ("tangents",)
@@ -135,10 +134,10 @@ class SavedArguments(SavingNode):
         return None
 
     def restored(self) -> list[Any]:
-        """The arguments again.
+        """Return the arguments, restored.
 
         Raises:
-            RuntimeError: a tensor was changed in place since.
+            RuntimeError: a tensor has since been modified in place.
         """
         values = [self.unpack_one(index) for index in range(len(self.versions))]
         for value, tangents in zip(values, self.tangents, strict=True):
@@ -150,7 +149,7 @@ class SavedArguments(SavingNode):
 
 @dataclass(eq=False)
 class Frame:
-    """One call of a checkpoint: how to run its function again, and the tensors computed again in running passes."""
+    """One call of a checkpoint: the data to run its function again, and the recomputed tensors of running passes."""
 
     function: Callable[..., Any]
     args: InitVar[tuple[Any, ...]]
@@ -163,20 +162,20 @@ class Frame:
     debug: InitVar[bool]
 
     def __post_init__(self, args: tuple[Any, ...], preserve_rng_state: bool, debug: bool) -> None:
-        #: Whether forward is over: a backward inside the function itself sees a part of it only.
+        #: True once forward has ended: a backward inside the function itself sees only a part of it.
         self.complete = False
         self.handles: list[ref[_Handle]] = []
         self._arguments = SavedArguments(args)
-        self._level = state.level  # such as of vmap: the function runs at this level again, even if it has ended
+        self._level = state.level  # such as one of vmap: the function runs at this level again, even after its end
         self._random_states = recording.untold(States) if preserve_rng_state else None
         #: The operations of forward and those of the latest recomputation.
         self._logs = (OperationLog(), OperationLog()) if debug else None
-        #: The tensors computed again, by the backward pass or the group of passes that it belongs to.
+        #: Recomputed tensors, keyed by the backward pass or group of passes that they belong to.
         self._recomputed: WeakKeyDictionary[Any, _Tensors] = WeakKeyDictionary()
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Within the block, which is forward, handles are saved in place of tensors."""
+        """Within the block, which is forward, save handles in place of tensors."""
         with saved_tensors_hooks(self._pack, self._unpack), self._logs[0].watching() if self._logs else nullcontext():
             yield
         self.complete = True
@@ -199,7 +198,7 @@ class Frame:
         return handle
 
     def _unpack(self, handle: _Handle) -> Any:
-        """The tensor that a handle stands for."""
+        """Return the tensor that a handle represents."""
         try:
             return self._tensor(handle)
         except CheckpointError as error:
@@ -208,10 +207,10 @@ class Frame:
             raise CheckpointError(text_with_logs(error, *self._logs)) from error
 
     def _tensor(self, handle: _Handle) -> Any:
-        """The tensor that a handle stands for, which is not kept any longer.
+        """Return the tensor that a handle represents, which is then no longer kept.
 
         Raises:
-            CheckpointError: it was taken before, or the function has changed it in place after it was saved.
+            CheckpointError: it was taken before, or the function modified it in place after saving it.
         """
         owner = _thread.group or state.current_pass
         tensors = None if owner is None else self._recomputed.get(owner)
@@ -239,7 +238,7 @@ class Frame:
                 f"{tensor.dtype} for backward, and changes it in place after that. (It is at version "
                 f"{tensor._counter[0]}; expected version {version} instead.)"
             )
-        if tensor._layout.type is not handle.type:  # it may be, where that is not checked
+        if tensor._layout.type is not handle.type:  # possible if the metadata are not checked
             tensor = tensor.to(handle.type.dtype)
         return tensor if tensor._layout.shape == handle.shape else tensor.expand(handle.shape)
 
@@ -263,9 +262,9 @@ class Frame:
         return recomputation.tensors
 
     def _restored_arguments(self) -> list[Any]:
-        """The arguments again, for which the checkpoint around this one may have to run first, and so on."""
+        """Return the restored arguments; enclosing checkpoints may have to run first."""
         if _thread.depth >= NESTING:
-            return in_thread(self._arguments.restored)  # with a stack of its own
+            return in_thread(self._arguments.restored)  # with its own stack
         _thread.depth += 1
         try:
             return self._arguments.restored()
@@ -274,9 +273,9 @@ class Frame:
 
 
 class _within(outside):  # noqa: N801 - a context manager
-    """``with _within(level):`` operations have to do with this level and those around it, as they had in forward.
+    """Context manager in which this level and the enclosing ones process operations, as in forward.
 
-    Tensors lose again the tangents that they are given there at levels that have ended.
+    On exit, tensors lose the tangents that they were given in the block at levels that have ended.
     """
 
     def __init__(self, level: Level | None):
@@ -298,7 +297,7 @@ class _Recomputation:
         self._count = 0
 
     def pack(self, tensor: Any) -> Any:
-        """Keep a tensor that is saved; raises _Stop with the last one that is needed."""
+        """Keep a saved tensor; raise _Stop at the last one needed."""
         frame = self._frame
         handles, position = frame.handles, self._count
         self._count += 1
@@ -314,10 +313,10 @@ class _Recomputation:
                 "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
                 f"forward pass.{_TIP}"
             )
-        return tensor.detach()  # for the graph recorded now, if the function goes back through it
+        return tensor.detach()  # for the graph recorded now, if the function runs backward through it
 
     def check(self) -> None:
-        """Raise unless the tensors are like those of forward.
+        """Raise unless the tensors match those of forward.
 
         Raises:
             CheckpointError: their number, a shape, a dtype or a device differs.
@@ -350,5 +349,5 @@ class _Recomputation:
 
 
 def _metadata(of: _Handle | Layout) -> dict[str, Any]:
-    """The metadata of a tensor that are compared, by name."""
+    """Return the metadata of a tensor to compare, by name."""
     return {"shape": size_of(of.shape), "dtype": of.type.dtype, "device": of.type.device}

@@ -1,4 +1,4 @@
-"""Checkpoints that are reentrant: one node, whose backward records the function and goes back through it at once."""
+"""Reentrant checkpoints: one node, whose backward records the function and immediately runs backward through it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .recomputation import random_numbers_again, states_of_draws
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tensors among ``inputs`` as leaves of a graph of their own, which require gradients where those do.
+    """Return ``inputs`` with its tensors as leaves of a separate graph, with the same ``requires_grad``.
 
     Raises:
-        RuntimeError: ``inputs`` is no tuple.
+        RuntimeError: ``inputs`` is not a tuple.
     """
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
@@ -37,9 +37,9 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 class CheckpointFunction(Function):
-    """``CheckpointFunction.apply(function, preserve_rng_state, *args)``: the operation of a reentrant checkpoint.
+    """Operation of a reentrant checkpoint: ``CheckpointFunction.apply(function, preserve_rng_state, *args)``.
 
-    Its backward runs ``function`` again and the engine inside the engine.  Only tensors directly among ``args`` and
+    Its backward runs ``function`` again, and the engine inside the engine.  Only tensors directly among ``args`` and
     the results take part.
     """
 
@@ -57,10 +57,10 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Run the function again and go back through it.
+        """Run the function again and run backward through it.
 
         Raises:
-            RuntimeError: this pass computes gradients of given tensors only, or nothing in the function needs any.
+            RuntimeError: this pass computes gradients of given tensors only, or nothing in the function requires one.
         """
         if state.current_pass.captures is not None:
             raise RuntimeError(
@@ -85,7 +85,7 @@ class CheckpointFunction(Function):
 
 
 class DefaultDeviceType:
-    """The type of device, beside the CPU, whose random numbers are meant where no tensor names one: "cuda" at first."""
+    """Default type of device, besides the CPU, whose random states are meant if no tensor specifies one: "cuda"."""
 
     _default_device_type = "cuda"
 
@@ -96,18 +96,18 @@ class DefaultDeviceType:
 
     @staticmethod
     def get_device_type() -> str:
-        """The default."""
+        """Return the default."""
         return DefaultDeviceType._default_device_type
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
-    """The GPUs that have tensors among ``args``, and the states of their random numbers."""
+    """Return the GPUs that have tensors among ``args``, and the states of their generators."""
     gpus = sorted({tensor.device.index for tensor in tensors_in(args) if tensor.device.type == "cuda"})
     return gpus, [get_state(gpu_generator(gpu)) for gpu in gpus]
 
 
 def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
-    """Give GPUs the states that :func:`get_device_states` found.
+    """Restore the states of GPUs returned by :func:`get_device_states`.
 
     Raises:
         RuntimeError: the device type is not "cuda".

@@ -1,6 +1,6 @@
-"""Data sets, the order in which they are read, and batches of their samples."""
+"""Data sets, samplers that define the reading order, and batches of samples."""
 
-# ruff: noqa: F403, F405 - what each file has in its __all__
+# ruff: noqa: F403, F405 - each file has an __all__
 
 from typing import TYPE_CHECKING
 

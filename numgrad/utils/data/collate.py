@@ -1,4 +1,4 @@
-"""From a list of samples to one batch."""
+"""Collation of a list of samples into one batch."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["default_collate", "default_convert"]
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """One batch from a list of samples of the same type.
+    """Return one batch from a list of samples of the same type.
 
-    Tensors and arrays are stacked along a new first dimension and numbers become a tensor (Python's floats a float64
-    one); strings and bytes stay a list. Tuples, lists, named tuples and dicts are batched entry by entry, so
+    Tensors and arrays are stacked along a new first dimension, and numbers become a tensor (a float64 one for Python's
+    floats); strings and bytes stay a list.  Tuples, lists, named tuples and dicts are batched entry by entry, so
     ``[(x0, y0), (x1, y1)]`` becomes ``[batch of x, batch of y]``.
 
     Raises:
@@ -37,7 +37,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
         raise _refused(first.dtype)
     if isinstance(first, np.ndarray):
         return stack([as_tensor(array) for array in batch], 0)
-    if isinstance(first, np.generic | int):  # np.float64 is a float, too, and gives the same dtype
+    if isinstance(first, np.generic | int):  # np.float64 is also a float, and gives the same dtype
         return tensor(batch)
     if isinstance(first, float):
         return tensor(batch, dtype=float64)
@@ -56,16 +56,16 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """A sample with its arrays and NumPy scalars as tensors, however deep they are; all else stays as it is."""
+    """Return a sample with its arrays and NumPy scalars, at any depth, as tensors; other values stay unchanged."""
     if isinstance(data, np.ndarray | np.generic):
         return data if data.dtype.kind in "SUO" else as_tensor(data)
     return _converted(data, default_convert)
 
 
 def pinned(batch: Any) -> Any:
-    """A batch with all tensors in it in pinned memory, and whatever else has a method ``pin_memory``.
+    """Return a batch with all its tensors in pinned memory, and likewise other objects with a method ``pin_memory``.
 
-    Tensors are looked for in mappings and sequences, however nested.
+    Tensors are found in mappings and sequences at any depth.
     """
     if hasattr(batch, "pin_memory"):
         return batch.pin_memory()
@@ -75,7 +75,7 @@ def pinned(batch: Any) -> Any:
 
 
 def _converted(data: Any, convert: Callable[[Any], Any]) -> Any:
-    """A mapping or a sequence with its entries converted; anything else as it is."""
+    """Return a mapping or a sequence with its entries converted, or any other value unchanged."""
     if isinstance(data, str | bytes):
         return data
     if isinstance(data, Mapping):
@@ -98,9 +98,9 @@ def _is_named_tuple(value: Any) -> bool:
 
 
 def _like(model: Any, entries: Any) -> Any:
-    """A mapping or sequence of the model's class with these entries; as they are where such a one cannot be made.
+    """Return a mapping or sequence of the model's class with these entries, or the entries if that is impossible.
 
-    The entries are a dict or a list.  In place of a tuple they stay a list.
+    The entries are a dict or a list.  For a tuple, they stay a list.
     """
     if type(model) in (dict, list) or isinstance(model, tuple | range):
         return entries
@@ -114,5 +114,5 @@ def _like(model: Any, entries: Any) -> Any:
             for index, item in enumerate(entries):
                 result[index] = item
         return result
-    except TypeError:  # the class is made from other arguments
+    except TypeError:  # the constructor takes other arguments
         return entries

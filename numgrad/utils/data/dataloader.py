@@ -22,48 +22,48 @@ __all__ = ["DataLoader", "get_worker_info"]
 
 T = TypeVar("T", covariant=True)
 
-#: What cannot be exchanged once the loader is made, because other attributes were made from it.
+#: Attributes that cannot be changed later, because other attributes depend on them.
 _FIXED = frozenset({"batch_size", "batch_sampler", "dataset", "drop_last", "persistent_workers", "sampler"})
 
-#: How many batches a worker reads ahead unless told otherwise.
+#: Default number of batches that a worker reads ahead.
 _AHEAD = 2
 
 
 class DataLoader(Generic[T]):
-    """Batches of a data set's samples; for the same seed, those of PyTorch.
+    """Iterable over batches of a data set's samples; for the same seed, those of PyTorch.
 
     Args:
         dataset: an object with ``__getitem__`` and ``__len__``, or an :class:`IterableDataset`.
-        batch_size: samples in a batch; None to get the samples themselves.
-        shuffle: whether to read the samples in a new random order each time.
+        batch_size: the number of samples in a batch; None for single samples.
+        shuffle: read the samples in a new random order each time.
         sampler: the indices to read, in place of ``shuffle``.
         batch_sampler: lists of indices, one for each batch, in place of ``batch_size``, ``shuffle``, ``sampler`` and
             ``drop_last``.
-        num_workers: how many processes read batches, ahead of their use; 0: the data is loaded in this process.
-        collate_fn: makes a batch from a list of samples, by default :func:`default_collate`; without batches it is
+        num_workers: the number of processes that read batches ahead of their use; with 0, this process reads them.
+        collate_fn: makes a batch from a list of samples, by default :func:`default_collate`; without batches, it is
             applied to each sample, by default :func:`default_convert`.
-        pin_memory: whether the tensors in batches lie in pinned memory, from which GPUs copy while the program goes on
-            (see :meth:`Tensor.to`); without a GPU that is of no consequence.
-        drop_last: whether to leave out a last batch with fewer samples.
-        timeout: how many seconds to wait for a worker's batch; 0: as long as it takes.
-        worker_init_fn: is called in each worker with its number, before it reads anything.
-        multiprocessing_context: how workers are started, one of ``multiprocessing``'s contexts or its name. By default
-            as ``multiprocessing.set_start_method`` was told; otherwise they are forked on Linux.
+        pin_memory: place the tensors of batches in pinned memory, from which GPUs copy asynchronously (see
+            :meth:`Tensor.to`); no effect without a GPU.
+        drop_last: drop an incomplete last batch.
+        timeout: seconds to wait for a worker's batch; 0 for no limit.
+        worker_init_fn: called in each worker with its number before it reads anything.
+        multiprocessing_context: the start method of workers, one of ``multiprocessing``'s contexts or its name.  By
+            default, it is the one set by ``multiprocessing.set_start_method``, otherwise "fork" on Linux.
         generator: the source of random numbers for ``shuffle`` and for the seeds of workers.
-        prefetch_factor: how many batches each worker reads ahead: 2 by default.
-        persistent_workers: whether workers stay from one loop to the next.
-        pin_memory_device: of no consequence: it is the current GPU.
-        in_order: whether batches come in the order of the indices, whichever worker is first.
+        prefetch_factor: the number of batches that each worker reads ahead, by default 2.
+        persistent_workers: keep the workers from one loop to the next.
+        pin_memory_device: no effect: it is the current GPU.
+        in_order: return batches in the order of the indices, regardless of which worker finishes first.
 
-    A worker has a copy of the data set, and generators of its own: numgrad's and Python's start from the loader's seed
-    plus the worker's number, NumPy's from both. Its kernels run on one thread. Large tensors and arrays reach this
-    process in shared memory, which is free when the last of them is gone. An :class:`IterableDataset` is read by each
-    worker from its beginning: ask :func:`get_worker_info` which part is to be read. A function of your own that Numba
-    runs on threads (``parallel=True``) cannot be run in a forked worker, but in one that is started by "spawn".
+    A worker has a copy of the data set and its own generators: numgrad's and Python's are seeded with the loader's seed
+    plus the worker's number, NumPy's with both.  Its kernels run on one thread.  Large tensors and arrays reach this
+    process in shared memory, which is freed with the last of them.  Each worker reads an :class:`IterableDataset` from
+    the beginning: use :func:`get_worker_info` to divide it.  A user-defined function that Numba runs on threads
+    (``parallel=True``) cannot run in a forked worker; use "spawn" for it.
 
     Raises:
         ValueError: arguments exclude each other, or one is out of range.
-        TypeError: ``multiprocessing_context`` is no such thing.
+        TypeError: ``multiprocessing_context`` is neither a context nor a name.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class DataLoader(Generic[T]):
         self.in_order = in_order
         self.generator = generator
         self.collate_fn = collate_fn
-        self._workers: WorkerIterator | None = None  # those that stay
+        self._workers: WorkerIterator | None = None  # persistent workers
 
     dataset: Dataset[T]
     batch_size: int | None
@@ -145,7 +145,7 @@ class DataLoader(Generic[T]):
         super().__setattr__(name, value)
 
     def __len__(self) -> int:
-        """The number of batches (of samples, without batches).
+        """Return the number of batches, or of samples without batches.
 
         Raises:
             TypeError: the data set has no length.
@@ -172,11 +172,11 @@ class DataLoader(Generic[T]):
         return started
 
     def _started(self, pins: bool) -> WorkerIterator:
-        """The workers, at their work."""
-        from .worker import Job  # which few loaders need
+        """Start the workers and return their iterator."""
+        from .worker import Job  # few loaders need these modules
         from .workers import WorkerIterator, context_of
 
-        iter(self._index_sampler)  # as in PyTorch, where this may draw random numbers
+        iter(self._index_sampler)  # as in PyTorch, because this may draw random numbers
         job = Job(self._reading, draw_seed(self.generator), self.num_workers, self.worker_init_fn)
         return WorkerIterator(
             job, self._index_sampler, context_of(self.multiprocessing_context), ahead=self.prefetch_factor or 0,
@@ -193,7 +193,7 @@ class DataLoader(Generic[T]):
 
 
 def _has_gpu() -> bool:
-    from ... import cuda  # for few loaders need to know
+    from ... import cuda  # few loaders need it
 
     return cuda.is_available()
 
@@ -206,7 +206,7 @@ class _BatchIterator(Iterator[Any]):
         self._pins = pins
         # In PyTorch's order, because each of these may draw random numbers.
         self._indices = iter(loader._index_sampler)
-        draw_seed(loader.generator)  # for PyTorch's workers, even if there are none
+        draw_seed(loader.generator)  # PyTorch draws the workers' seed even without workers
         self._fetcher = Fetcher(loader._reading)
 
     def __iter__(self) -> _BatchIterator:
@@ -216,13 +216,13 @@ class _BatchIterator(Iterator[Any]):
         return len(self._loader)
 
     def __next__(self) -> Any:
-        """The next batch, or sample; if making it raised an exception, the one after it comes next."""
+        """Return the next batch, or sample; after an exception in making it, continue with the one after it."""
         batch = self._fetcher.fetch(next(self._indices))
         return pinned(batch) if self._pins else batch
 
 
 class _Endless(SequentialSampler):
-    """For data without indices, which may have a length: a sampler that never ends, for data that itself ends."""
+    """Endless sampler for data without indices, which ends by itself and may have a length."""
 
     def __iter__(self) -> Iterator[int]:
         return itertools.repeat(0)
@@ -231,7 +231,7 @@ class _Endless(SequentialSampler):
 def _check_workers(
     num_workers: Any, timeout: Any, prefetch_factor: Any, persistent_workers: Any, context: Any
 ) -> None:
-    """Raise ValueError or TypeError for arguments that are out of range, or mean nothing without workers."""
+    """Raise ValueError or TypeError for arguments that are out of range, or meaningless without workers."""
     if num_workers < 0:
         raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
     if timeout < 0:
@@ -261,7 +261,7 @@ def _check_workers(
 
 
 def _check_count(num_workers: int) -> None:
-    """Warn of more workers than this process has cores."""
+    """Warn if there are more workers than cores available to this process."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     if cores is not None and num_workers > cores:
         warnings.warn(

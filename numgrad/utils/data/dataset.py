@@ -24,8 +24,8 @@ T = TypeVar("T", covariant=True)
 class Dataset(Generic[T]):
     """Samples by index: a subclass defines ``__getitem__`` and, for most samplers, ``__len__``.
 
-    A subclass may define ``__getitems__``, too: it takes a list of indices and returns the list of their samples, and
-    is what :class:`DataLoader` calls for a batch.
+    A subclass may also define ``__getitems__``, which takes a list of indices and returns the list of their samples.
+    :class:`DataLoader` calls it for a batch.
     """
 
     def __getitem__(self, index: Any) -> T:
@@ -36,7 +36,7 @@ class Dataset(Generic[T]):
 
 
 def samples_at(dataset: Any, indices: list[Any]) -> list[Any]:
-    """The samples of a data set at some indices."""
+    """Return the samples of a data set at some indices."""
     several = getattr(dataset, "__getitems__", None)
     return several(indices) if callable(several) else [dataset[index] for index in indices]
 
@@ -52,10 +52,10 @@ class IterableDataset(Dataset[T]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Sample ``i`` is the tuple of row ``i`` of each tensor.
+    """Data set whose sample ``i`` is the tuple of row ``i`` of each tensor.
 
     Raises:
-        AssertionError: the tensors' first dimensions are of different sizes.
+        AssertionError: the tensors' first dimensions differ in size.
     """
 
     def __init__(self, *tensors: Tensor) -> None:
@@ -72,10 +72,10 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Sample ``i`` holds sample ``i`` of each data set, as a tuple, or as a dict if they are given by name.
+    """Data set whose sample ``i`` contains sample ``i`` of each data set, as a tuple, or as a dict if they are named.
 
     Raises:
-        ValueError: there are none, both kinds, or their lengths differ.
+        ValueError: there are no data sets, some are named and some not, or their lengths differ.
     """
 
     datasets: tuple[Any, ...] | dict[str, Any]
@@ -101,10 +101,10 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[T]):
-    """The samples of several data sets, one after another.
+    """Concatenation of several data sets.
 
     Raises:
-        AssertionError: there are none, or one is an :class:`IterableDataset`.
+        AssertionError: there are no data sets, or one is an :class:`IterableDataset`.
     """
 
     def __init__(self, datasets: Iterable[Dataset[T]]) -> None:
@@ -133,7 +133,7 @@ class ConcatDataset(Dataset[T]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """The samples of several iterable data sets, one after another."""
+    """Concatenation of several iterable data sets."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = list(datasets)
@@ -172,14 +172,14 @@ def random_split(
     """Split a data set at random into parts that do not overlap; for the same seed, those of PyTorch.
 
     Args:
-        dataset: what to split.
-        lengths: of the parts; or, if they add up to 1 or less, the fractions that they are of the whole. Each is
-            rounded down, and samples left over go to the parts one by one, from the first on.
-        generator: the source of random numbers, by default the default one.
+        dataset: the data set to split.
+        lengths: the lengths of the parts or, if they sum to at most 1, their fractions of the whole.  Lengths from
+            fractions are rounded down, and remaining samples go to the parts one by one, starting with the first.
+        generator: the source of random numbers, by default the default generator.
 
     Raises:
-        ValueError: a fraction is not between 0 and 1, a length is negative, or the lengths do not add up to the
-            data set's.
+        ValueError: a fraction is not between 0 and 1, a length is negative, or the lengths do not sum to the length of
+            the data set.
     """
     total = _length(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

@@ -1,4 +1,4 @@
-"""The part of a data set's indices that one of several processes reads."""
+"""Sampler for the share of a data set's indices that one of several processes reads."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(Sampler[int]):
-    """Every ``num_replicas``-th index of a data set, from ``rank`` on; for the same seed, those of PyTorch.
+    """Every ``num_replicas``-th index of a data set, starting at ``rank``; for the same seed, those of PyTorch.
 
-    All parts have one length: where the indices do not go round, the first are read again, or the last left out.
+    All shares have the same length: if the indices do not divide evenly, the first are repeated, or the last dropped.
 
     Args:
-        dataset: whose length counts.
-        num_replicas: how many processes share the indices.
-        rank: the number of this one.
-        shuffle: whether the indices are in random order, another one for each epoch that :meth:`set_epoch` names.
-        seed: of that order; it must be the same in all processes.
-        drop_last: whether to leave out the last indices, rather than to read the first again.
+        dataset: the data set, of which only the length is used.
+        num_replicas: the number of processes that share the indices.
+        rank: the number of this process.
+        shuffle: read the indices in random order, a different one for each epoch set by :meth:`set_epoch`.
+        seed: the seed of that order, which must be the same in all processes.
+        drop_last: drop the last indices instead of repeating the first.
 
     Raises:
-        RuntimeError: ``num_replicas`` or ``rank`` is not given: there is no process group that knows them.
+        RuntimeError: ``num_replicas`` or ``rank`` is not given, as there is no process group to obtain them from.
         ValueError: ``rank`` is not in [0, num_replicas - 1].
     """
 
@@ -58,5 +58,5 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Have the next order be that of this epoch."""
+        """Use the order of this epoch from the next iteration on."""
         self.epoch = epoch

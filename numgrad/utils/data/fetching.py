@@ -1,4 +1,4 @@
-"""How the samples that make a batch are read, in whichever process."""
+"""Reading of the samples of a batch, in any process."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Fetcher", "Reading"]
 
 @dataclass(frozen=True)
 class Reading:
-    """How a loader reads: from which data set, and what makes a batch.
+    """Data set and collation of a loader.
 
     Attributes:
         collate: makes a batch from a list of samples or, if not ``batched``, converts a sample.
-        batched: whether samples are read in batches.
-        drop_last: whether to leave out a last batch with fewer samples, where samples follow one another.
+        batched: True if samples are read in batches.
+        drop_last: True to drop an incomplete last batch of an iterable data set.
     """
 
     dataset: Any
@@ -32,7 +32,7 @@ class Reading:
 
     @property
     def iterable(self) -> bool:
-        """Whether samples follow one another, without indices."""
+        """True if the samples are read one after another, without indices."""
         return isinstance(self.dataset, IterableDataset)
 
 
@@ -44,10 +44,10 @@ class Fetcher:
         self._samples = iter(reading.dataset) if reading.iterable else None
 
     def fetch(self, index: Any) -> Any:
-        """The batch at some indices, or the sample at one; where there are no indices, the next, their number counts.
+        """Return the batch at some indices, or the sample at one; an iterable data set uses only their number.
 
         Raises:
-            StopIteration: there is no other.
+            StopIteration: there are no more samples.
         """
         return self._chosen(index) if self._samples is None else self._following(self._samples, index)
 
@@ -68,9 +68,9 @@ class Fetcher:
 
 
 def _rows(dataset: Any, indices: list[Any]) -> list[Tensor] | None:
-    """What collating the samples at ``indices`` gives, read at once; None where that is not sure to be the same.
+    """Return the collated samples at ``indices``, read at once, or None if the result might differ.
 
-    It is for rows of plain tensors, outside the graph, at indices that are ints.
+    This applies to rows of plain tensors outside the graph, at indices that are ints.
     """
     if set(map(type, indices)) != {int}:
         return None

@@ -1,4 +1,4 @@
-"""In which order the samples of a data set are read, and which of them make a batch."""
+"""Samplers: the order in which the samples of a data set are read, and their grouping into batches."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = [
 
 T = TypeVar("T", covariant=True)
 
-#: Indices drawn at a time where they may repeat; the numbers depend on it, so it is PyTorch's.
+#: Number of indices drawn at a time with replacement; the numbers depend on it, so it is PyTorch's.
 _CHUNK = 32
 
 
 def draw_seed(generator: Generator | None = None) -> int:
-    """A random seed in [0, 2^63)."""
+    """Return a random seed in [0, 2^63)."""
     return empty((), dtype=int64).random_(generator=generator).item()
 
 
 def permutation(count: int, generator: Generator | None) -> list[int]:
-    """The numbers below ``count`` in random order."""
+    """Return the numbers below ``count`` in random order."""
     return randperm(count, generator=generator).tolist()
 
 
@@ -68,15 +68,15 @@ class RandomSampler(Sampler[int]):
     """Indices of ``data_source`` in random order; for the same seed, those of PyTorch.
 
     Args:
-        data_source: whose length counts.
-        replacement: whether each index is drawn from all of them, whatever was drawn before.
-        num_samples: how many indices there are, by default as many as samples; without ``replacement``, more of them
-            begin the whole again in a new order.
-        generator: the source of random numbers; by default one of its own, with a seed from the default one.
+        data_source: the data set, of which only the length is used.
+        replacement: draw each index from all indices, independently of earlier draws.
+        num_samples: the number of indices, by default the number of samples; without ``replacement``, further indices
+            start over in a new order.
+        generator: the source of random numbers; by default a new one, seeded from the default generator.
 
     Raises:
-        TypeError: ``replacement`` is no bool.
-        ValueError: ``num_samples`` is no positive int.
+        TypeError: ``replacement`` is not a bool.
+        ValueError: ``num_samples`` is not a positive int.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices there are."""
+        """The number of indices."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -104,7 +104,7 @@ class RandomSampler(Sampler[int]):
             generator = Generator().manual_seed(draw_seed())
         count = len(self.data_source)
         size = _CHUNK if self.replacement else count
-        # The last piece is drawn even where nothing of it is wanted: PyTorch leaves the generator so.
+        # The last piece is drawn even if none of it is used, to leave the generator in PyTorch's state.
         for left in range(self.num_samples, -1, -size):
             if self.replacement:
                 yield from randint(count, (min(left, size),), generator=generator).tolist()
@@ -116,7 +116,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Some indices, in random order."""
+    """The given indices in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
@@ -134,13 +134,14 @@ class WeightedRandomSampler(Sampler[int]):
     """Indices drawn with given probabilities.
 
     Args:
-        weights: one for each index; they need not add up to 1.
-        num_samples: how many indices to draw.
-        replacement: whether an index may be drawn again.
-        generator: the source of random numbers, by default the default one.
+        weights: one for each index; they need not sum to 1.
+        num_samples: the number of indices to draw.
+        replacement: True if an index may be drawn again.
+        generator: the source of random numbers, by default the default generator.
 
     Raises:
-        ValueError: the weights are not in one dimension, ``num_samples`` is no positive int or ``replacement`` no bool.
+        ValueError: the weights are not one-dimensional, ``num_samples`` is not a positive int, or ``replacement`` is
+            not a bool.
     """
 
     def __init__(
@@ -172,10 +173,10 @@ class WeightedRandomSampler(Sampler[int]):
 class BatchSampler(Sampler[list[int]]):
     """The indices of another sampler in lists of ``batch_size``.
 
-    The last list may be shorter, unless it is to be left out (``drop_last``).
+    The last list may be shorter, unless ``drop_last`` omits it.
 
     Raises:
-        ValueError: ``batch_size`` is no positive int, or ``drop_last`` no bool.
+        ValueError: ``batch_size`` is not a positive int, or ``drop_last`` is not a bool.
     """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:

@@ -1,7 +1,7 @@
-"""Batches from one process to another: large arrays in memory that both see, the rest through a pipe.
+"""Transfer of batches between processes: large arrays in shared memory, the rest through a pipe.
 
-Each large array is written to memory of its own, a file without a name, whose descriptor is handed over.  Nothing is
-left of it when neither process has it open, however they ended.
+Each large array is written to its own memory, an unnamed file whose descriptor is passed.  The memory is freed when
+neither process has it open, regardless of how they ended.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from ...core.tensor import Tensor
 
 __all__ = ["packed", "receive", "send"]
 
-#: Bytes from which an array goes through shared memory.
+#: Size in bytes from which an array is sent in shared memory.
 _LARGE = 1 << 16
 
-#: How many arrays of the receiver's may lie in such memory: each takes a file descriptor. Further ones are copied.
+#: Maximum number of the receiver's arrays in shared memory, as each takes a file descriptor.  Others are copied.
 _MAPPED_LIMIT = 128
 
 _mapped: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 
-#: Whether one process can give another an open file.
+#: True if one process can pass an open file to another.
 _SHARES = hasattr(socket, "send_fds")
 
-#: A value as a pickle, and the arrays in it that are not part of that.
+#: A pickled value, and the arrays that are sent outside the pickle.
 Packed = tuple[bytes, list[pickle.PickleBuffer]]
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles what the tensors in a batch show, not all the memory that they lie in."""
+    """Pickler that includes the elements of the tensors in a batch, not all of their memory."""
 
     def reducer_override(self, value: Any) -> Any:
-        """A tensor that shows a part of its memory as a copy; None for others, which are pickled as ever."""
+        """Pickle a copy of a tensor that uses only a part of its memory, and any other value in the default way."""
         if not isinstance(value, Tensor):
             return NotImplemented
         if value.requires_grad and not value.is_leaf:
@@ -62,7 +62,7 @@ class _Pickler(pickle.Pickler):
 
 
 def packed(value: Any) -> Packed:
-    """A value ready to be sent."""
+    """Return a value in the form for sending."""
     large: list[pickle.PickleBuffer] = []
 
     def in_pickle(buffer: pickle.PickleBuffer) -> bool:
@@ -77,10 +77,10 @@ def packed(value: Any) -> Packed:
 
 
 def send(connection: Connection, value: Packed) -> None:
-    """Send what :func:`packed` made ready.
+    """Send a value returned by :func:`packed`.
 
     Raises:
-        OSError: nobody receives it.
+        OSError: there is no receiver.
     """
     data, large = value
     connection.send((data, [buffer.raw().nbytes for buffer in large]))
@@ -93,17 +93,17 @@ def send(connection: Connection, value: Packed) -> None:
 
 
 def receive(connection: Connection) -> Any:
-    """Receive what another process sent.
+    """Receive a value from another process.
 
     Raises:
-        EOFError, OSError: it ended before it had sent all.
+        EOFError, OSError: the sender exited before sending everything.
     """
     data, sizes = connection.recv()
     return pickle.loads(data, buffers=[_received(connection, size) for size in sizes])
 
 
 def _received(connection: Connection, size: int) -> Any:
-    """The memory of an array: that which was sent, or a copy."""
+    """Return the memory of an array: the shared memory itself, or a copy."""
     with open(reduction.recv_handle(connection), "rb", buffering=0) as file:
         if len(_mapped) < _MAPPED_LIMIT:
             memory = mmap.mmap(file.fileno(), size)
@@ -114,7 +114,7 @@ def _received(connection: Connection, size: int) -> Any:
 
 
 def _nameless_file() -> Any:
-    """A new file in memory, or in the folder for temporary files, that has no name."""
+    """Return a new unnamed file in memory, or in the directory for temporary files."""
     if hasattr(os, "memfd_create"):
         return open(os.memfd_create("numgrad"), "wb", buffering=0)
     return tempfile.TemporaryFile(buffering=0)

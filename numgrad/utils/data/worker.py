@@ -1,4 +1,4 @@
-"""What a worker of a DataLoader does: it reads the batches that it is told to, and sends them back."""
+"""Worker process of a DataLoader: reads the batches requested by the loader, and sends them back."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from .worker_info import WorkerInfo, set_worker_info
 __all__ = ["PATIENCE", "Ended", "Failure", "Job", "Restart", "run"]
 
 
-#: Seconds that a worker has to end by itself.
+#: Seconds that a worker has to exit voluntarily.
 PATIENCE = 5.0
 
 
 @dataclass(frozen=True)
 class Job:
-    """What all workers of a loader are given."""
+    """Data passed to all workers of a loader."""
 
     reading: Reading
     seed: int
@@ -43,43 +43,43 @@ class Job:
 
 
 class Restart(NamedTuple):
-    """In place of indices: a new pass over the data set begins; and in place of a batch, the answer to that."""
+    """Sent in place of indices to start a new pass over the data set, and in place of a batch as the answer."""
 
 
 class Ended(NamedTuple):
-    """In place of a batch: a worker's samples have come to their end."""
+    """Sent in place of a batch at the end of a worker's samples."""
 
 
 class Failure(NamedTuple):
-    """In place of a batch: the exception that it ended with."""
+    """Sent in place of a batch: the exception that prevented it."""
 
     kind: type[Exception] | None
     text: str
 
     @classmethod
     def of(cls, error: Exception, worker: int) -> Failure:
-        """The failure that an exception in a worker is, as another process can be told of it."""
+        """Return the failure for an exception in a worker, in a form that another process can receive."""
         original = "".join(traceback.format_exception(error))
         text = f"Caught {type(error).__name__} in DataLoader worker process {worker}.\nOriginal {original}"
         try:
             pickle.loads(pickle.dumps(type(error)))
-        except Exception:  # it is known there only: a class of a function's, for one
+        except Exception:  # the class exists only there, for example one defined in a function
             return cls(None, text)
         return cls(type(error), text)
 
     def error(self) -> Exception:
-        """The exception, of its own class if one can be made of a text."""
+        """Return the exception, of its own class if that can be constructed from a text."""
         text = _Verbatim(self.text)
         try:
-            if self.kind is None or issubclass(self.kind, StopIteration):  # which would end the loop
+            if self.kind is None or issubclass(self.kind, StopIteration):  # would end the loop
                 return RuntimeError(text)
             return self.kind(text)
-        except Exception:  # it is made of other arguments
+        except Exception:  # the constructor takes other arguments
             return RuntimeError(text)
 
 
 class _Verbatim(str):
-    """A text that a KeyError shows as it is."""
+    """Text that a KeyError shows verbatim."""
 
     __slots__ = ()
 
@@ -88,12 +88,12 @@ class _Verbatim(str):
 
 
 def run(job: Job, number: int, connection: Connection, other_end: Connection) -> None:
-    """Be worker ``number``: answer the tasks that come through ``connection`` until it is closed.
+    """Run worker ``number``: answer tasks from ``connection`` until it is closed.
 
-    A task is the number of a batch with its indices, the answer the same number with the batch.
+    A task consists of the number of a batch and its indices, the answer of the same number and the batch.
     """
-    other_end.close()  # else this process itself would keep the connection open
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the user's program is interrupted, and closes it
+    other_end.close()  # otherwise this process itself would keep the connection open
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C interrupts the user's program, which closes the connection
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_take, args=(connection, tasks), daemon=True).start()
     stay_on_one_thread()
@@ -105,21 +105,21 @@ def run(job: Job, number: int, connection: Connection, other_end: Connection) ->
 
 
 def _start_generators(seed: int, number: int) -> None:
-    """Start Python's, numgrad's and NumPy's generators, NumPy's from another state than Python's, which is its like."""
+    """Seed Python's, numgrad's and NumPy's generators; NumPy's, of Python's kind, starts from another state."""
     random.seed(seed + number)
     manual_seed(seed + number)
     np.random.seed(np.random.SeedSequence([number, seed & 0xFFFFFFFF, seed >> 32]).generate_state(4))
 
 
 def _take(connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:
-    """Take tasks as they come, so that who sends them need not wait; None is the end, of which it is seen to here."""
+    """Queue tasks as they arrive, so that their sender need not wait; at the end, queue None and force an exit."""
     try:
         while True:
             tasks.put(connection.recv())
     except (EOFError, OSError):
         tasks.put(None)
     time.sleep(PATIENCE)
-    os._exit(1)  # the sample that is being read does not come to an end
+    os._exit(1)  # the sample being read does not finish
 
 
 def _answer(job: Job, number: int, connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:
@@ -156,5 +156,5 @@ def _fetched(job: Job, fetcher: Fetcher, index: Any, number: int) -> Any:
 def _packed(position: Any, result: Any, number: int) -> Any:
     try:
         return packed((position, result))
-    except Exception as error:  # it cannot be pickled
+    except Exception as error:  # the result cannot be pickled
         return packed((position, Failure.of(error, number)))

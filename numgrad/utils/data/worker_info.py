@@ -1,4 +1,4 @@
-"""What a worker of a DataLoader is told of itself."""
+"""Information about a worker of a DataLoader."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["WorkerInfo", "get_worker_info", "set_worker_info"]
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What a worker is told of itself.
+    """Information about a worker.
 
     Attributes:
-        id: its number, from 0 on.
-        num_workers: how many there are.
-        seed: what its generators were started with: the loader's seed plus ``id``.
+        id: its number, starting at 0.
+        num_workers: the number of workers.
+        seed: the seed of its generators: the loader's seed plus ``id``.
         dataset: its copy of the data set.
     """
 
@@ -29,11 +29,11 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker of a :class:`DataLoader`, what it is told of itself; elsewhere None."""
+    """Return information about this worker of a :class:`DataLoader`; None in other processes."""
     return _info
 
 
 def set_worker_info(info: WorkerInfo) -> None:
-    """Have this process be a worker."""
+    """Mark this process as a worker."""
     global _info
     _info = info

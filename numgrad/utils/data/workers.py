@@ -1,4 +1,4 @@
-"""The workers of a DataLoader, from the process that reads their batches."""
+"""Workers of a DataLoader, as seen by the process that reads their batches."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from .worker import PATIENCE, Ended, Failure, Job, Restart, run
 
 __all__ = ["WorkerIterator", "context_of"]
 
-#: Seconds that a worker has to end after a signal that says so.
+#: Seconds that a worker has to exit after a signal.
 _NOTICE = 1.0
 
 
 def context_of(given: Any) -> BaseContext:
-    """The ``multiprocessing`` context for workers: the one given, by itself or by name, or the default.
+    """Return the ``multiprocessing`` context for workers: the given one, itself or by name, or the default.
 
-    That is the user's, if ``multiprocessing.set_start_method`` was called.  Otherwise it is "fork" on Linux, whatever
-    Python has: programs need no ``if __name__ == "__main__"`` then, data sets may be of any class, and are not copied.
+    The default is the user's, if ``multiprocessing.set_start_method`` was called.  Otherwise it is "fork" on Linux,
+    regardless of Python's default: programs then need no ``if __name__ == "__main__"``, and data sets may be of any
+    class and are not copied.
 
     Raises:
-        ValueError, TypeError: there is no such context.
+        ValueError, TypeError: the context does not exist.
     """
     if isinstance(given, BaseContext):
         return given
@@ -59,20 +60,20 @@ def context_of(given: Any) -> BaseContext:
 
 
 class WorkerIterator(Iterator[Any]):
-    """Passes over a data set, read by workers.
+    """Iterator over the batches of passes over a data set, read by workers.
 
-    Batches are numbered as they are asked for, one worker after another; ``ahead`` of them for each worker are under
-    way at a time.  They are given out in this order, unless that is of no matter.
+    Batches are numbered in the order of requests, which go to the workers in turn.  For each worker, ``ahead`` batches
+    are in progress at a time.  Batches are returned in this order, unless ``in_order`` is False.
 
     Args:
-        job: what the workers do.
+        job: the job of the workers.
         indices: the sampler, whose indices are read anew for each pass.
-        context: the ``multiprocessing`` context that they are started in.
-        ahead: how many batches each reads ahead.
-        timeout: seconds to wait for a batch, 0 for as long as it takes.
-        in_order: whether to give out batches in the order of the sampler.
-        pins: whether to copy them to pinned memory.
-        keeps: whether the workers stay for another pass.
+        context: the ``multiprocessing`` context in which they are started.
+        ahead: the number of batches that each worker reads ahead.
+        timeout: seconds to wait for a batch, 0 for no limit.
+        in_order: True to return batches in the order of the sampler.
+        pins: True to copy them to pinned memory.
+        keeps: True to keep the workers for another pass.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class WorkerIterator(Iterator[Any]):
     def _start(self, job: Job, number: int, context: BaseContext) -> None:
         here, there = context.Pipe()
         process = context.Process(target=run, args=(job, number, there, here), daemon=True)  # type: ignore[attr-defined]
-        with warnings.catch_warnings():  # what is run in the copy needs no other thread
+        with warnings.catch_warnings():  # code in the forked process needs no other thread
             warnings.filterwarnings("ignore", ".*use of fork\\(\\) may lead to deadlocks", DeprecationWarning)
             process.start()
         there.close()
@@ -101,10 +102,10 @@ class WorkerIterator(Iterator[Any]):
     def _begin(self) -> None:
         """Begin a pass."""
         self._indices = iter(self._sampler)
-        self._turn = self._sent = 0  # the number of the batch to give out next, and of the next to be asked for
-        self._pending: dict[int, int] = {}  # the workers that batches are expected from, by number
-        self._arrived: dict[int, Any] = {}  # those that came before their turn
-        self._reading = [True] * len(self._processes)  # whether each worker has further samples
+        self._turn = self._sent = 0  # numbers of the next batch to return, and of the next to request
+        self._pending: dict[int, int] = {}  # workers of requested batches, by batch number
+        self._arrived: dict[int, Any] = {}  # batches that arrived before their turn
+        self._reading = [True] * len(self._processes)  # for each worker, True if it has more samples
         self._next_worker = itertools.cycle(range(len(self._processes)))
         for _ in range(self._ahead * len(self._processes)):
             self._ask()
@@ -114,7 +115,7 @@ class WorkerIterator(Iterator[Any]):
         for worker in range(len(self._connections)):
             self._tell(worker, None, Restart())
         waiting = set(range(len(self._processes)))
-        while waiting:  # what comes before their answers is of the last pass
+        while waiting:  # results that precede the answers belong to the last pass
             worker, (_, result) = self._receive()
             if isinstance(result, Restart):
                 waiting.discard(worker)
@@ -124,14 +125,14 @@ class WorkerIterator(Iterator[Any]):
         return len(self._sampler)  # type: ignore[arg-type]
 
     def __next__(self) -> Any:
-        """The next batch, or sample; if making it raised an exception, the one after it comes next.
+        """Return the next batch, or sample; after an exception in making it, continue with the one after it.
 
         Raises:
-            RuntimeError: a worker has ended, or there was no batch in time.
+            RuntimeError: a worker has exited, or the batch has timed out.
         """
         while True:
             while self._turn < self._sent and self._turn not in self._pending and self._turn not in self._arrived:
-                self._turn += 1  # it was given out, or its worker's samples had come to their end
+                self._turn += 1  # it was returned already, or its worker's samples had ended
             if self._turn in self._arrived:
                 return self._given(self._arrived.pop(self._turn))
             if not self._pending:
@@ -149,14 +150,14 @@ class WorkerIterator(Iterator[Any]):
                 self._arrived[number] = result
 
     def _given(self, result: Any) -> Any:
-        """A batch on its way out: another is asked for in its place."""
+        """Return a batch, after requesting another one in its place."""
         self._ask()
         if isinstance(result, Failure):
             raise result.error()
         return pinned(result) if self._pins else result
 
     def _ask(self) -> None:
-        """Ask the next worker for the next batch, if there are both."""
+        """Request the next batch from the next worker, if there are both."""
         limit = self._ahead * len(self._processes) // max(sum(self._reading), 1)
         for worker in itertools.islice(self._next_worker, len(self._processes)):
             free = self._in_order or list(self._pending.values()).count(worker) < limit
@@ -173,11 +174,11 @@ class WorkerIterator(Iterator[Any]):
         self._sent += 1
 
     def _tell(self, worker: int, number: int | None, index: Any) -> None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # that it has ended is found in waiting for it
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # waiting for the worker detects its exit
             self._connections[worker].send((number, index))
 
     def _receive(self) -> tuple[int, Any]:
-        """What comes next from any worker, and from which."""
+        """Return the next result of any worker, with the worker's number."""
         numbers = {connection: worker for worker, connection in enumerate(self._connections)}
         ready = wait([*numbers, *(process.sentinel for process in self._processes)], self._timeout or None)
         if not ready:
@@ -192,25 +193,25 @@ class WorkerIterator(Iterator[Any]):
             raise error from None
 
     def _deaths(self) -> RuntimeError:
-        """The error that says which workers have ended, and how."""
+        """Return the error that reports which workers have exited, and their exit status."""
         sentinels = wait([process.sentinel for process in self._processes], _NOTICE)
         ended = [process for process in self._processes if process.sentinel in sentinels]
         for process in ended:
-            process.join(_NOTICE)  # it has yet to be gone altogether
+            process.join(_NOTICE)  # it may not have exited completely
         pids = ", ".join(str(process.pid) for process in ended)
         how = ", ".join(_manner(process.exitcode) for process in ended)
         return RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {how}")
 
 
 def _manner(exitcode: int | None) -> str:
-    """How a process has ended."""
+    """Describe the exit status of a process."""
     if exitcode is not None and exitcode < 0:
         return f"killed by signal {signal.Signals(-exitcode).name}"
     return f"with exit code {exitcode}"
 
 
 def _end(connections: list[Connection], processes: list[BaseProcess], owner: int) -> None:
-    """Have workers end, those that do not by force; in a copy of the process that started them do nothing."""
+    """End the workers, by force if necessary; do nothing in a fork of the process that started them."""
     if os.getpid() != owner:
         return
     for connection in connections:
@@ -226,7 +227,7 @@ def _end(connections: list[Connection], processes: list[BaseProcess], owner: int
 
 
 def _hang_up(connection: Connection) -> None:
-    """Close a connection for both sides, even if copies of this process have it open, too."""
+    """Close a connection for both sides, even if forks of this process also have it open."""
     if hasattr(socket, "AF_UNIX"):
         with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as end:
             end.shutdown(socket.SHUT_RDWR)
