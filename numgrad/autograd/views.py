@@ -120,8 +120,8 @@ class View:
     def hides_tangent(self) -> bool:
         """Return True if the view does not share the base's tangent.
 
-        This holds for the primal part of a dual tensor, for a tensor that is to become one, and for views that go back
-        to an output of a Function.
+        This holds for the primal part of a dual tensor, for a view that is to become a dual tensor, and for views
+        derived from an output of a Function.
         """
         return any(step is None or getattr(step[0], "hides_tangents", False) for step in self._path())
 

@@ -71,7 +71,7 @@ class Tensor(Conversions):
 
     @property
     def data(self) -> Tensor:
-        """The same elements without the graph; autograd does not count in-place changes made through it."""
+        """A detached tensor with the same elements; autograd does not count in-place changes made through it."""
         tensor = self.detach()
         tensor._counter = self._counter.__class__((0,))
         return tensor

@@ -112,7 +112,7 @@ float64 = dtype("float64", np.float64, "Double")
 complex64 = dtype("complex64", np.complex64, "ComplexFloat")
 complex128 = dtype("complex128", np.complex128, "ComplexDouble")
 
-# Dtypes for comparisons, or for use on a GPU in other libraries; no tensors have them.
+# Names for programs that compare dtypes, or select one for a GPU; no tensors have them.
 float16 = dtype("float16", np.float16, "Half", supported=False)
 bfloat16 = dtype("bfloat16", np.float16, "BFloat16", supported=False)  # NumPy has no equivalent; two bytes
 
