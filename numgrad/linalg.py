@@ -115,7 +115,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 @_checked
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Return a view of the diagonals of matrices in two dimensions, as a last dimension; see :func:`numgrad.diagonal`."""
+    """Return a view of the diagonals of matrices in two dimensions, as last dimension; see :func:`numgrad.diagonal`."""
     return _diagonal(A, offset, dim1, dim2)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 _enabled = _warn_only = False
 
-#: Functions called when operations are to give the same result every time, or no longer: they forget decisions.
+#: Functions called when the mode is switched, to drop decisions that depend on it.
 deterministic_changed: list[Callable[[], None]] = []
 
 
