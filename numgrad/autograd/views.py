@@ -9,7 +9,7 @@ would send gradients to the old base.  Accessing the edge of a stale view gives 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 
@@ -243,8 +243,10 @@ class CopySlices(Node):
             result = operations.zeros(self.layout.shape, self.layout.type, self.layout.strides, gradient)
             overwrite(result, gradient)
         written = self.view.view_of(result, self.layout)
-        others = list(operation.apply(written.clone()))
-        own = others.pop(self.index)
+        if operation.clears:
+            own, others = None, operation.of_others(written.clone() if any(self.edges[1:]) else written)
+        else:
+            own, others = self._split(operation.apply(written.clone()))
         if state.mode & LEVELS and own is not None:
             result = operations.writable_with(result, own)
             written = self.view.view_of(result, self.layout)
@@ -254,6 +256,11 @@ class CopySlices(Node):
                 if other is not None:
                     other._shared = True
         return result, *others
+
+    def _split(self, gradients: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+        """The gradient for the view, and those for the other inputs of the operation."""
+        others = list(gradients)
+        return others.pop(self.index), others
 
     def _owns(self, gradient: Any) -> bool:
         """Return True if the base may take over the gradient: nothing else uses it, and it has the base's layout."""
@@ -312,6 +319,17 @@ def record_inplace(tensor: Any, node: Node, number: int = 0, index: int = 0) -> 
         changed = tensor._root
         edge = CopySlices(changed, view, node, index), 0
     replace_edge(changed, edge)
+
+
+def record_part(base: Any, steps: Sequence[Step], node: Node) -> None:
+    """Make ``node`` the origin of a part of a tensor that was overwritten; the steps lead to the part.
+
+    The part is the node's first input, which had no edge.
+    """
+    view = View(base, steps[0], state.mode)
+    for step in steps[1:]:
+        view.steps = (view.steps, step)
+    replace_edge(base, (CopySlices(base, view, node, 0), 0))
 
 
 def reshaped_in_place(tensor: Any, node: Node | None, step: Step) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...autograd.grad_mode import GRAD, ORDINARY, TRANSFORMED, state
 from ...autograd.node import MAYBE, edge_of
-from ...autograd.views import View
+from ...autograd.views import View, record_part
 from ...core.device import CPU
 from ...core.layout import Layout
 from ...core.tensor import Tensor, tensor_of, view_on
@@ -24,12 +24,13 @@ from ...devices import NUMBERS, recording
 from ..batching.batches import is_batched, physical_of
 from ..creation.from_data import tensor
 from ..memory.copying import clone, convert, filling, writers, writing, zeros_of
-from ..memory.overwriting import assign_number, copy_, fill_, fitting
+from ..memory.overwriting import CopyBackwards, FillBackward2, assign_number, copy_, fill_, fitting
 from ..shapes.broadcasting import expand
 from ..shapes.dimensions import unsqueeze_op
 from ..shapes.parts import at_index, select_op, slice_op
 from ..shapes.views import alias, view_as_shape
-from ..table.entries import Entries
+from ..table.dispatch import viewed
+from ..table.entries import Entries, Entry
 from ..table.op import attach
 from ..table.operands import overlaps
 from .advanced import indexed, only_tensors, write_selected
@@ -160,6 +161,9 @@ def _recorded(self: Tensor) -> bool:
 _parts = Entries()
 _known_parts = _parts.recent
 
+#: The entries of the views that single integers and slices make.
+_rows, _ranges = select_op.entries.recent, slice_op.entries.recent
+
 #: Modes in which views may be recorded, or followed otherwise.
 _FOLLOWED = TRANSFORMED | GRAD
 
@@ -259,18 +263,37 @@ def _new_part(layout: Layout, index: Any, reading: bool, key: Any) -> Layout:
     return found
 
 
+def _known_view(layout: Layout, index: Any) -> tuple[Entry, tuple[int, ...]] | None:
+    """The entry of a row, or of neighbouring rows, of a tensor, and its numbers; None if there is none yet."""
+    extent = layout.shape[0] if layout.shape else 0
+    entry: Entry | None = None
+    numbers: tuple[int, ...] = ()
+    if index.__class__ is int:
+        if -extent <= index < extent:
+            entry, numbers = _rows.get((layout, 0)), (index % extent,)
+    elif index.step is None and index.start.__class__ is int and index.stop.__class__ is int:
+        start, stop = index.start, index.stop
+        if 0 <= start <= stop <= extent:
+            entry, numbers = _ranges.get((layout, 0, stop - start, 1)), (start, stop)
+    return None if entry is None else (entry, numbers)
+
+
 def get_item(self: Tensor, index: Any) -> Tensor:
     """The indexed part: a view of the tensor, or a new tensor where tensors, arrays or lists select elements.
 
     Raises:
         IndexError: there is no such dimension or index.
     """
-    cls = index.__class__
+    cls, mode = index.__class__, state.mode
+    if mode == GRAD and self._requires_grad and (cls is int or cls is slice):
+        known = _known_view(self._layout, index)
+        if known is not None:
+            entry, numbers = known
+            return viewed(entry, (self, *numbers), mode)
     tensors = None if cls is int or cls is slice else only_tensors(index)
     if tensors is not None:
         return indexed(self, tensors)
     steps: list[_Step] | None = None
-    mode = state.mode
     if mode & _FOLLOWED and _recorded(self):
         steps = []
     found = _walk(self._layout, index, True, steps)
@@ -333,23 +356,28 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _written(self: Tensor, index: Any, value: Any) -> bool:
-    """Overwrite the part, if that takes one launch and nothing else: no recording, no errors, no other memory."""
+    """Overwrite the part and record that, if it takes one launch: no errors, no other memory."""
     layout, mode = self._layout, state.mode
     if mode > ORDINARY or self._counter.__class__ is not list:
         return False
     cls: Any = value.__class__
     number = cls in NUMBERS
     if not number:
-        if cls is not Tensor or (value._requires_grad and mode & GRAD) or value._storage is self._storage:
+        if cls is not Tensor or value._storage is self._storage:
             return False
         cls = value._layout
-    if mode & GRAD and _recorded(self):
-        return False
-    found = _walk(layout, index, False)
-    if found is None:
+    steps: list[_Step] | None = None
+    if mode & GRAD and ((not number and value._requires_grad) or _recorded(self)):
+        if self._view is not None or (self._requires_grad and self._edge is None):
+            return False
+        steps = []
+    found = _walk(layout, index, False, steps)
+    if found is None or steps == []:
         return False
     key, delta = found
     part = _known_parts.get(key) or _new_part(layout, index, False, key)
+    if steps and not number and cls.shape != part.shape:
+        return False  # PyTorch's graph has the views that repeat the value
     entry = writers.recent.get((part, cls)) or (filling if number else writing)(part, cls)
     if entry is None:
         return False
@@ -357,6 +385,11 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
         value = fitting(value, layout.type.dtype)
     entry.launch(value, tensor_of(part, self._storage, self._offset + delta))
     self._counter[0] += 1
+    if steps and part.type.dtype.differentiable:
+        edges = None, None if number else edge_of(value)
+        if self._edge is not None or edges[-1] is not None:
+            node = (FillBackward2 if number else CopyBackwards)(edges, part)
+            record_part(self, [(op, tuple(args)) for op, *args in steps], node)
     return True
 
 

@@ -34,12 +34,18 @@ class _Overwritten(Node):
 
     __slots__ = ()
 
+    clears = True
+
     def apply(self, gradient: Any) -> tuple[Any, ...]:
+        return operations.zeros(self.layout.shape, self.layout.type), *self.of_others(gradient)
+
+    def of_others(self, gradient: Any) -> tuple[Any, ...]:
+        """The gradient for the other tensor."""
         edge = self.edges[1]
         type = None if edge is None else edge[0].output(edge[1]).type
         if type is not None and type.device is not gradient.device:
             gradient = gradient.to(type.device)
-        return operations.zeros(self.layout.shape, self.layout.type), gradient
+        return (gradient,)
 
 
 class CopyBackwards(_Overwritten):
@@ -58,9 +64,14 @@ class FilledNode(Node):
     __slots__ = ()
 
     op_name: str
+    clears = True
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         return (operations.zeros(self.layout.shape, self.layout.type),)
+
+    def of_others(self, gradient: Any) -> tuple[Any, ...]:
+        """No gradient: there is no other tensor."""
+        return ()
 
 
 #: The nodes of tensors filled with a number, with that of a 0-d tensor, and with zeros.

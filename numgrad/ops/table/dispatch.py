@@ -154,7 +154,7 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
     if mode > ORDINARY and not whatever_mode:
         return entry.op.performed(entry, operands)
     if entry.step is not None:
-        return _viewed(entry, operands, mode)
+        return viewed(entry, operands, mode)
     layout: Any = entry.layout
     launch = entry.launch
     out: Any
@@ -252,7 +252,7 @@ def caller(entry: Entry, again: bool = True) -> Callable[..., Any]:
     return calls.get(len(entry.op.operand_positions), computed)
 
 
-def _viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
+def viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
     """The view, or the views, of the first of the operands, recorded."""
     input, layout, delta = operands[0], entry.layout, entry.delta
     out: Any
