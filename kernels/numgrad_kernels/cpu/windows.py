@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from ..facts import InOut
+from ..facts import InOut, reaches
 
 #: Placeholder: the dtype of the elements.
 T = np.float32
 
 
+@reaches(lambda given: int(given.sizes.prod()))
 def add_overlapping(values, start, out: InOut, first, sizes, steps, targets):
     """Add values to elements of which several may be one, one value after the other.
 
