@@ -7,13 +7,14 @@ import os
 import struct
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import devices
 from ..devices import recording
-from ..devices.cpu import random
+from ..devices.cpu.random import draw_normal, draw_uniform
 from ..devices.recording import Effect, reads_values
 from .device import to_device
 from .types import device, numbered
@@ -134,19 +135,10 @@ def _restored(device: Any, state: bytes) -> Generator:
     return generator
 
 
-_DTYPES = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
-
-_BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
-
-#: A row in a GPU's memory.
-Row = devices.DeviceRow
-
-
 class Philox(Generator, device_type="cuda"):
     """Generator for a GPU, whose state is the seed and the number of draws so far, the ``offset``.
 
-    Number ``i`` of a draw depends only on the seed, the offset and ``i``.  Numbers are returned in a new row, or in the
-    row ``out``, which may have any dtype for booleans and integers.
+    Number ``i`` of a draw depends only on the seed, the offset and ``i``.
     """
 
     @classmethod
@@ -161,59 +153,20 @@ class Philox(Generator, device_type="cuda"):
     def _restart(self) -> None:
         self._offset = 0
 
-    def _fill(self, out: Row, distribution: str, first: float, second: float) -> Row:
+    def fill(self, out: Any, distribution: str, first: Any, second: Any) -> None:
+        """Fill memory with the numbers of a draw; see ``fill_random``.
+
+        The parameters are the rate of an exponential distribution, and of integers from which to which.
+        """
+        if distribution == "exponential":
+            first = 1.0 / first
+        elif distribution == "integers":
+            second -= first
         draw = _Draw(self)
         draw.advance()
         if recording.recorder is not None:
             recording.recorder.repeat(draw)
         recording.on_gpu(draw.fill, (out, distribution, first, second), (out,))
-        return out
-
-    def _row(self, size: int, dtype: np.dtype, out: Row | None) -> Row:
-        return devices.begin_cuda().empty_row(size, dtype, self.device.index) if out is None else out
-
-    def _floats(self, size: int, dtype: np.dtype, out: Row | None) -> Row:
-        if dtype not in _DTYPES:
-            raise TypeError(f"random numbers with fractions are float32 or float64, not {dtype}")
-        return self._row(size, dtype, out)
-
-    def uniform(
-        self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0, *, out: Row | None = None
-    ) -> Row:
-        """Draw ``size`` numbers from [low, high), float32 or float64."""
-        return self._fill(self._floats(size, dtype, out), "uniform", low, high)
-
-    def normal(
-        self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0, *, out: Row | None = None
-    ) -> Row:
-        """Draw ``size`` normal numbers, float32 or float64."""
-        return self._fill(self._floats(size, dtype, out), "normal", mean, std)
-
-    normal_pairs = normal
-
-    def exponential(self, size: int, dtype: np.dtype, rate: float = 1.0, *, out: Row | None = None) -> Row:
-        """Draw ``size`` numbers from the exponential distribution, float32 or float64; none is 0."""
-        return self._fill(self._floats(size, dtype, out), "exponential", 1.0 / rate, 0.0)
-
-    def bernoulli(self, size: int, probability: Any, *, value: float = 1.0, out: Row | None = None) -> Row:
-        """Draw ``value`` with the ``probability``, otherwise 0; booleans unless ``out`` has another dtype.
-
-        The probability is a number, or a row of floats, for which the value is 1.
-        """
-        out = self._row(size, _BOOL, out)
-        if not isinstance(probability, Row):
-            return self._fill(out, "bernoulli", probability, value)
-        draws = self.uniform(size, probability.dtype)
-        return devices.begin_cuda().true_where_below(draws, probability, out)
-
-    def integers(self, size: int, low: int, high: int, wide: bool | None = None, *, out: Row | None = None) -> Row:
-        """Draw ``size`` integers from [low, high), a range of at most 2^64; int64 unless ``out`` has another dtype."""
-        return self._fill(self._row(size, _INT64, out), "integers", low, high - low)
-
-    def permutation(self, size: int) -> Any:
-        """Return the numbers from 0 to ``size - 1`` in random order, int64: the order that sorts random keys."""
-        keys: Any = self.integers(size, -(2**63), 2**63)
-        return devices.begin_cuda().sort_row(keys)[1]
 
     @reads_values("reading a generator's state")
     def state_bytes(self) -> bytes:
@@ -252,20 +205,17 @@ class _Draw(Effect):
         with self._generator._lock:
             self._generator._offset = (self._generator._offset - 1) % 2**64
 
-    def fill(self, out: Row, distribution: str, first: float, second: float) -> None:
+    def fill(self, out: Any, distribution: str, first: float, second: float) -> None:
         """Fill a row with the numbers of this draw."""
         devices.begin_cuda().fill_random(out, distribution, self._seed, self._offset, first, second)
 
-
-#: Range from which PyTorch takes two draws per integer.
-_WIDE_RANGE = 1 << 28
 
 #: Size in bytes of a generator's state in PyTorch's format.
 _STATE_SIZE = 5056
 
 
 class MersenneTwister(Generator, device_type="cpu"):
-    """Generator for the CPU, which returns numbers in a new row or in a given one."""
+    """Generator for the CPU."""
 
     def _begin(self) -> None:
         #: The 624 words of the twister, and the number of words used.
@@ -286,60 +236,20 @@ class MersenneTwister(Generator, device_type="cpu"):
         self._state[624] = 624
         self._spare[:] = 0
 
-    def uniform(
-        self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0, *, out: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Draw ``size`` numbers from [low, high) into the 1-D array ``out``, or into a new one of ``dtype``.
+    def uniform(self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+        """An array of numbers from [low, high), float32 or float64."""
+        return self._drawn(draw_uniform, size, dtype, low, high)
 
-        The dtype is float32 or float64, and ``low`` is at most ``high``.
-        """
-        out = _empty(size, dtype) if out is None else out
-        with self._lock:
-            random.fill_uniform(self._state, out, float(low), float(high))
-        return out
+    def normal(self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
+        """An array of normal numbers, float32 or float64."""
+        return self._drawn(draw_normal, size, dtype, mean, std)
 
-    def normal(
-        self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0, *, out: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Draw ``size`` normal numbers, float32 or float64, into the 1-D array ``out`` or a new one of ``dtype``."""
-        out = _empty(size, dtype) if out is None else out
-        with self._lock:
-            if size < random.BLOCK:
-                random.fill_pairs(self._state, self._spare, out, float(mean), float(std))
-            else:
-                random.fill_normal(self._state, out, float(mean), float(std))
-        return out
-
-    def normal_pairs(self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
-        """Draw normal numbers in pairs, as PyTorch does for non-contiguous tensors of any size."""
-        out = _empty(size, dtype)
-        with self._lock:
-            random.fill_pairs(self._state, self._spare, out, float(mean), float(std))
-        return out
-
-    def exponential(self, size: int, dtype: np.dtype, rate: float = 1.0) -> np.ndarray:
-        """Draw ``size`` numbers from the exponential distribution, as a new 1-D array."""
-        with self._lock:
-            return random.exponentials(self._state, size, rate, dtype)
-
-    def bernoulli(self, size: int, probability: float | np.ndarray) -> np.ndarray:
-        """Draw ``size`` booleans, each True with the ``probability``, a number or an array of floats."""
-        with self._lock:
-            return random.bernoulli(self._state, size, probability)
-
-    def integers(self, size: int, low: int, high: int, wide: bool | None = None) -> np.ndarray:
-        """Draw ``size`` integers from [low, high), as a new int64 array; the range is at most 2^64.
-
-        ``wide`` numbers take two 32-bit draws each.  By default, as in PyTorch, those of a range of 2^28 or more do.
-        """
-        two_each = high - low >= _WIDE_RANGE if wide is None else wide
-        with self._lock:
-            return random.integers(self._state, size, low, high - low, two_each)
-
-    def permutation(self, size: int) -> np.ndarray:
-        """Return the numbers from 0 to ``size - 1`` in random order, as a new int64 array."""
-        with self._lock:
-            return random.permutation(self._state, size)
+    def _drawn(self, draw: Callable[..., devices.Buffer], size: int, dtype: np.dtype, *numbers: float) -> np.ndarray:
+        if dtype.char not in "fd":
+            raise TypeError(f"uniform and normal numbers are float32 or float64, not {dtype}")
+        p = devices.Plan(devices.cpu)
+        p.results = (draw(p, p.operand(MersenneTwister), size, dtype, *[p.operand(float) for _ in numbers]),)
+        return p(self, *map(float, numbers))
 
     # -- the state, in the layout of PyTorch's ``get_state`` ----------------------------------------------
 
@@ -370,9 +280,3 @@ class MersenneTwister(Generator, device_type="cpu"):
             self._seed = seed
             self._state[:624], self._state[624] = words, 625 - left
             self._spare[:] = spare, bool(waits)
-
-
-def _empty(size: int, dtype: np.dtype) -> np.ndarray:
-    if dtype.char not in "fd":
-        raise TypeError(f"uniform and normal numbers are float32 or float64, not {dtype}")
-    return np.empty(size, dtype)

@@ -9,7 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .plan import Array, Bare, Buffer, Found, Given, New, Offset, Plan, Report, Scaled, SizeOf, Storage, Value
+from .plan import (
+    Array,
+    Bare,
+    Buffer,
+    Found,
+    Given,
+    New,
+    Offset,
+    Plan,
+    Report,
+    Scaled,
+    SizeOf,
+    State,
+    Storage,
+    Value,
+)
 
 __all__ = ["interpret"]
 
@@ -88,6 +103,7 @@ _READ: dict[Any, Callable[[Any, Any], Any]] = {
     Storage: _storage,
     Scaled: _scaled,
     Offset: lambda operand, tensor: tensor._offset + operand.start,
+    State: lambda operand, generator: getattr(generator, operand.name),
     Value: lambda operand, tensor: tensor._layout.type.backend.value_of(tensor),
     Array: lambda operand, tensor: tensor._layout.type.backend.array_of(tensor),
 }

@@ -32,7 +32,7 @@ from .memory import check_countable
 
 __all__ = [
     "Array", "Bare", "Bounds", "Buffer", "Found", "Given", "HandWritten", "Input", "New", "Offset", "Plan", "Pointwise",
-    "Report", "Scaled", "SizeOf", "Step", "Storage", "TensorRef", "Value", "on_memory", "pointwise_plan",
+    "Report", "Scaled", "SizeOf", "State", "Step", "Storage", "TensorRef", "Value", "on_memory", "pointwise_plan",
 ]
 
 
@@ -127,6 +127,14 @@ class Value(NamedTuple):
     """The one element of an input, which each run reads as a number."""
 
     number: int
+
+
+class State(NamedTuple):
+    """An array of this dtype in which a generator, an operand of the call, keeps its state: its attribute ``name``."""
+
+    number: int
+    name: str
+    dtype: np.dtype
 
 
 class Array(NamedTuple):

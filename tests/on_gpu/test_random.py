@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 
+import numgrad
+
 FLOAT32, FLOAT64, INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 
 #: From Random123's known answers: a counter, a key, and the words that they make.
@@ -126,13 +128,12 @@ def test_bernoulli_of_another_value(fill):
     assert set(numbers.tolist()) == {0.0, float(np.float32(1 / 0.7))}
 
 
-@pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64])
-def test_probabilities_of_their_own(cuda, fill, dtype):
-    probabilities = np.tile(np.array([0, 0.5, 1], dtype), 40)
-    draws = fill(120, dtype, "uniform", 0, 1)
-    out = cuda.empty_row(120, np.dtype(np.bool_), 0)
-    cuda.true_where_below(cuda.row_from(draws), cuda.row_from(probabilities), out)
-    assert (out.host() == (draws < probabilities)).all()
+@pytest.mark.parametrize("dtype", [numgrad.float32, numgrad.float64], ids=str)
+def test_probabilities_of_their_own(cuda, dtype):
+    probabilities = numgrad.tensor([0, 0.5, 1], dtype=dtype, device="cuda").repeat(40)
+    draw = {"device": "cuda", "generator": numgrad.Generator("cuda").manual_seed(5), "dtype": dtype}
+    draws, drawn = numgrad.rand(120, **draw), numgrad.Generator("cuda").manual_seed(5)
+    assert numgrad.bernoulli(probabilities, generator=drawn).tolist() == (draws < probabilities).tolist()
 
 
 @pytest.mark.parametrize(("dtype", "low", "count"), [

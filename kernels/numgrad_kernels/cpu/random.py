@@ -63,10 +63,13 @@ def uniform_float64(draws, low, high, out):
 convert = uniform_float32  # a placeholder, too: for the function of the dtype
 
 
-def uniform(state: InOut, draws: Out, low, high, out: Out):
-    """Fill ``out`` with uniform numbers in [low, high), made of new ``draws``."""
-    draw(state, draws)
-    convert(draws, low, high, out)
+def uniform(state: InOut, draws: Out, each, low, high, out: Out):
+    """Fill ``out`` with uniform numbers in [low, high), made of ``each`` new draws; ``draws`` has room for some."""
+    room = draws.size // each
+    for start in range(0, out.size, room):
+        count = min(room, out.size - start)
+        draw(state, draws[: count * each])
+        convert(draws, T(low), T(high), out[start : start + count])
 
 
 def bernoulli(state: InOut, draws: Out, units: Out, probability, probabilities, out: Out):
@@ -164,6 +167,27 @@ def normal_float64(mean, std, out: InOut):
             out[i + 8] = radius * math.sin(theta) * std + mean
 
 
+transform = normal_float32  # the same: for the function of the dtype
+
+
+def normal(state: InOut, draws: Out, each, mean, std, out: InOut):
+    """Fill ``out`` with normals as PyTorch computes them in blocks of 16, of which there is one at least.
+
+    Each is made of ``each`` new draws; ``draws`` has room for some, for whole blocks if not for all.
+    """
+    room = draws.size // each
+    for start in range(0, out.size, room):
+        part = out[start : min(start + room, out.size)]
+        draw(state, draws[: part.size * each])
+        convert(draws, T(0), T(1), part)
+        transform(T(mean), T(std), part)
+    if out.size % 16:  # then the last block is drawn afresh, over the end of the one before
+        part = out[out.size - 16 :]
+        draw(state, draws[: 16 * each])
+        convert(draws, T(0), T(1), part)
+        transform(T(mean), T(std), part)
+
+
 def normal_pairs(state: InOut, draws: Out, spare: InOut, mean, std, out: Out):
     """Fill ``out`` with normals made in pairs, of four new ``draws`` each, for as many as which there is room.
 
@@ -191,8 +215,10 @@ def normal_pairs(state: InOut, draws: Out, spare: InOut, mean, std, out: Out):
         filled += 2
 
 
-def shuffle(draws, order: InOut):
-    """Exchange each element of ``order`` (int64) but the last with one at a random index from its own on."""
+def shuffle(draws, order: Out):
+    """The numbers from 0, each but the last exchanged with one at a random index from its own on."""
+    for i in range(order.size):
+        order[i] = i
     for i in range(draws.size):
         other = i + np.int64(draws[i] % np.uint64(order.size - i))
         value = order[i]

@@ -16,6 +16,7 @@ from .optimizers import *  # noqa: F403
 from .padding import *  # noqa: F403
 from .pointwise import *  # noqa: F403
 from .products import *  # noqa: F403
+from .random import *  # noqa: F403
 from .recurrence import *  # noqa: F403
 from .reductions import *  # noqa: F403
 from .resampling import *  # noqa: F403

@@ -31,6 +31,7 @@ from ..plan import (
     Report,
     Scaled,
     SizeOf,
+    State,
     Step,
     Storage,
     Value,
@@ -116,7 +117,7 @@ def kernel_of(step: Step) -> Callable[[], Kernel]:
 def _type_of(operand: Any) -> Any:
     """The type that a kernel is compiled for: the dtype of a buffer, or the class of a number."""
     kind = operand.__class__
-    if kind is Buffer or kind is Storage or kind is np.ndarray:
+    if kind is Buffer or kind is Storage or kind is State or kind is np.ndarray:
         return operand.dtype
     if kind is Offset or kind is Scaled:
         return int
@@ -207,6 +208,8 @@ class _Writer:
             return self.constant(operand)
         if kind is Offset and operand.start:
             return f"x{operand.number}._offset + {self.constant(operand.start)}"
+        if kind is State:
+            return f"x{operand.number}.{operand.name}"
         return write.replace("#", str(operand.number) if operand else "")
 
     def name(self, buffer: tuple[Any, Any, Any]) -> str:
@@ -281,6 +284,7 @@ _EXPRESSIONS: dict[Any, str] = {
     Value: "(x#._storage.item(x#._offset) if recording.recorder is None else number_at(x#._storage, x#._offset))",
     Array: "x#._place()",
     Report: "wrong",
+    State: "",
 }
 
 _NAMES = {

@@ -1,119 +1,156 @@
-"""Random numbers of the Mersenne Twister in a ``state``, which goes on; see the kernels."""
+"""Steps that draw random numbers of a Mersenne Twister, whose state goes on; see the kernels.
+
+The functions of a device that draw take the generator, how many numbers and of which dtype, and the parameters of the
+distribution; ``into`` is a buffer that may be drawn into.  They return the buffer with the numbers: ``into``, or a new
+one, for truth values and integers perhaps of another dtype.  Kernels on one thread are not interrupted by other
+threads, so that each draw is in one piece.
+"""
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 
 from numgrad_kernels.cpu import random
-from numgrad_kernels.store import Kernel
 
 from ..memory import no_row
+from ..plan import Buffer, Plan, State
 from ..recording import by_host
-from .launching import kernel_for, launch
 
-_DRAWS, _FLOAT64, _BOOL = np.dtype(np.uint64), np.dtype(np.float64), np.dtype(np.bool_)
+__all__ = [
+    "draw_bernoulli", "draw_exponential", "draw_integers", "draw_normal", "draw_normal_pairs", "draw_permutation",
+    "draw_uniform", "draw_wide_integers",
+]
 
-#: Draws taken at a time: few enough to stay in the processor's cache until they are used.
+_DRAWS, _FLOAT64, _BOOL, _INT64 = [np.dtype(kind) for kind in (np.uint64, np.float64, np.bool_, np.int64)]
+
+#: Numbers made at a time: few enough to stay in the processor's cache.
 _CHUNK = 1 << 14
 
 #: From this size on PyTorch computes normals in blocks, below it one pair at a time.
-BLOCK = 16
+_BLOCK = 16
 
 
-@functools.cache
-def _kernel(name: str, dtype: np.dtype) -> Kernel:
-    """The kernel that makes "uniform" or "normal" random numbers of this dtype, or these as "normal_pairs".
-
-    With "bernoulli" it makes truth values, of probabilities of this dtype.
-    """
-    function = getattr(random, f"normal_{dtype.name}" if name == "normal" else name)
-    numbers = float, float, dtype
-    signature: dict[str, tuple[Any, ...]] = {
-        "normal": numbers, "uniform": (_DRAWS, _DRAWS, *numbers),
-        "normal_pairs": (_DRAWS, _DRAWS, _FLOAT64, *numbers),
-        "bernoulli": (_DRAWS, _DRAWS, dtype, float, dtype, _BOOL),
-    }
-    uniform = name in ("uniform", "bernoulli")
-    parts = {"convert": getattr(random, f"uniform_{dtype.name}")} if uniform else {}
-    return kernel_for(function, dtype, signature[name], 0, **parts)()
+def _state(generator: Any) -> State:
+    return State(generator.number, "_state", _DRAWS)
 
 
-def fill_uniform(state: np.ndarray, out: np.ndarray, low: float, high: float) -> None:
-    """Fill ``out`` with numbers from [low, high)."""
-    run = _kernel("uniform", out.dtype).entry
-    draws_each = out.itemsize // 4
-    for start in range(0, out.size, _CHUNK):
-        part = out[start : start + _CHUNK]
-        run(state, np.empty(part.size * draws_each, _DRAWS), low, high, part)
+def _room(p: Plan, size: int, dtype: np.dtype) -> tuple[Buffer, int]:
+    """Room for the draws that numbers are made of, and how many it takes for each."""
+    each = dtype.itemsize // 4
+    return p.new(min(size, _CHUNK) * each, _DRAWS), each
 
 
-def fill_normal(state: np.ndarray, out: np.ndarray, mean: float, std: float) -> None:
-    """Fill ``out`` with normals as PyTorch computes them in blocks: there is one block at least."""
-    run = _kernel("normal", out.dtype).entry
-    for start in range(0, out.size, _CHUNK):
-        part = out[start : start + _CHUNK]
-        fill_uniform(state, part, 0.0, 1.0)
-        run(mean, std, part)  # its whole blocks
-    if out.size % BLOCK:  # then the last block is drawn afresh, over the end of the one before
-        last = out[-BLOCK:]
-        fill_uniform(state, last, 0.0, 1.0)
-        run(mean, std, last)
+def _convert(dtype: np.dtype) -> Any:
+    return getattr(random, f"uniform_{dtype.name}")
 
 
-def fill_pairs(state: np.ndarray, spare: np.ndarray, out: np.ndarray, mean: float, std: float) -> None:
-    """Fill ``out`` with normals in pairs; one that is left over waits in ``spare``, whatever the dtype of the next."""
-    draws = np.empty((out.size + 1) // 2 * 4, _DRAWS)
-    _kernel("normal_pairs", out.dtype).entry(state, draws, spare, mean, std, out)
-
-
-def bernoulli(state: np.ndarray, size: int, probability: float | np.ndarray) -> np.ndarray:
-    """Truth values, each true with the ``probability``, or with one of its own."""
-    if isinstance(probability, np.ndarray):
-        number, numbers = 0.0, probability
-    else:
-        number, numbers = float(probability), no_row(_FLOAT64)
-    dtype = numbers.dtype
-    out, units = np.empty(size, _BOOL), np.empty(min(size, _CHUNK), dtype)
+def draw_uniform(
+    p: Plan, generator: Any, size: int, dtype: np.dtype, low: Any, high: Any, into: Buffer | None = None
+) -> Buffer:
+    """Numbers from [low, high)."""
+    out = p.new(size, dtype) if into is None else into
     if size:
-        draws = np.empty(units.size * dtype.itemsize // 4, _DRAWS)
-        _kernel("bernoulli", dtype).entry(state, draws, units, number, numbers, out)
+        given = _state(generator), *_room(p, size, dtype), low, high, out
+        p.run(random.uniform, dtype, *given, convert=_convert(dtype))
     return out
 
 
-@by_host
-def exponentials(state: np.ndarray, size: int, rate: float, dtype: np.dtype) -> np.ndarray:
+def draw_normal(
+    p: Plan, generator: Any, size: int, dtype: np.dtype, mean: Any, std: Any, into: Buffer | None = None
+) -> Buffer:
+    """Normal numbers, in blocks."""
+    if size < _BLOCK:
+        return draw_normal_pairs(p, generator, size, dtype, mean, std, into)
+    out = p.new(size, dtype) if into is None else into
+    given = _state(generator), *_room(p, size, dtype), mean, std, out
+    transform = getattr(random, f"normal_{dtype.name}")
+    p.run(random.normal, dtype, *given, convert=_convert(dtype), transform=transform)
+    return out
+
+
+def draw_normal_pairs(
+    p: Plan, generator: Any, size: int, dtype: np.dtype, mean: Any, std: Any, into: Buffer | None = None
+) -> Buffer:
+    """Normal numbers as PyTorch makes them for tensors that are not contiguous, whatever their size: by pairs.
+
+    One that is left over waits for the next draw, whatever the dtype of that.
+    """
+    out, spare = p.new(size, dtype) if into is None else into, State(generator.number, "_spare", _FLOAT64)
+    draws = p.new((size + 1) // 2 * 4, _DRAWS)
+    p.run(random.normal_pairs, dtype, _state(generator), draws, spare, mean, std, out)
+    return out
+
+
+def draw_bernoulli(
+    p: Plan, generator: Any, size: int, dtype: np.dtype, probability: Any, value: Any, into: Buffer | None = None
+) -> Buffer:
+    """Truth values, each true with the probability, or with one of its own."""
+    out = p.new(size, _BOOL)
+    own = probability.__class__ is Buffer
+    number, numbers = (0.0, probability) if own else (probability, no_row(_FLOAT64))
+    if size:
+        draws, _ = _room(p, size, numbers.dtype)
+        units = p.new(min(size, _CHUNK), numbers.dtype)
+        p.run(
+            random.bernoulli, numbers.dtype, _state(generator), draws, units, number, numbers, out,
+            convert=_convert(numbers.dtype),
+        )
+    return out
+
+
+def draw_exponential(
+    p: Plan, generator: Any, size: int, dtype: np.dtype, rate: Any, into: Buffer | None = None
+) -> Buffer:
     """Numbers from the exponential distribution."""
-    units = np.empty(size)
-    fill_uniform(state, units, 0.0, 1.0)
-    return (-np.log1p(-units) / rate).astype(dtype)
+    units = draw_uniform(p, generator, size, _FLOAT64, 0.0, 1.0)
+    return p.host(_exponentials, [p.new(size, dtype)], units, rate, dtype)[0]
 
 
-@by_host
-def integers(state: np.ndarray, size: int, low: int, span: int, two_each: bool) -> np.ndarray:
-    """Integers from [low, low + span), of two draws each or of one."""
-    draws = _draws(state, 2 * size if two_each else size)
-    if two_each:  # the first one is the high half
-        draws = draws[0::2] << np.uint64(32) | draws[1::2]
-    if span < 2**64:
-        draws %= np.uint64(span)
-    if low:
-        draws += np.uint64(low % 2**64)
-    return draws.view(np.int64)
+def draw_integers(
+    p: Plan, generator: Any, size: int, dtype: np.dtype, low: Any, high: Any, into: Buffer | None = None
+) -> Buffer:
+    """Integers from [low, high), of one draw each."""
+    return p.host(_integers, [p.new(size, _INT64)], _draws(p, generator, size), low, high)[0]
 
 
-@by_host
-def permutation(state: np.ndarray, size: int) -> np.ndarray:
+def draw_wide_integers(
+    p: Plan, generator: Any, size: int, dtype: np.dtype, low: Any, high: Any, into: Buffer | None = None
+) -> Buffer:
+    """Integers from [low, high), of two draws each; the range is at most 2**64."""
+    return p.host(_wide_integers, [p.new(size, _INT64)], _draws(p, generator, 2 * size), low, high)[0]
+
+
+def draw_permutation(p: Plan, generator: Any, size: int, dtype: np.dtype, into: Buffer | None = None) -> Buffer:
     """The numbers from 0 to ``size - 1`` in random order."""
-    order = np.arange(size)
-    launch(random.shuffle, order.dtype, _draws(state, max(size - 1, 0)), order)
-    return order
+    draws, out = p.new(size, _DRAWS).part(0, max(size - 1, 0)), p.new(size, _INT64)
+    p.run(random.draw, _DRAWS, _state(generator), draws)
+    p.run(random.shuffle, _INT64, draws, out)
+    return out
 
 
-def _draws(state: np.ndarray, size: int) -> np.ndarray:
+def _draws(p: Plan, generator: Any, count: int) -> Buffer:
     """The next 32-bit numbers."""
-    draws = np.empty(size, _DRAWS)
-    launch(random.draw, _DRAWS, state, draws)
+    draws = p.new(count, _DRAWS)
+    p.run(random.draw, _DRAWS, _state(generator), draws)
     return draws
+
+
+@by_host
+def _exponentials(units: np.ndarray, rate: float, dtype: np.dtype) -> tuple[np.ndarray]:
+    return ((-np.log1p(-units) / rate).astype(dtype),)
+
+
+@by_host
+def _integers(draws: np.ndarray, low: int, high: int) -> tuple[np.ndarray]:
+    if high - low < 2**64:
+        draws = draws % np.uint64(high - low)
+    if low:
+        draws = draws + np.uint64(low % 2**64)
+    return (draws.view(_INT64),)
+
+
+@by_host
+def _wide_integers(draws: np.ndarray, low: int, high: int) -> tuple[np.ndarray]:
+    return _integers(draws[0::2] << np.uint64(32) | draws[1::2], low, high)  # the first one is the high half

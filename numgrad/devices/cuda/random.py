@@ -1,4 +1,4 @@
-"""Random numbers on a GPU, by a counter."""
+"""Random numbers on a GPU, by a counter; the functions that draw are those of the CPU."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ import numpy as np
 
 from numgrad_kernels.cuda import random
 
+from ..plan import Buffer, Plan
 from ..rows import DeviceRow
-from .launching import blocks_for, launch
+from .launching import INT64, THREADS, blocks_for, launch
 from .memory import as_numbers
+from .sorting import sort_axis
 
-__all__ = ["fill_random", "true_where_below"]
+__all__ = [
+    "draw_bernoulli", "draw_exponential", "draw_integers", "draw_normal", "draw_normal_pairs", "draw_permutation",
+    "draw_uniform", "draw_wide_integers", "fill_random",
+]
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -54,8 +59,66 @@ def _signed(number: int) -> int:
     return number - (number >> 63 << 64)
 
 
-def true_where_below(draws: DeviceRow, probabilities: DeviceRow, out: DeviceRow) -> DeviceRow:
-    """Write whether each draw is below the probability at the same index; returns ``out``, a row of any dtype."""
-    target = as_numbers(out)
-    launch(random.below, draws.dtype, target, out.size, draws, probabilities, blocks=blocks_for(out.size))
+def _drawn(
+    p: Plan, generator: Any, size: int, dtype: np.dtype, into: Buffer | None, distribution: str, *numbers: Any
+) -> Buffer:
+    """Have the generator count a draw, and fill a buffer with its numbers."""
+    out = p.new(size, dtype) if into is None else into
+    p.call(_fill, generator, out, distribution, *numbers)
     return out
+
+
+def _fill(generator: Any, out: DeviceRow, distribution: str, first: Any, second: Any = 0.0) -> None:
+    generator.fill(out, distribution, first, second)
+
+
+def draw_uniform(
+    p: Plan, generator: Any, size: int, dtype: np.dtype, low: Any, high: Any, into: Buffer | None = None
+) -> Buffer:
+    """Numbers from [low, high)."""
+    return _drawn(p, generator, size, dtype, into, "uniform", low, high)
+
+
+def draw_normal(
+    p: Plan, generator: Any, size: int, dtype: np.dtype, mean: Any, std: Any, into: Buffer | None = None
+) -> Buffer:
+    """Normal numbers."""
+    return _drawn(p, generator, size, dtype, into, "normal", mean, std)
+
+
+draw_normal_pairs = draw_normal
+
+
+def draw_bernoulli(
+    p: Plan, generator: Any, size: int, dtype: np.dtype, probability: Any, value: Any, into: Buffer | None = None
+) -> Buffer:
+    """``value`` with the probability, otherwise 0; or 1 with a probability of its own."""
+    if probability.__class__ is not Buffer:
+        return _drawn(p, generator, size, dtype, into, "bernoulli", probability, value)
+    out, own = p.new(size, dtype) if into is None else into, probability.dtype
+    draws = draw_uniform(p, generator, size, own, 0.0, 1.0)
+    p.run(random.below, own, as_numbers(out), size, draws, probability, grid=(blocks_for(size), THREADS))
+    return out
+
+
+def draw_exponential(
+    p: Plan, generator: Any, size: int, dtype: np.dtype, rate: Any, into: Buffer | None = None
+) -> Buffer:
+    """Numbers from the exponential distribution; none is 0."""
+    return _drawn(p, generator, size, dtype, into, "exponential", rate)
+
+
+def draw_integers(
+    p: Plan, generator: Any, size: int, dtype: np.dtype, low: Any, high: Any, into: Buffer | None = None
+) -> Buffer:
+    """Integers from [low, high); the range is at most 2**64."""
+    return _drawn(p, generator, size, dtype, into, "integers", low, high)
+
+
+draw_wide_integers = draw_integers
+
+
+def draw_permutation(p: Plan, generator: Any, size: int, dtype: np.dtype, into: Buffer | None = None) -> Buffer:
+    """The numbers from 0 to ``size - 1`` in random order: where random keys stand when they are sorted."""
+    keys = draw_integers(p, generator, size, INT64, -(2**63), 2**63)
+    return sort_axis(p, keys, 1, size, 1, False)[1]

@@ -13,9 +13,8 @@ from numgrad_kernels.cuda import sorting, unique
 
 from ...core.deterministic import are_deterministic_algorithms_enabled
 from ..common import check_not_negative
-from ..plan import Buffer, Plan, on_memory
+from ..plan import Buffer, Plan
 from ..rows import DeviceRow
-from . import executing
 from .launching import INT64, THREADS, blocks_for, launch
 from .memory import as_numbers, empty_row, no_row, zero_row
 from .reductions import fold_axis
@@ -23,7 +22,7 @@ from .scans import scan_axis
 
 __all__ = [
     "bincount", "consecutive_rows", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis",
-    "sort_row", "unique_elements", "unique_rows",
+    "unique_elements", "unique_rows",
 ]
 
 
@@ -101,11 +100,6 @@ def sort_axis(
         )
         values, origins = out, indices
     return values.view(dtype), origins
-
-
-def sort_row(row: DeviceRow) -> tuple[DeviceRow, DeviceRow]:
-    """The sorted elements of memory, and where they stood."""
-    return on_memory(executing, row.device, sort_axis, ((row.size, row.dtype),), 1, row.size, 1, False)(row)
 
 
 def _picked(

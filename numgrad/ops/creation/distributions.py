@@ -9,12 +9,12 @@ from ... import devices, random
 from ...autograd.grad_mode import GRAD, no_grad, state
 from ...autograd.node import Node, edge_of
 from ...autograd.operations import operations
-from ...core.layout import broadcast_shapes, numel
-from ...core.tensor import Tensor, fresh
-from ...core.types import CPU, bool_, float64, tensor_type
+from ...core.layout import broadcast_shapes, layout_of
+from ...core.tensor import Tensor
+from ...core.types import float64
 from ..batching.batches import is_batched
 from ..batching.examples import drawn
-from ..memory.copying import contiguous, convert, row_of
+from ..memory.copying import contiguous, row_of
 from ..memory.overwriting import FilledNode, copy_
 from ..pointwise.arithmetic import add, mul
 from ..reductions.extremes import max as largest
@@ -24,7 +24,7 @@ from ..shapes.broadcasting import expand
 from ..table.op import attach, public
 from ..table.recording import node_class
 from .factories import empty, finished
-from .random_numbers import check_floating, normal_, overwrite_drawn
+from .random_numbers import check_floating, new_drawn, normal_, overwrite_drawn
 
 
 class DrawBackward0(Node):
@@ -87,12 +87,12 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     shape, type = broadcast_shapes(*[t._layout.shape for t in tensors]), tensors[0]._layout.type
     source = random.given_or_default(generator, type.device)
     with no_grad():
-        result = add(mul(fresh(source.normal(numel(shape), type.numpy), shape, type), std), mean)
+        result = add(mul(new_drawn("normal", layout_of(type, shape), source, 0.0, 1.0), std), mean)
     return _drawn(result, _NORMAL_NODES[isinstance(mean, Tensor), isinstance(std, Tensor)], mean, std)
 
 
-def _bernoulli(probabilities: Tensor, source: Any, **out: Any) -> Any:
-    """A row of truth values drawn with these probabilities, which are contiguous.
+def _checked(probabilities: Tensor) -> Tensor:
+    """The probabilities, without their edge in the graph.
 
     Raises:
         RuntimeError: one is not in [0, 1], which a GPU reports when a value is next read.
@@ -100,10 +100,10 @@ def _bernoulli(probabilities: Tensor, source: Any, **out: Any) -> Any:
     if not probabilities.is_floating_point():
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{probabilities.dtype.legacy}'")
     message = "Expected p_in >= 0 && p_in <= 1 to be true, but got false"
-    row = row_of(probabilities)
-    if probabilities._layout.type.backend.improbable(row, message):
+    probabilities = contiguous(probabilities.detach())
+    if probabilities._layout.type.backend.improbable(row_of(probabilities), message):
         raise RuntimeError(f"{message} (shape {list(probabilities.shape)})")
-    return source.bernoulli(probabilities.numel(), row, **out)
+    return probabilities
 
 
 @public
@@ -116,14 +116,12 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
     """
     type = input._layout.type
     source = random.given_or_default(generator, type.device)
-    out = {} if type.device is CPU else {"out": type.backend.empty(input._layout.shape, type)}
     if p is None:
-        values = _bernoulli(contiguous(input.detach()), source, **out)
+        given: Any = _checked(input)
     else:
         _check_probability(p)
-        values = source.bernoulli(input.numel(), float(p), **out)
-    drawn_type = tensor_type(bool_) if type.device is CPU else type
-    result = convert(fresh(values, input._layout.shape, drawn_type), type.dtype)
+        given = float(p)
+    result = new_drawn("bernoulli", layout_of(type, input._layout.shape), source, given, 1.0)
     return _drawn(result, _BernoulliBackward0, input)
 
 
@@ -138,10 +136,10 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     if isinstance(p, Tensor):
         if is_batched(p):
             return copy_(self, bernoulli(expand(p.detach(), self._layout.shape)))
-        probabilities = contiguous(expand(p.detach(), self._layout.shape))
-        return overwrite_drawn(self, lambda **out: _bernoulli(probabilities, source, **out), _BernoulliBackward1)
+        given = _checked(expand(p, self._layout.shape))
+        return overwrite_drawn(self, _BernoulliBackward1, "bernoulli", source, given, 1.0)
     _check_probability(p)
-    return overwrite_drawn(self, lambda **out: source.bernoulli(self.numel(), float(p), **out), _BernoulliBackward2)
+    return overwrite_drawn(self, _BernoulliBackward2, "bernoulli", source, float(p), 1.0)
 
 
 def kept_(self: Tensor, p: float) -> Tensor:
@@ -150,9 +148,7 @@ def kept_(self: Tensor, p: float) -> Tensor:
     The tensor is on a GPU.
     """
     source = random.given_or_default(None, self._layout.type.device)
-    return overwrite_drawn(
-        self, lambda **out: source.bernoulli(self.numel(), p, value=1 / p, **out), _BernoulliBackward2
-    )
+    return overwrite_drawn(self, _BernoulliBackward2, "bernoulli", source, p, 1 / p)
 
 
 attach("bernoulli_", bernoulli_)
@@ -193,11 +189,11 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     if replacement and num_samples > 1:
         sums = weights.cumsum(1)
         devices.check_countable((*layout.shape[:-1], num_samples), float64.numpy)
-        drawn = source.uniform(count * num_samples, float64.numpy)
-        wanted = fresh(drawn, (count, num_samples), tensor_type(float64, layout.type.device))
-        picked = searchsorted((sums / sums[:, -1:]).double(), wanted)
+        wanted = layout_of(layout.type.with_dtype(float64), (*layout.shape[:-1], num_samples))
+        drawn = new_drawn("uniform", wanted, source, 0.0, 1.0).reshape(count, num_samples)
+        picked = searchsorted((sums / sums[:, -1:]).double(), drawn)
     else:
-        rates = fresh(source.exponential(count * size, layout.type.numpy), (count, size), layout.type)
+        rates = new_drawn("exponential", layout_of(layout.type, (count, size)), source, 1.0)
         scores = weights / rates
         picked = scores.argmax(1, True) if num_samples == 1 else scores.sort(1, True, stable=True)[1][:, :num_samples]
     return contiguous(picked.reshape(*layout.shape[:-1], num_samples))

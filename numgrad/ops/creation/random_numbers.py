@@ -4,54 +4,88 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from ... import devices, random
-from ...autograd.grad_mode import ORDINARY, state
 from ...core.device import to_device
 from ...core.layout import Layout, layout_of, output_strides
 from ...core.tensor import Tensor, fresh, strided, tensor_of
 from ...core.types import CPU, bool_, dtype, float32, float64, int64, real_of, tensor_type, to_dtype, uint8
 from ..batching.examples import drawn
 from ..batching.physical import like_examples
-from ..memory.copying import convert, empty_of, write
+from ..memory.copying import write
 from ..memory.overwriting import FilledNode, OverwriteCall
+from ..table.entries import Entries, Entry
 from ..table.op import attach, named, public
 from ..table.operands import not_implemented
 from ..table.out import is_plain
 from ..table.recording import node_class
 from .factories import EMPTY, as_size, finished, laid_out_as, layout_like, plan_of
 
-#: Elements below which there will be memory for some random numbers.
-SMALL = 1 << 16
+#: What fills new memory, or a tensor, with random numbers of a distribution.
+_draws = Entries()
 
 
-def row_drawn(draw: Callable[..., Any], layout: Layout, *arguments: float, **out: Any) -> Any:
-    """As many numbers of its dtype as a tensor has; of complex ones the real and imaginary parts in turn."""
+def _drawing(draw: str, layout: Layout, into: bool, given: tuple[Any, ...]) -> Entry:
+    """What draws numbers for a new tensor of this layout, or ``into`` one.
+
+    ``given`` are the classes of the numbers that come with the call, or layouts.
+    """
+    key = draw, layout, into, given
+    found = _draws.find(key)
+    return found or _draws.make(key, lambda again: Entry(None, _plan_of(*key), layout, False, None, again))
+
+
+def _plan_of(draw: str, layout: Layout, into: bool, given: tuple[Any, ...]) -> devices.Plan:
+    type = layout.type
+    p = devices.Plan(type.backend, type.device.index)
+    generator, operands = p.operand(random.Generator), [p.operand(one) for one in given]
+    operands = [p.contiguous(one) if isinstance(one, devices.TensorRef) else one for one in operands]
+    target = p.operand(layout) if into else None
+    own = p.contiguous(target) if target is not None and layout.contiguous else None
+    name = "normal_pairs" if draw == "normal" and into and own is None else draw
+    made = getattr(p.backend, f"draw_{name}")(p, generator, layout.size, type.numpy, *operands, own)
+    drawn = type.with_dtype(to_dtype(made.dtype))
+    if target is None:
+        found = p.tensor(made, drawn, layout.shape)
+        return p.returns(p.tensor(p.contiguous(found, type.dtype), type, layout.shape))
+    if made is not own:  # in the order in which the elements lie in memory
+        steps = output_strides(layout.shape, ((layout.shape, layout.strides),))
+        p.assign(p.tensor(made, drawn, layout.shape).viewed(layout_of(drawn, layout.shape, steps)), target)
+    return p.returns()
+
+
+def new_drawn(draw: str, layout: Layout, source: Any, *given: Any) -> Tensor:
+    """A new contiguous tensor of random numbers; of complex ones the real and imaginary parts are drawn in turn."""
     dtype = layout.type.dtype
-    if not dtype.is_complex:
-        return draw(layout.size, dtype.numpy, *arguments, **out)
-    real = real_of(dtype).numpy
-    own = {name: row.view(real) for name, row in out.items()}
-    return draw(2 * layout.size, real, *arguments, **own).view(dtype.numpy)
+    if dtype.is_complex:
+        parts = new_drawn(draw, _parts_of(layout), source, *given)
+        return tensor_of(layout, parts._storage.view(dtype.numpy))
+    entry = _drawing(draw, layout, False, _kinds(given))
+    return tensor_of(layout, entry.launch(source, *given))
+
+
+def _kinds(given: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple([one._layout if isinstance(one, Tensor) else one.__class__ for one in given])
+
+
+def _parts_of(layout: Layout) -> Layout:
+    """The layout of a row of the real and imaginary parts of a tensor's elements."""
+    return layout_of(layout.type.with_dtype(real_of(layout.type.dtype)), (2 * layout.size,))
 
 
 def _random(
     draw: str, layout: Layout, generator: random.Generator | None, requires_grad: bool, pinned: bool = False
 ) -> Tensor:
-    size, type = layout.shape, layout.type
+    type = layout.type
     if type.dtype.kind in "bi":
         raise not_implemented(draw, layout)
     source = random.given_or_default(generator, type.device)
-    if layout.size < SMALL and not type.dtype.is_complex:
-        return finished(tensor_of(layout, getattr(source, draw)(layout.size, type.numpy)), requires_grad, pinned)
-    spread = () if draw == "uniform" or not type.dtype.is_complex else (0.0, 1 / math.sqrt(2))
-    with devices.shape_told(size, type):
-        row = row_drawn(getattr(source, draw), layout, *spread)
-    return finished(tensor_of(layout, row), requires_grad, pinned)
+    spread = 1.0 if draw == "uniform" or not type.dtype.is_complex else 1 / math.sqrt(2)
+    return finished(new_drawn(draw, layout, source, 0.0, spread), requires_grad, pinned)
 
 
 def _from(distribution: str, draw: str, name: str) -> Callable[..., Tensor]:
@@ -126,16 +160,11 @@ def randint(
         raise TypeError(f"randint() takes low, high and size, but got {len(args)} arguments")
     type = tensor_type(int64 if dtype is None else to_dtype(dtype), to_device(device))
     bounds = [value.item() if isinstance(value, Tensor) else value for value in (start, high)]
-    layout = layout_of(type, as_size((size,)))
-    if type.dtype is int64 and type.device is CPU and layout.size < SMALL and state.mode <= ORDINARY:
-        low, high = int(bounds[0]), int(bounds[1])
-        _check_range(low, high, int64)
-        row = random.given_or_default(generator, CPU).integers(layout.size, low, high)
-        return finished(tensor_of(layout, row), requires_grad)
-    result = empty_of(layout.shape, type)
-    random_(result, *bounds, generator=generator)
-    result._counter[0] = 0
-    return finished(result, requires_grad)
+    low, high = map(int, bounds)
+    _check_range(low, high, type.dtype)
+    source = random.given_or_default(generator, type.device)
+    made = new_drawn(_integers_of(low, high), layout_of(type, as_size((size,))), source, low, high)
+    return finished(made, requires_grad)
 
 
 @public(method=False)
@@ -172,8 +201,8 @@ def randperm(
     if size - 1 > highest:
         raise RuntimeError(f"value cannot be converted to type {type.dtype.name} without overflow: {size} numbers")
     devices.check_countable((size,), np.dtype(np.int64))
-    order = random.given_or_default(generator, type.device).permutation(size)
-    return finished(convert(fresh(order, (size,), tensor_type(int64, type.device)), type.dtype), requires_grad)
+    source = random.given_or_default(generator, type.device)
+    return finished(new_drawn("permutation", layout_of(type, (size,)), source), requires_grad)
 
 
 # -- filling in place -------------------------------------------------------------------------------------------
@@ -185,24 +214,21 @@ _UniformBackward0, _NormalBackward0, _RandomBackward0, _ExponentialBackward0 = [
 ]
 
 
-def overwrite_drawn(
-    input: Tensor, draw: Callable[..., Any], node: type[FilledNode], in_row: bool = False
-) -> Tensor:
-    """Fill the tensor with the row that ``draw`` returns, in the order in which its elements lie in memory.
-
-    A GPU, and with ``in_row`` the CPU, draws into the tensor's own memory, given as ``out``, where it is one row.
-    """
+def overwrite_drawn(input: Tensor, node: type[FilledNode], draw: str, source: Any, *given: Any) -> Tensor:
+    """Fill the tensor with numbers of a distribution, in the order in which its elements lie in memory."""
 
     def fill(target: Tensor) -> None:
         layout = target._layout
-        device = layout.type.device
-        own = target._flat if in_row or device is not CPU else None
-        if own is not None:
-            draw(out=own)
-            return
-        row = draw()
-        steps = output_strides(layout.shape, ((layout.shape, layout.strides),))
-        write(target, strided(row, layout.shape, steps, 0, tensor_type(to_dtype(row.dtype), device)))
+        if layout.type.dtype.is_complex:
+            row = target._flat
+            if row is None:
+                steps = output_strides(layout.shape, ((layout.shape, layout.strides),))
+                made = new_drawn(draw, layout_of(layout.type, layout.shape), source, *given)
+                write(target, strided(made._storage, layout.shape, steps, 0, layout.type))
+                return
+            layout = _parts_of(layout)
+            target = tensor_of(layout, row.view(layout.type.numpy))
+        _drawing(draw, layout, True, _kinds(given)).launch(source, *given, target)
 
     return OverwriteCall(f"{node.op_name.lower()}_", fill, node, input, draws=True).run()
 
@@ -213,10 +239,7 @@ def _drawn_in_row(input: Tensor, draw: str, first: float, second: float) -> bool
     dtype = layout.type.dtype
     if not (is_plain(input) and layout.contiguous and dtype.is_floating_point and layout.type.device is CPU):
         return False
-    row = input._storage
-    if row.size != layout.size:
-        row = row[input._offset : input._offset + layout.size]
-    getattr(random.default_generator, draw)(layout.size, dtype.numpy, first, second, out=row)
+    _drawing(draw, layout, True, (float, float)).launch(random.default_generator, first, second, input)
     input._counter[0] += 1
     return True
 
@@ -257,8 +280,7 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
         if not -largest <= value <= largest:
             raise RuntimeError(f"uniform_ expects a range that {self.dtype} can hold, but found {name}={value:g}")
     source = random.given_or_default(generator, self._layout.type.device)
-    draw = functools.partial(row_drawn, source.uniform, self._layout, low, high)
-    return overwrite_drawn(self, draw, _UniformBackward0, True)
+    return overwrite_drawn(self, _UniformBackward0, "uniform", source, low, high)
 
 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
@@ -267,17 +289,14 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
     Of complex numbers both parts have the mean, and each has half the variance.
     """
     numbers = mean.__class__ in (int, float) and std.__class__ in (int, float) and std >= 0
-    if numbers and generator is None and _drawn_in_row(self, "normal", mean, std):
+    if numbers and generator is None and _drawn_in_row(self, "normal", float(mean), float(std)):
         return self
     check_floating(self, "normal_kernel_cpu", complex=True)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     source = random.given_or_default(generator, self._layout.type.device)
-    in_row = self._flat is not None
     width = float(std) / math.sqrt(2) if self.is_complex() else float(std)
-    normal = source.normal if in_row else source.normal_pairs
-    draw = functools.partial(row_drawn, normal, self._layout, float(mean), width)
-    return overwrite_drawn(self, draw, _NormalBackward0, in_row)
+    return overwrite_drawn(self, _NormalBackward0, "normal", source, float(mean), width)
 
 
 #: The largest integers that a floating-point dtype counts up to without gaps.
@@ -305,7 +324,16 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
     low, high = int(low), int(high)
     _check_range(low, high, dtype)
     source = random.given_or_default(generator, self._layout.type.device)
-    return overwrite_drawn(self, lambda **out: source.integers(self.numel(), low, high, wide, **out), _RandomBackward0)
+    return overwrite_drawn(self, _RandomBackward0, _integers_of(low, high, wide), source, low, high)
+
+
+#: From this range on PyTorch takes two draws for an integer.
+_WIDE_RANGE = 1 << 28
+
+
+def _integers_of(low: int, high: int, wide: bool | None = None) -> str:
+    """The name of the distribution of integers from a range, ``wide`` ones if that is said."""
+    return "wide_integers" if (high - low >= _WIDE_RANGE if wide is None else wide) else "integers"
 
 
 @functools.cache
@@ -332,11 +360,7 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     source = random.given_or_default(generator, self._layout.type.device)
-    return overwrite_drawn(
-        self,
-        lambda **out: source.exponential(self.numel(), self._layout.type.numpy, float(lambd), **out),
-        _ExponentialBackward0,
-    )
+    return overwrite_drawn(self, _ExponentialBackward0, "exponential", source, float(lambd))
 
 
 for _fill in (uniform_, normal_, random_, exponential_):
