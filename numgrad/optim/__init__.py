@@ -1,4 +1,4 @@
-"""Optimizers: they change parameters by their gradients; of most, one kernel updates all parameters of a dtype."""
+"""Optimizers, which update parameters by their gradients; in most, one kernel updates all parameters of a dtype."""
 
 from typing import TYPE_CHECKING
 

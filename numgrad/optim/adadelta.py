@@ -11,7 +11,7 @@ __all__ = ["Adadelta"]
 
 
 class Adadelta(FusedOptimizer):
-    r"""Adadelta (Zeiler, 2012): steps as long as the changes so far, by running means of both squares.
+    r"""Adadelta (Zeiler, 2012): steps as long as recent changes, by running means of squared gradients and changes.
 
     With gradient ``g``, parameter ``p`` and running means ``s`` and ``c``, a step is::
 
@@ -24,11 +24,11 @@ class Adadelta(FusedOptimizer):
     Args:
         params: tensors, named tensors or parameter groups.
         lr: a factor of the steps.
-        rho: how much of the running means is kept from step to step.
-        eps: added under the roots.
+        rho: the decay rate of the running means per step.
+        eps: a number added under the roots.
         weight_decay: factor of the L2 penalty.
-        foreach, capturable: accepted for PyTorch's sake; steps are always fused.
-        maximize: go up the gradient instead of down.
+        foreach, capturable: accepted for compatibility with PyTorch; steps are always fused.
+        maximize: True to ascend the gradient instead of descending it.
         differentiable: must be False.
 
     Raises:

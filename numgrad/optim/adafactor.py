@@ -17,7 +17,7 @@ __all__ = ["Adafactor"]
 
 
 class Adafactor(Optimizer):
-    r"""Adafactor (Shazeer and Stern, 2018): steps divided by a second moment of which rows and columns are kept.
+    r"""Adafactor (Shazeer and Stern, 2018): steps scaled by a second moment that is stored as rows and columns.
 
     With gradient ``g``, parameter ``p`` of ``n`` elements, norms ``|.|``, and for matrices the means ``r`` and ``c`` of
     the squared gradient over columns and over rows (otherwise its own mean ``v``), a step number ``t`` is::
@@ -33,12 +33,12 @@ class Adafactor(Optimizer):
     Args:
         params: tensors, named tensors or parameter groups.
         lr: the largest relative step size.
-        beta2_decay: the power by which the moments are kept longer and longer.
+        beta2_decay: the exponent by which the moments' memory grows with the step number.
         eps: ``eps1`` (None: the machine epsilon of the parameter's dtype) and ``eps2``.
-        d: the length above which steps are clipped.
-        weight_decay: how much the parameters shrink.
-        foreach: accepted for PyTorch's sake.
-        maximize: go up the gradient instead of down.
+        d: the root mean square above which steps are clipped.
+        weight_decay: factor of the decay of the parameters.
+        foreach: accepted for compatibility with PyTorch.
+        maximize: True to ascend the gradient instead of descending it.
 
     Raises:
         ValueError: an option is out of range.
@@ -81,7 +81,7 @@ class Adafactor(Optimizer):
 
     @no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change every parameter that has a gradient; the loss, if ``closure`` computes it anew.
+        """Update every parameter that has a gradient; return the loss that ``closure``, if given, computes.
 
         Raises:
             RuntimeError: a parameter is complex, or its gradient has another shape or dtype; no parameter is changed.
@@ -98,7 +98,7 @@ class Adafactor(Optimizer):
         return loss
 
     def _kept(self, param: Tensor) -> dict[str, Any]:
-        """The state of a parameter, made where there is none yet."""
+        """Return the state of a parameter, initialized if it is empty."""
         state = self.state[param]
         if not state:
             state["step"] = new_number()

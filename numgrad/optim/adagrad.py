@@ -23,13 +23,13 @@ class Adagrad(FusedOptimizer):
 
     Args:
         params: tensors, named tensors or parameter groups.
-        lr: learning rate.
-        lr_decay: how fast the learning rate falls with the number of steps.
+        lr: the learning rate.
+        lr_decay: the rate at which the learning rate decreases with the number of steps.
         weight_decay: factor of the L2 penalty.
-        initial_accumulator_value: what the sums start from.
-        eps: added to the denominator.
-        foreach, fused: accepted for PyTorch's sake; steps are always fused.
-        maximize: go up the gradient instead of down.
+        initial_accumulator_value: the initial value of the sums.
+        eps: a number added to the denominator.
+        foreach, fused: accepted for compatibility with PyTorch; steps are always fused.
+        maximize: True to ascend the gradient instead of descending it.
         differentiable: must be False.
 
     Raises:

@@ -22,19 +22,19 @@ class Adam(FusedOptimizer):
         v = beta2 * v + (1 - beta2) * g**2
         p = p - lr * (m / (1 - beta1**t)) / (sqrt(v / (1 - beta2**t)) + eps)
 
-    With ``amsgrad``, the largest ``v`` so far stands in place of the last.
+    With ``amsgrad``, the largest ``v`` so far replaces the last one.
 
     Args:
         params: tensors, named tensors or parameter groups.
-        lr: learning rate.
-        betas: how much of each running mean is kept from step to step.
-        eps: added to the denominator.
+        lr: the learning rate.
+        betas: the decay rates of the two running means per step.
+        eps: a number added to the denominator.
         weight_decay: factor of the L2 penalty, or of the decoupled decay.
-        amsgrad: use the largest second moment (Reddi et al., 2018).
-        foreach, fused, capturable: accepted for PyTorch's sake; steps are always fused.
-        maximize: go up the gradient instead of down.
+        amsgrad: True to use the largest second moment (Reddi et al., 2018).
+        foreach, fused, capturable: accepted for compatibility with PyTorch; steps are always fused.
+        maximize: True to ascend the gradient instead of descending it.
         differentiable: must be False.
-        decoupled_weight_decay: shrink the parameters themselves, as :class:`AdamW` does.
+        decoupled_weight_decay: True to decay the parameters themselves, as :class:`AdamW` does.
 
     Raises:
         ValueError: an option is out of range.

@@ -11,9 +11,9 @@ __all__ = ["Adamax"]
 
 
 class Adamax(FusedOptimizer):
-    r"""Adamax (Kingma and Ba, 2015): Adam by the largest gradient, which is slowly forgotten, instead of the squares.
+    r"""Adamax (Kingma and Ba, 2015): Adam with a slowly decaying maximum of the gradient in place of the squares.
 
-    With gradient ``g``, parameter ``p``, running mean ``m`` and largest gradient ``u``, a step number ``t`` is::
+    With gradient ``g``, parameter ``p``, running mean ``m`` and maximum ``u``, a step number ``t`` is::
 
         g = g + weight_decay * p
         m = beta1 * m + (1 - beta1) * g
@@ -22,12 +22,12 @@ class Adamax(FusedOptimizer):
 
     Args:
         params: tensors, named tensors or parameter groups.
-        lr: learning rate.
-        betas: how much of the running mean and of the largest gradient is kept from step to step.
-        eps: added to the gradient's magnitude.
+        lr: the learning rate.
+        betas: the decay rates of the running mean and of the maximum per step.
+        eps: a number added to the gradient's magnitude.
         weight_decay: factor of the L2 penalty.
-        foreach, capturable: accepted for PyTorch's sake; steps are always fused.
-        maximize: go up the gradient instead of down.
+        foreach, capturable: accepted for compatibility with PyTorch; steps are always fused.
+        maximize: True to ascend the gradient instead of descending it.
         differentiable: must be False.
 
     Raises:

@@ -12,8 +12,8 @@ __all__ = ["AdamW"]
 class AdamW(Adam):
     r"""Adam with decoupled weight decay (Loshchilov and Hutter, 2019).
 
-    A step first shrinks the parameter, ``p = p - lr * weight_decay * p``, and then is one of :class:`Adam` without
-    penalty.  The arguments are Adam's.
+    A step first shrinks the parameter, ``p = p - lr * weight_decay * p``, and then performs a step of :class:`Adam`
+    without penalty.  The arguments are Adam's.
     """
 
     def __init__(
@@ -38,5 +38,5 @@ class AdamW(Adam):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        for group in self.param_groups:  # what is loaded may come from an Adam
+        for group in self.param_groups:  # the loaded state may come from an Adam
             group["decoupled_weight_decay"] = True

@@ -26,13 +26,13 @@ class ASGD(FusedOptimizer):
 
     Args:
         params: tensors, named tensors or parameter groups.
-        lr: learning rate.
-        lambd: how fast the parameters shrink and the learning rate falls.
-        alpha: the power by which it falls.
+        lr: the learning rate.
+        lambd: the rate at which the parameters and the learning rate decay.
+        alpha: the exponent of the learning rate's decay.
         t0: the step after which averaging begins.
         weight_decay: factor of the L2 penalty.
-        foreach, capturable: accepted for PyTorch's sake; steps are always fused.
-        maximize: go up the gradient instead of down.
+        foreach, capturable: accepted for compatibility with PyTorch; steps are always fused.
+        maximize: True to ascend the gradient instead of descending it.
         differentiable: must be False.
 
     Raises:
@@ -71,7 +71,7 @@ class ASGD(FusedOptimizer):
         return (buffer(state, "ax", param),)
 
     def _advanced(self, group: dict[str, Any], param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
-        """The learning rate and the share of this step; those of the next one are kept."""
+        """Return the learning rate and the averaging share of this step, and store those of the next one."""
         step = super()._advanced(group, param, kept)
         state = self.state[param]
         now = number_in(state["eta"]), number_in(state["mu"])

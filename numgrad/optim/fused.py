@@ -24,27 +24,27 @@ from ..ops.table.ahead import Sample, tell
 from .checks import check_gradient, mismatch
 from .optimizer import Optimizer, evaluated
 
-#: One parameter in a step: it, its gradient, its group, and the tensors kept for it (None for one not in use).
+#: The operands of one parameter in a step: parameter, gradient, group and state tensors (None for unused ones).
 Entry = tuple[Tensor, Tensor, dict[str, Any], tuple[Tensor | None, ...]]
 
-#: The order in which the elements of a parameter go through the kernel; None for row-major.
+#: The order in which the kernel visits the elements of a parameter; None for row-major.
 Strides = tuple[int, ...] | None
 
 
 class FusedOptimizer(Optimizer):
-    """The base of the optimizers that a kernel updates.
+    """The base class of optimizers with a fused update kernel.
 
-    A subclass names the kernel and says what it works on; gradients and parameters of any layout are brought
-    into the form that the kernel takes.
+    A subclass names the kernel and defines its operands; gradients and parameters of any layout are converted to the
+    kernel's form.
     """
 
-    #: The update: see ``numgrad_kernels.updates``.
+    #: The update kernel; see ``numgrad_kernels.updates``.
     _kernel: ClassVar[str]
 
-    #: What is kept for a parameter as one number, a 0-d tensor on the CPU.
+    #: The names of a parameter's scalar state, each a 0-d tensor on the CPU.
     _scalars: ClassVar[tuple[str, ...]] = ("step",)
 
-    #: The names of the tensors kept for a parameter, in the kernel's order, where these are always the same.
+    #: The names of a parameter's state tensors, in the kernel's order, if these are fixed.
     _buffers: ClassVar[tuple[str, ...]]
 
     def __init__(self, params: Any, defaults: dict[str, Any]):
@@ -56,13 +56,13 @@ class FusedOptimizer(Optimizer):
         tell(self._example)
 
     def _example(self) -> tuple[Any, ...]:
-        """A step of an optimizer like this, with one parameter of each type, for Note [Kernels ahead]."""
+        """Return a step of an optimizer like this, with one parameter of each type, for Note [Kernels ahead]."""
         sizes: Counter[Any] = Counter()
         for group in self.param_groups:
             for parameter in group["params"]:
                 sizes[parameter._layout.type] += parameter._layout.size
         samples = [Sample(layout_of(type, (size,)), True) for type, size in sizes.items()]
-        own = next(cls for cls in type(self).__mro__ if cls.__module__.startswith("numgrad."))  # not a user's subclass
+        own = next(cls for cls in type(self).__mro__ if cls.__module__.startswith("numgrad."))  # not a user's
         return "step", (own, samples, self.defaults)
 
     def _refuse_differentiable(self, options: dict[str, Any]) -> None:
@@ -75,7 +75,7 @@ class FusedOptimizer(Optimizer):
         super().__setstate__(state)
         self._plans = {}
         for group in self.param_groups:
-            for name, default in self.defaults.items():  # an older program may not have known them all
+            for name, default in self.defaults.items():  # an older program may lack some of them
                 group.setdefault(name, default)
         for kept in self.state.values():
             if isinstance(kept, dict):
@@ -83,33 +83,33 @@ class FusedOptimizer(Optimizer):
                     if name in kept:
                         kept[name] = _kept_here(kept[name])
 
-    # -- what a subclass defines --------------------------------------------------------------------------
+    # -- for subclasses to define -------------------------------------------------------------------------
 
     def _kept(self, group: dict[str, Any], param: Tensor) -> tuple[Tensor | None, ...]:
-        """The tensors kept for a parameter, in the kernel's order; made where there are none yet."""
+        """Return the state tensors of a parameter in the kernel's order, created if missing."""
         state = self.state[param]
         if not state:
             state["step"] = new_number()
         return tuple([buffer(state, name, param) for name in self._buffers])
 
     def _advanced(self, group: dict[str, Any], param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
-        """Count a step of the parameter; what comes out is all its numbers depend on besides its group."""
+        """Count a step of the parameter; return the values that, with its group, determine all its numbers."""
         step = self.state[param]["step"]
         return set_number(step, number_in(step) + 1)
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
-        """The numbers that the kernel takes for a parameter of the group."""
+        """Return the numbers that the kernel takes for a parameter of the group."""
         raise NotImplementedError
 
     # -- the step -----------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change every parameter that has a gradient; the loss, if ``closure`` computes it anew.
+        """Update every parameter that has a gradient; return the loss that ``closure``, if given, computes.
 
         Raises:
-            RuntimeError: a parameter is not of floating-point numbers, or its gradient or what is kept for it has
-                another shape or dtype; no parameter is changed.
-            NotImplementedError: a group asks for differentiable steps.
+            RuntimeError: a parameter is not floating-point, or its gradient or state has another shape or dtype; no
+                parameter is changed.
+            NotImplementedError: a group has ``differentiable`` set.
         """
         loss = evaluated(closure)
         entries: dict[TensorType, list[Entry]] = {}
@@ -144,7 +144,7 @@ class FusedOptimizer(Optimizer):
         recorder = recording.recorder
         numbers = plan.table.numbers
         if recorder is not None and recorder.is_repeated(lambda one: getattr(one, "numbers", None) is numbers):
-            plan = _Plan(self._kernel, entries)  # each step of a program has numbers of its own
+            plan = _Plan(self._kernel, entries)  # each step of a program needs its own numbers
         count = _Count(self, plan.table.numbers, entries)
         count.advance()
         if recorder is not None:
@@ -160,7 +160,7 @@ class FusedOptimizer(Optimizer):
 
 
 class _Count(recording.Effect):
-    """What a step is besides its kernel: the steps of parameters are counted, and numbers made of them."""
+    """The part of a step outside its kernel: counting parameters' steps and computing numbers from them."""
 
     def __init__(self, optimizer: FusedOptimizer, numbers: Any, entries: Sequence[Entry]):
         self._optimizer, self.numbers = optimizer, numbers
@@ -170,28 +170,28 @@ class _Count(recording.Effect):
         self._options = [(group, {**group}) for group in groups.values()] if recording.recorder is not None else []
 
     def reads(self) -> list[Tensor]:
-        """The options that are tensors."""
+        """Return the options that are tensors."""
         return [value for _, options in self._options for value in options.values() if isinstance(value, Tensor)]
 
     def fills(self) -> list[Any]:
-        """The numbers that the kernel takes."""
+        """Return the numbers that the kernel takes."""
         return [self.numbers]
 
     def repeats(self, other: recording.Effect) -> bool:
-        """Whether the other is a step of the same optimizer on the same parameters."""
+        """Return True if the other is a step of the same optimizer on the same parameters."""
         if not isinstance(other, _Count) or self._optimizer is not other._optimizer:
             return False
         both = zip(self._entries, other._entries, strict=False)
         return len(self._entries) == len(other._entries) and all(one[1] is another[1] for one, another in both)
 
     def stands(self) -> bool:
-        """Whether the options are still those of when this was made."""
+        """Return True if the options are unchanged since this was created."""
         return all(group.get(name) is value for group, options in self._options for name, value in options.items())
 
     def advance(self) -> None:
-        """Count a step, and fill in the numbers that the kernel takes."""
+        """Count a step, and compute the numbers for the kernel."""
         optimizer, lines = self._optimizer, self.numbers
-        if len(optimizer._scalars) > 1:  # of which not all can be counted back
+        if len(optimizer._scalars) > 1:  # some of these cannot be reversed
             self._before = [(one, number_in(one), one._counter[0]) for one in self._kept_numbers()]
         first, options, plain = 0, None, {}
         before: tuple[Any, Any] = (None, None)
@@ -206,7 +206,7 @@ class _Count(recording.Effect):
         lines[first:] = optimizer._numbers(*before)
 
     def undo(self) -> None:
-        """Count the step back."""
+        """Reverse the count of the step."""
         for one, value, version in self._before:
             set_number(one, value)
             one._counter[0] = version
@@ -220,12 +220,12 @@ class _Count(recording.Effect):
         return [state[name] for state in states for name in self._optimizer._scalars if name in state]
 
     def counters(self) -> list[list[int]]:
-        """The version counters of the numbers that are kept for parameters, which go up when a step is counted."""
+        """Return the version counters of the parameters' scalar state, which counting a step increments."""
         return [one._counter for one in self._kept_numbers()]
 
 
 class _Plan:
-    """Where the kernel finds the operands of some parameters, for as long as they do not move."""
+    """The locations of the kernel's operands for some parameters, valid as long as these do not move."""
 
     def __init__(self, kernel: str, entries: Sequence[Entry]):
         params = [entry[0] for entry in entries]
@@ -238,15 +238,15 @@ class _Plan:
         operands = [(param, *kept) for param, _, _, kept in entries]
         self.overlapping = len(params) > 1 and _overlap(params)
         self.strides = [_dense_strides(param) for param in params]
-        self.rows: list[Any] = []  # the tensors' own, by which it is seen that nothing has moved
-        self.staged: list[tuple[Tensor, Tensor]] = []  # tensors laid out in another way, and what stands for them
+        self.rows: list[Any] = []  # the tensors' own rows, compared to detect moves
+        self.staged: list[tuple[Tensor, Tensor]] = []  # tensors of another layout, and their substitutes
         columns: list[list[Any]] = [[] for _ in operands[0]]
         for param, tensors, strides in zip(params, operands, self.strides, strict=True):
             for column, one in zip(columns, tensors, strict=True):
                 column.append(None if one is None else self._row(one, param, strides))
                 self.rows.append(None if one is None else one._flat)
-        #: Whether ``fits`` can tell: a tensor that is not contiguous has no row of its own, and one made in inference
-        #: mode may be updated only there.
+        #: True if ``fits`` is decisive: a tensor that is not contiguous has no row of its own, and one made in
+        #: inference mode may be updated only there.
         self.reusable = not is_inference_mode_enabled() and all(
             one is None or one._flat is not None for tensors in operands for one in tensors
         )
@@ -271,11 +271,11 @@ class _Plan:
         return row
 
     def fits(self, rows: list[Any]) -> bool:
-        """Whether operands in these rows are where they were."""
+        """Return True if operands in these rows have not moved."""
         return len(rows) == len(self.rows) and all(map(operator.is_, rows, self.rows))
 
     def run(self, grads: Sequence[Tensor]) -> None:
-        """Update the parameters by their gradients; the table has their numbers."""
+        """Update the parameters by their gradients, with the numbers in the table."""
         rows = []
         for grad, strides in zip(grads, self.strides, strict=True):
             row = _row_of(grad, strides)
@@ -287,23 +287,23 @@ class _Plan:
 
 
 def _kept_here(value: Any) -> Tensor:
-    """A number that a state has, as a tensor on the CPU."""
+    """Return a number in a loaded state as a tensor on the CPU."""
     return value.cpu() if isinstance(value, Tensor) else new_number(float(value))
 
 
 def new_number(value: float = 0.0) -> Tensor:
-    """A number as optimizers keep it, such as that of the steps: a 0-d tensor on the CPU.
+    """Return a number in the form of an optimizer's state, such as that of the steps: a 0-d tensor on the CPU.
 
-    It is float32 unless the default dtype is float64.
+    The dtype is float32 unless the default dtype is float64.
     """
     dtype = float64 if get_default_dtype() is float64 else float32
     return tensor(float(value), dtype=dtype, device="cpu")
 
 
 def _plain(group: dict[str, Any]) -> dict[str, Any]:
-    """The group with a learning rate that is a tensor on the CPU as the number it holds.
+    """Return the group with a learning rate that is a tensor on the CPU replaced by its value.
 
-    Programs that are recorded do not hear of that: they look at it again in each replay.
+    Recorded programs do not depend on the value: each replay reads it again.
     """
     rate = group["lr"]
     if isinstance(rate, Tensor) and rate._layout.type.device is CPU and rate._layout.size == 1:
@@ -312,32 +312,32 @@ def _plain(group: dict[str, Any]) -> dict[str, Any]:
 
 
 def number_in(one: Tensor) -> float:
-    """The number that such a tensor holds."""
+    """Return the number in such a tensor."""
     return one._storage.item(one._offset)
 
 
 def set_number(one: Tensor, value: float) -> float:
-    """Have such a tensor hold a number; returns it as the tensor's dtype rounds it."""
+    """Store a number in such a tensor; return it rounded to the tensor's dtype."""
     one._storage[one._offset] = value
     one._counter[0] += 1
     return number_in(one)
 
 
 def buffer(state: dict[str, Any], name: str, param: Tensor) -> Tensor:
-    """What ``state`` keeps under a name, zeros laid out as the parameter if there is nothing yet."""
+    """Return a state tensor by name, created as zeros in the parameter's layout if missing."""
     if name not in state:
         state[name] = zeros_like(param)
     return state[name]
 
 
 def _dense_strides(param: Tensor) -> Strides:
-    """The order in which a parameter's elements lie in memory, gaps left out."""
+    """Return the order of a parameter's elements in memory, disregarding gaps."""
     strides = None if param._flat is not None else kept_layout(param._layout).strides
     return None if strides == contiguous_strides(param._layout.shape) else strides
 
 
 def _row_of(one: Tensor, strides: Strides) -> Any:
-    """The tensor's own memory as one row, if its elements lie there in this order without gaps, else None."""
+    """Return the tensor's own memory as one row if its elements are in this order without gaps, else None."""
     if strides is None:
         return one._flat
     if one._layout.strides != strides:
@@ -346,7 +346,7 @@ def _row_of(one: Tensor, strides: Strides) -> Any:
 
 
 def _laid_out(one: Tensor, strides: Strides) -> Tensor:
-    """A copy with its elements in this order."""
+    """Return a copy with its elements in this order."""
     layout = one._layout
     strides = contiguous_strides(layout.shape) if strides is None else strides
     copy = strided(layout.type.backend.empty(layout.shape, layout.type), layout.shape, strides, 0, layout.type)
@@ -355,13 +355,13 @@ def _laid_out(one: Tensor, strides: Strides) -> Tensor:
 
 
 def _overlap(params: Sequence[Tensor]) -> bool:
-    """Whether the stretches of memory in which two of the tensors lie have a part in common."""
+    """Return True if the memory ranges of two of the tensors overlap."""
     bounds = sorted([_bounds(param) for param in params if param._layout.size])
     return any(stop > start for (_, stop), (start, _) in itertools.pairwise(bounds))
 
 
 def _bounds(param: Tensor) -> tuple[int, int]:
-    """The addresses at which the stretch of memory begins and ends that the tensor's elements lie in."""
+    """Return the start and end addresses of the memory range of the tensor's elements."""
     steps = [(extent - 1) * stride for extent, stride in zip(param._layout.shape, param._layout.strides, strict=True)]
     first = param._offset + sum(step for step in steps if step < 0)
     last = param._offset + sum(step for step in steps if step > 0)

@@ -18,19 +18,19 @@ __all__ = ["LBFGS"]
 
 
 class LBFGS(Optimizer):
-    """L-BFGS (Liu and Nocedal, 1989): steps by the curvature that the last gradients show, all parameters at once.
+    """L-BFGS (Liu and Nocedal, 1989): joint steps of all parameters, by the curvature estimated from recent gradients.
 
-    A call of ``step`` makes up to ``max_iter`` iterations and needs a closure, which clears the gradients, computes
-    the loss, calls ``backward()`` on it and returns it.  Intended for losses without noise.
+    A call of ``step`` makes up to ``max_iter`` iterations and needs a closure, which clears the gradients, computes the
+    loss, calls ``backward()`` on it and returns it.  The method is intended for losses without noise.
 
     Args:
         params: tensors or named tensors; there may be only one parameter group.
-        lr: how much of a step is made (without a line search), or is tried first.
-        max_iter: how many iterations a call of ``step`` makes at most.
-        max_eval: how often it may call the closure; ``max_iter * 5 // 4`` if None.
-        tolerance_grad: it ends when no element of the gradient is larger,
-        tolerance_change: or when neither a parameter nor the loss changes by as much.
-        history_size: how many of the last steps the curvature is known from.
+        lr: the step length without a line search, or the first length to try.
+        max_iter: the maximum number of iterations per call of ``step``.
+        max_eval: the maximum number of calls of the closure; ``max_iter * 5 // 4`` if None.
+        tolerance_grad: iterations end when no element of the gradient is larger.
+        tolerance_change: iterations end when the changes of all parameters, or of the loss, are smaller.
+        history_size: the number of recent steps from which the curvature is estimated.
         line_search_fn: "strong_wolfe", or None for steps of ``lr``.
 
     Raises:
@@ -64,10 +64,10 @@ class LBFGS(Optimizer):
 
     @no_grad()
     def step(self, closure: Callable[[], Any]) -> Any:
-        """Make up to ``max_iter`` iterations; returns the loss before them.
+        """Make up to ``max_iter`` iterations and return the initial loss.
 
         Raises:
-            RuntimeError: the line search is not known.
+            RuntimeError: the line search is unknown.
             AssertionError: a second parameter group was added.
         """
         if len(self.param_groups) != 1:
@@ -123,7 +123,7 @@ class LBFGS(Optimizer):
         return first_loss
 
     def _direction(self, state: dict[str, Any], gradient: Tensor, history_size: int) -> Tensor:
-        """Minus the gradient times the inverse curvature, by the two loops over the steps that are remembered."""
+        """Return minus the gradient times the inverse curvature, by the two-loop recursion over the recent steps."""
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return -gradient
@@ -147,7 +147,7 @@ class LBFGS(Optimizer):
         return direction
 
     def _gradient(self) -> Tensor:
-        """The gradients of all parameters as one vector."""
+        """Return the gradients of all parameters as one vector."""
         return cat([
             _as_vector(param.new_zeros(param.shape) if param.grad is None else param.grad) for param in self._params
         ])
@@ -164,7 +164,7 @@ class LBFGS(Optimizer):
     def _tried(
         self, closure: Callable[[], Any], direction: Tensor, before: Sequence[Tensor], size: float
     ) -> tuple[float, Tensor]:
-        """The loss and the gradient after a step, which is taken back: ``before`` has the parameters' values."""
+        """Return loss and gradient after a trial step, then restore the parameters' values in ``before``."""
         self._move(size, direction)
         try:
             return float(closure()), self._gradient()

@@ -10,18 +10,18 @@ from ..core.tensor import Tensor
 
 __all__ = ["strong_wolfe"]
 
-#: How much of the descent that the slope promises a step must bring,
+#: The part of the decrease predicted by the slope that a step must achieve.
 _DECREASE = 1e-4
 
-#: and how much of the slope may be left.
+#: The part of the initial slope that may remain.
 _CURVATURE = 0.9
 
-#: The search ends when no parameter differs by as much within the bracket.
+#: The search ends when no parameter changes by as much within the bracket.
 _WIDTH = 1e-9
 
 
 class _Point(NamedTuple):
-    """A step size with the loss there, the gradient, and the slope along the line."""
+    """A step size with its loss, its gradient, and the slope along the line."""
 
     size: float
     loss: float
@@ -38,18 +38,18 @@ def strong_wolfe(
     slope: float,
     limit: int,
 ) -> tuple[float, Tensor, float, int]:
-    """A step along ``direction`` that brings enough descent and leaves little slope.
+    """Find a step along ``direction`` that satisfies the strong Wolfe conditions.
 
-    First steps grow until a minimum is between the last two; then the bracket shrinks.
+    Steps first grow until a minimum is between the last two; then the bracket shrinks.
 
     Args:
-        at: gives loss and gradient after a step of this size.
-        size: the step to try first.
-        loss, gradient, slope: those at the start, where the slope is negative.
-        limit: how many steps are tried at most after the first.
+        at: a function that returns loss and gradient after a step of a given size.
+        size: the first step size to try.
+        loss, gradient, slope: the values at the start, where the slope is negative.
+        limit: the maximum number of steps to try after the first.
 
     Returns:
-        Loss and gradient after the step, its size, how many were tried.
+        The loss and gradient after the step, its size, and the number of steps tried.
     """
 
     def tried(size: float) -> _Point:
@@ -78,7 +78,7 @@ def strong_wolfe(
         bracket = [start, now]
     low = _lower(bracket)
     longest = direction.abs().max().item()
-    stuck = False  # near an end of the bracket once already
+    stuck = False  # True if the last try was close to an end of the bracket
     while count < limit:
         left, right = sorted((bracket[0].size, bracket[1].size))
         if (right - left) * longest < _WIDTH:
@@ -106,12 +106,12 @@ def strong_wolfe(
 
 
 def _lower(bracket: list[_Point]) -> int:
-    """Which of the two points has the lower loss."""
+    """Return the index of the point with the lower loss."""
     return 0 if bracket[0].loss <= bracket[1].loss else 1
 
 
 def _minimum(one: _Point, other: _Point, low: float, high: float) -> float:
-    """Where the cubic through two points with their slopes has its minimum, within bounds; half way if nowhere."""
+    """Return the minimum within bounds of the cubic through two points with their slopes; without one, the middle."""
     left, right = (one, other) if one.size <= other.size else (other, one)
     width = right.size - left.size
     if width == 0:

@@ -17,7 +17,7 @@ __all__ = ["Muon"]
 
 
 class Muon(Optimizer):
-    r"""Muon (Jordan et al., 2024): steps of matrices by their momentum, made nearly orthogonal.
+    r"""Muon (Jordan et al., 2024): steps of matrices along their momentum, made nearly orthogonal.
 
     With gradient ``g``, parameter ``p`` and velocity ``v``, a step is::
 
@@ -27,24 +27,24 @@ class Muon(Optimizer):
         x = a * x + (b * x @ x.T + c * (x @ x.T) @ (x @ x.T)) @ x            (ns_steps times)
         p = (1 - lr * weight_decay) * p - adjusted * x
 
-    The iteration (Newton and Schulz's, with coefficients ``a``, ``b`` and ``c``) brings all singular values near 1.
-    It is computed in the parameters' own dtype; PyTorch computes it in bfloat16, so that its steps are rounded to two
-    or three digits.
+    The iteration (Newton-Schulz, with coefficients ``a``, ``b`` and ``c``) brings all singular values close to 1.  It
+    is computed in the parameters' own dtype.  PyTorch computes it in bfloat16, so its steps are rounded to two or three
+    digits.
 
     Args:
         params: matrices, named matrices or parameter groups.
-        lr: learning rate.
-        weight_decay: how much the parameters shrink.
-        momentum: how much of the velocity is kept from step to step.
-        nesterov: look ahead by one step.
+        lr: the learning rate.
+        weight_decay: factor of the decay of the parameters.
+        momentum: the part of the velocity that is kept at each step.
+        nesterov: True to look ahead by one step.
         ns_coefficients: ``a``, ``b`` and ``c``.
-        eps: the least norm that is divided by.
-        ns_steps: how many iterations.
-        adjust_lr_fn: what the learning rate is multiplied by for ``rows`` x ``columns``: "original" or None,
+        eps: the lower bound of the norm used as a divisor.
+        ns_steps: the number of iterations.
+        adjust_lr_fn: the factor of the learning rate for ``rows`` x ``columns``: "original" or None,
             ``sqrt(max(1, rows / columns))``; "match_rms_adamw", ``0.2 * sqrt(max(rows, columns))``.
 
     Raises:
-        ValueError: an option is out of range, or a parameter is no matrix.
+        ValueError: an option is out of range, or a parameter is not a matrix.
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class Muon(Optimizer):
 
     @no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change every parameter that has a gradient; the loss, if ``closure`` computes it anew.
+        """Update every parameter that has a gradient; return the loss that ``closure``, if given, computes.
 
         Raises:
             RuntimeError: a parameter is complex, or its gradient has another shape or dtype.
-            ValueError: a parameter is no matrix, or the options of the iteration are out of range.  In either case no
-                parameter is changed.
+            ValueError: a parameter is not a matrix, or the options of the iteration are out of range.  In either case
+                no parameter is changed.
         """
         loss = evaluated(closure)
         work = [(group, param) for group in self.param_groups for param in group["params"] if param.grad is not None]
@@ -119,7 +119,7 @@ def _check_matrix(param: Tensor) -> None:
 
 
 def _orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
-    """A matrix of the same singular vectors, whose singular values are near 1."""
+    """Return a matrix with the same singular vectors and singular values close to 1."""
     a, b, c = map(float, coefficients)
     tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.T if tall else matrix
@@ -131,7 +131,7 @@ def _orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps:
 
 
 def _adjustment(name: str | None, rows: int, columns: int) -> float:
-    """What the learning rate is multiplied by for a matrix of this size."""
+    """Return the factor of the learning rate for a matrix of this size."""
     if name == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
     return math.sqrt(max(1.0, rows / columns)) if columns else 1.0

@@ -13,7 +13,7 @@ __all__ = ["NAdam"]
 
 
 class NAdam(FusedOptimizer):
-    r"""NAdam (Dozat, 2016): Adam that looks ahead by one step, as Nesterov's momentum does.
+    r"""NAdam (Dozat, 2016): Adam with Nesterov momentum, which looks ahead by one step.
 
     With gradient ``g``, parameter ``p``, moments ``m`` and ``v``, a step number ``t`` is::
 
@@ -26,14 +26,14 @@ class NAdam(FusedOptimizer):
 
     Args:
         params: tensors, named tensors or parameter groups.
-        lr: learning rate.
-        betas: how much of each running mean is kept from step to step.
-        eps: added to the denominator.
+        lr: the learning rate.
+        betas: the decay rates of the two running means per step.
+        eps: a number added to the denominator.
         weight_decay: factor of the L2 penalty, or of the decoupled decay.
-        momentum_decay: how fast the momentum rises to its last value.
-        decoupled_weight_decay: shrink the parameters themselves, as :class:`AdamW` does.
-        foreach, capturable: accepted for PyTorch's sake; steps are always fused.
-        maximize: go up the gradient instead of down.
+        momentum_decay: the rate at which the momentum rises to its final value.
+        decoupled_weight_decay: True to decay the parameters themselves, as :class:`AdamW` does.
+        foreach, capturable: accepted for compatibility with PyTorch; steps are always fused.
+        maximize: True to ascend the gradient instead of descending it.
         differentiable: must be False.
 
     Raises:
@@ -78,7 +78,7 @@ class NAdam(FusedOptimizer):
     def _advanced(self, group: dict[str, Any], param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
         step = super()._advanced(group, param, kept)
         product = self.state[param]["mu_product"]
-        momentum = product._layout.type.numpy.type(_momentum(group, step))  # rounded as the product is
+        momentum = product._layout.type.numpy.type(_momentum(group, step))  # rounded like the product
         return step, set_number(product, number_in(product) * momentum)
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[float, ...]:
@@ -102,5 +102,5 @@ class NAdam(FusedOptimizer):
 
 
 def _momentum(group: dict[str, Any], step: float) -> float:
-    """``mu(step)``."""
+    """Return ``mu(step)``."""
     return float(group["betas"][0]) * (1.0 - 0.5 * 0.96 ** (step * float(group["momentum_decay"])))

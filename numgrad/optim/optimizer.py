@@ -1,4 +1,4 @@
-"""What all optimizers have: parameter groups, state, its saving and loading, hooks."""
+"""The base class of optimizers: parameter groups, state, saving and loading, hooks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class _Required:
-    """The default of an option that every parameter group must give."""
+    """The default of an option that every parameter group must provide."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -37,33 +37,33 @@ _post_hooks: _Hooks = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """As :meth:`Optimizer.register_step_pre_hook`, for all optimizers."""
+    """Register a hook as :meth:`Optimizer.register_step_pre_hook` does, for all optimizers."""
     return add_hook(_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """As :meth:`Optimizer.register_step_post_hook`, for all optimizers."""
+    """Register a hook as :meth:`Optimizer.register_step_post_hook` does, for all optimizers."""
     return add_hook(_post_hooks, hook)
 
 
 def has_step_hooks(optimizer: Optimizer) -> bool:
-    """Whether there are hooks that a step of the optimizer calls."""
+    """Return True if a step of the optimizer calls any hooks."""
     return any((optimizer._step_pre_hooks, optimizer._step_post_hooks, _pre_hooks, _post_hooks))
 
 
 class Optimizer:
-    """The base of all optimizers.
+    """The base class of all optimizers.
 
-    A subclass gives its options' ``defaults`` and defines ``step``.
+    A subclass provides the ``defaults`` of its options and defines ``step``.
 
     Args:
-        params: the tensors to optimize, pairs of names and tensors, or dictionaries: each a parameter group, with
-            the tensors under ``"params"`` and options of its own beside them.
-        defaults: the options and their values for groups that do not give them.
+        params: the tensors to optimize, pairs of names and tensors, or dictionaries, each of which is a parameter group
+            with its tensors under ``"params"`` and its own options.
+        defaults: the values of the options for groups that do not set them.
 
     Raises:
-        TypeError: something in ``params`` is no tensor, or ``params`` is one.
-        ValueError: no parameters, one in two groups or not a leaf, or names for some only.
+        TypeError: an item of ``params`` is not a tensor, or ``params`` is a single tensor.
+        ValueError: there are no parameters, a parameter is in two groups or not a leaf, or only some are named.
     """
 
     param_groups: list[dict[str, Any]]
@@ -96,7 +96,7 @@ class Optimizer:
     def _make_hooks(self) -> None:
         for name in Optimizer.__annotations__:
             if name.endswith("_hooks"):
-                self.__dict__.setdefault(name, OrderedDict())  # one from a pickle has none
+                self.__dict__.setdefault(name, OrderedDict())  # pickles do not include them
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
@@ -114,16 +114,16 @@ class Optimizer:
 
     _repr_html_ = shown_by("optimizer_html")
 
-    # -- what a subclass defines --------------------------------------------------------------------------
+    # -- for subclasses to define -------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters once; ``closure`` computes the loss anew and returns it."""
+        """Update the parameters once; ``closure`` recomputes the loss and returns it."""
         raise NotImplementedError
 
     # -- parameters ---------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Optimize more tensors: ``{"params": tensors, ...}`` with options that differ from the defaults."""
+        """Add a group of tensors: ``{"params": tensors, ...}`` with options that differ from the defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -173,17 +173,17 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or overwrite them with zeros."""
+        """Drop the gradients of all parameters, or overwrite them with zeros."""
         for group in self.param_groups:
             forget_gradients(group["params"], set_to_none)
 
     # -- saving and loading -------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """The state and the options, with numbers in place of the parameters.
+        """Return the state and the options, with numbers in place of the parameters.
 
-        ``"state"`` holds, by the parameter's number, what is kept for it; ``"param_groups"`` the groups, with their
-        parameters' numbers under ``"params"``.  The tensors in it are the optimizer's own, not copies.
+        ``"state"`` maps the number of each parameter to its state; ``"param_groups"`` has the groups, with their
+        parameters' numbers under ``"params"``.  The tensors are the optimizer's own, not copies.
         """
         for hook in list(self._state_dict_pre_hooks.values()):
             hook(self)
@@ -204,13 +204,13 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the state and the options that :meth:`state_dict` gave.
+        """Load the state and the options from :meth:`state_dict`.
 
-        Tensors are copied to the device and the dtype of their parameter; ``step`` keeps its own.  Parameters are
-        matched by their order alone.
+        Tensors are copied to the device and dtype of their parameter, except ``step``.  Parameters are matched by their
+        order alone.
 
         Raises:
-            ValueError: the number of groups, or of parameters in a group, is another.
+            ValueError: the number of groups, or of parameters in a group, differs.
         """
         state_dict = state_dict.copy()
         for hook in list(self._load_state_dict_pre_hooks.values()):
@@ -246,7 +246,7 @@ class Optimizer:
     # -- hooks --------------------------------------------------------------------------------------------
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before every step; it may return other ``(args, kwargs)``."""
+        """Call ``hook(optimizer, args, kwargs)`` before every step; it may return a replacement ``(args, kwargs)``."""
         return add_hook(self._step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
@@ -254,15 +254,15 @@ class Optimizer:
         return add_hook(self._step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` before :meth:`state_dict`; ``prepend``: before the hooks there are."""
+        """Call ``hook(optimizer)`` before :meth:`state_dict`; with ``prepend``, before the existing hooks."""
         return add_hook(self._state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` after :meth:`state_dict`; what it returns replaces the result."""
+        """Call ``hook(optimizer, state_dict)`` after :meth:`state_dict`; its result replaces the dictionary."""
         return add_hook(self._state_dict_post_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` before loading; what it returns is loaded instead."""
+        """Call ``hook(optimizer, state_dict)`` before loading; its result is loaded instead."""
         return add_hook(self._load_state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
@@ -278,7 +278,7 @@ class Optimizer:
 
 
 def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A ``step`` that calls the hooks before and after."""
+    """Return a ``step`` that calls the hooks before and after."""
 
     @functools.wraps(function)
     def step(*args: Any, **kwargs: Any) -> Any:
@@ -306,7 +306,7 @@ def _with_hooks(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def evaluated(closure: Callable[[], Any] | None) -> Any:
-    """The loss that a closure computes, recorded, or None where there is no closure."""
+    """Return the loss that a closure computes with gradients recorded, or None without a closure."""
     if closure is None:
         return None
     with enable_grad():
@@ -314,7 +314,7 @@ def evaluated(closure: Callable[[], Any] | None) -> Any:
 
 
 def _fitted(value: Any, param: Tensor, key: Any = None) -> Any:
-    """A copy of loaded state, its tensors in the dtype of their parameter, and on its device."""
+    """Return a copy of loaded state, with tensors in the dtype and on the device of their parameter."""
     if isinstance(value, Tensor):
         if key == "step":
             return value.detach().clone()

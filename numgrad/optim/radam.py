@@ -12,7 +12,7 @@ __all__ = ["RAdam"]
 
 
 class RAdam(FusedOptimizer):
-    r"""RAdam (Liu et al., 2020): Adam that does without the second moment until it is known well enough.
+    r"""RAdam (Liu et al., 2020): Adam that ignores the second moment until it is known accurately enough.
 
     With gradient ``g``, parameter ``p``, moments ``m`` and ``v``, a step number ``t`` is::
 
@@ -26,13 +26,13 @@ class RAdam(FusedOptimizer):
 
     Args:
         params: tensors, named tensors or parameter groups.
-        lr: learning rate.
-        betas: how much of each running mean is kept from step to step.
-        eps: added to the denominator.
+        lr: the learning rate.
+        betas: the decay rates of the two running means per step.
+        eps: a number added to the denominator.
         weight_decay: factor of the L2 penalty, or of the decoupled decay.
-        decoupled_weight_decay: shrink the parameters themselves, as :class:`AdamW` does.
-        foreach, capturable: accepted for PyTorch's sake; steps are always fused.
-        maximize: go up the gradient instead of down.
+        decoupled_weight_decay: True to decay the parameters themselves, as :class:`AdamW` does.
+        foreach, capturable: accepted for compatibility with PyTorch; steps are always fused.
+        maximize: True to ascend the gradient instead of descending it.
         differentiable: must be False.
 
     Raises:
@@ -86,7 +86,7 @@ class RAdam(FusedOptimizer):
 
 
 def _rectification(beta2: float, step: float) -> float | None:
-    """The factor ``r`` of a step that uses the second moment; None if it is not to be used."""
+    """Return the factor ``r`` of a step that uses the second moment; None if the step ignores it."""
     last = 2.0 / (1.0 - beta2) - 1.0
     length = last - 2.0 * step * beta2**step / (1.0 - beta2**step)
     if length <= 5.0:

@@ -21,18 +21,18 @@ class RMSprop(FusedOptimizer):
         v = momentum * v + g / (sqrt(s) + eps)
         p = p - lr * v
 
-    With ``centered``, ``s`` less the square of the gradient's own running mean stands in place of ``s``.
+    With ``centered``, ``s`` is replaced by ``s`` minus the square of the gradient's own running mean.
 
     Args:
         params: tensors, named tensors or parameter groups.
-        lr: learning rate.
-        alpha: how much of the running means is kept from step to step.
-        eps: added to the denominator.
+        lr: the learning rate.
+        alpha: the decay rate of the running means per step.
+        eps: a number added to the denominator.
         weight_decay: factor of the L2 penalty.
-        momentum: how much of the velocity is kept from step to step.
-        centered: divide by the root of an estimate of the gradient's variance (Graves, 2013).
-        capturable, foreach: accepted for PyTorch's sake; steps are always fused.
-        maximize: go up the gradient instead of down.
+        momentum: the part of the velocity that is kept at each step.
+        centered: True to divide by the root of an estimate of the gradient's variance (Graves, 2013).
+        capturable, foreach: accepted for compatibility with PyTorch; steps are always fused.
+        maximize: True to ascend the gradient instead of descending it.
         differentiable: must be False.
 
     Raises:

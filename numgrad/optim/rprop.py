@@ -13,9 +13,9 @@ __all__ = ["Rprop"]
 
 
 class Rprop(FusedOptimizer):
-    r"""Resilient backpropagation (Riedmiller and Braun, 1993): by the signs of the gradient alone, for whole batches.
+    r"""Resilient backpropagation (Riedmiller and Braun, 1993): steps by the gradient's signs alone, for full batches.
 
-    With gradient ``g``, that of the step before ``h``, parameter ``p`` and step size ``s``, a step is::
+    With gradient ``g``, previous gradient ``h``, parameter ``p`` and step size ``s``, a step is::
 
         s = s * (etas[1] where g * h > 0, etas[0] where g * h < 0, else 1)
         s = min(max(s, step_sizes[0]), step_sizes[1])
@@ -24,11 +24,11 @@ class Rprop(FusedOptimizer):
 
     Args:
         params: tensors, named tensors or parameter groups.
-        lr: the step size to begin with.
-        etas: what a step size is multiplied by where the gradient has changed its sign, and where it has not.
-        step_sizes: the least and the largest step size.
-        foreach, capturable: accepted for PyTorch's sake; steps are always fused.
-        maximize: go up the gradient instead of down.
+        lr: the initial step size.
+        etas: the factors of the step size where the gradient has changed its sign, and where it has not.
+        step_sizes: the minimum and the maximum step size.
+        foreach, capturable: accepted for compatibility with PyTorch; steps are always fused.
+        maximize: True to ascend the gradient instead of descending it.
         differentiable: must be False.
 
     Raises:

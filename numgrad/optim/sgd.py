@@ -13,7 +13,7 @@ __all__ = ["SGD"]
 
 
 class SGD(FusedOptimizer):
-    r"""Stochastic gradient descent, with momentum if wanted.
+    r"""Stochastic gradient descent, optionally with momentum.
 
     With gradient ``g``, parameter ``p`` and velocity ``v``, a step is::
 
@@ -23,17 +23,17 @@ class SGD(FusedOptimizer):
 
     Args:
         params: tensors, named tensors or parameter groups.
-        lr: learning rate.
-        momentum: how much of the velocity is kept from step to step.
+        lr: the learning rate.
+        momentum: the part of the velocity that is kept at each step.
         dampening: the part of the gradient that does not enter the velocity.
         weight_decay: factor of the L2 penalty.
-        nesterov: look ahead by one step (Sutskever et al., 2013).
-        maximize: go up the gradient instead of down.
-        foreach, fused: accepted for PyTorch's sake; steps are always fused.
+        nesterov: True to look ahead by one step (Sutskever et al., 2013).
+        maximize: True to ascend the gradient instead of descending it.
+        foreach, fused: accepted for compatibility with PyTorch; steps are always fused.
         differentiable: must be False.
 
     Raises:
-        ValueError: an option is out of range, or Nesterov's form lacks a momentum.
+        ValueError: an option is out of range, or ``nesterov`` is set without momentum.
     """
 
     _kernel = "sgd"
@@ -72,7 +72,7 @@ class SGD(FusedOptimizer):
         return (zeros_like(param) if velocity is None else velocity,)
 
     def _advanced(self, group: dict[str, Any], param: Tensor, kept: tuple[Tensor | None, ...]) -> Any:
-        """Whether it is the first step that fills the velocity."""
+        """Return True in the first step that fills the velocity."""
         if kept[0] is None:
             return False
         state = self.state[param]

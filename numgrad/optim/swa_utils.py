@@ -1,7 +1,7 @@
-"""Averages of a model's parameters over its training, and the learning rates to collect them at.
+"""Averages of a model's parameters during training, and learning rates for collecting them.
 
-Stochastic weight averaging (Izmailov et al., 2018) takes the mean of the parameters after several epochs; an
-exponential moving average forgets the older ones.
+Stochastic weight averaging (Izmailov et al., 2018) takes the mean of the parameters after several epochs.  An
+exponential moving average discounts the older ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Any], Tensor]:
-    """``decay * average + (1 - decay) * parameter``, for ``avg_fn`` of :class:`AveragedModel`.
+    """Return ``decay * average + (1 - decay) * parameter`` as an ``avg_fn`` of :class:`AveragedModel`.
 
     Raises:
         ValueError: ``decay`` is not in [0, 1].
@@ -43,7 +43,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Any], Tens
 
 
 def get_swa_avg_fn() -> Callable[[Tensor, Tensor, Any], Tensor]:
-    """The mean of all parameters so far, for ``avg_fn`` of :class:`AveragedModel`."""
+    """Return the mean of all parameters so far as an ``avg_fn`` of :class:`AveragedModel`."""
 
     @no_grad()
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
@@ -53,7 +53,7 @@ def get_swa_avg_fn() -> Callable[[Tensor, Tensor, Any], Tensor]:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]:
-    """As :func:`get_ema_avg_fn`, for ``multi_avg_fn``: in place, for several parameters at once.
+    """Return the in-place form of :func:`get_ema_avg_fn` for several parameters at once, as a ``multi_avg_fn``.
 
     Raises:
         ValueError: ``decay`` is not in [0, 1].
@@ -73,7 +73,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Sequence[Tensor], Se
 
 
 def get_swa_multi_avg_fn() -> Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]:
-    """As :func:`get_swa_avg_fn`, for ``multi_avg_fn``: in place, for several parameters at once."""
+    """Return the in-place form of :func:`get_swa_avg_fn` for several parameters at once, as a ``multi_avg_fn``."""
     average = get_swa_avg_fn()
 
     @no_grad()
@@ -95,16 +95,17 @@ def _check_decay(decay: float) -> None:
 
 
 class AveragedModel(Module):
-    """A model whose parameters are averages of another's: a copy of it, which :meth:`update_parameters` keeps up.
+    """A copy of a model whose parameters are averages of the model's, maintained by :meth:`update_parameters`.
 
-    The first update copies the parameters.  Without ``use_buffers`` every update copies the buffers, too.
+    The first update copies the parameters.  Without ``use_buffers``, every update copies the buffers, too.
 
     Args:
-        model: the model that is trained.
-        device: where the averages are to be.
-        avg_fn: the new average, from the average, the parameter and how many updates there were; the mean if None.
-        multi_avg_fn: the same in place, for lists of averages and parameters of the same device and dtype.
-        use_buffers: average the buffers, too.
+        model: the model in training.
+        device: the device of the averages.
+        avg_fn: a function that returns the new average from the average, the parameter and the number of updates; by
+            default the mean.
+        multi_avg_fn: an in-place variant, for lists of averages and parameters of the same device and dtype.
+        use_buffers: True to average the buffers, too.
 
     Raises:
         AssertionError: both ``avg_fn`` and ``multi_avg_fn`` are given.
@@ -135,7 +136,7 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Let the parameters of the model enter the averages."""
+        """Update the averages with the parameters of the model."""
         pairs = [
             (mean.detach(), current.detach().to(mean.device))
             for mean, current in zip(self._averaged(self.module), self._averaged(model), strict=False)
@@ -160,18 +161,18 @@ class AveragedModel(Module):
         self.n_averaged += 1
 
     def _averaged(self, model: Module) -> Iterator[Tensor]:
-        """What of a model is averaged."""
+        """Return an iterator over the averaged tensors of a model."""
         return itertools.chain(model.parameters(), model.buffers() if self.use_buffers else ())
 
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the running statistics of all batch normalizations anew, as means over the batches of a loader.
+    """Recompute the running statistics of all batch normalizations, as means over the batches of a loader.
 
     Args:
-        loader: gives inputs of the model, or tuples or lists that begin with one.
-        model: made to run in training mode for this; afterwards it is in the mode it was in.
-        device: where the inputs are to be.
+        loader: an iterable of inputs of the model, or of tuples or lists that begin with one.
+        model: the model, which runs in training mode for this and then returns to its previous mode.
+        device: the device for the inputs.
     """
     layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     if not layers:
@@ -193,16 +194,16 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """From the present learning rate to ``swa_lr`` in ``anneal_epochs`` epochs, and there it stays.
+    """A schedule from the present learning rate to ``swa_lr`` in ``anneal_epochs`` epochs, constant afterwards.
 
     Args:
-        swa_lr: the last learning rate, or one for each parameter group.
-        anneal_epochs: how many epochs lead to it.
+        swa_lr: the final learning rate, or one for each parameter group.
+        anneal_epochs: the number of epochs until then.
         anneal_strategy: "cos" or "linear".
 
     Raises:
-        ValueError: the number of rates is not that of the groups, the strategy is unknown, or ``anneal_epochs`` is no
-            integer of at least 0.
+        ValueError: the number of rates differs from that of the groups, the strategy is unknown, or ``anneal_epochs``
+            is not an integer of at least 0.
     """
 
     def __init__(
@@ -226,7 +227,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, step: int) -> float:
-        """The share of the last learning rate after so many steps."""
+        """Return the weight of the final learning rate after ``step`` steps."""
         part = max(0, min(1, step / max(1, self.anneal_epochs)))
         return (1 - math.cos(math.pi * part)) / 2 if self._anneal_strategy == "cos" else part
 

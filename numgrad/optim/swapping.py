@@ -1,4 +1,4 @@
-"""Other parameters and another state for an optimizer, for a while."""
+"""Temporary replacement of an optimizer's parameters and state."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _NAME = "swap_in_optimizer_params_and_state"
 def swap_in_optimizer_params_and_state(
     optimizer: Optimizer, swapin_parameters: Mapping[str, Tensor], swapin_optim_state: dict[str, Any]
 ) -> Iterator[None]:
-    """Within the context, the optimizer has these parameters and this state; afterwards those of before.
+    """Context manager that gives the optimizer these parameters and this state, and then restores the previous ones.
 
-    Its steps change the given tensors in place.  What a step puts into the state anew is forgotten.
+    Its steps change the given tensors in place.  New state entries made by a step are discarded.
 
     Args:
         optimizer: an optimizer that has made a step.
         swapin_parameters: the parameters, in the order of the optimizer's own.
-        swapin_optim_state: a state as ``optimizer.state_dict()`` gives it.
+        swapin_optim_state: a state as returned by ``optimizer.state_dict()``.
 
     Raises:
-        RuntimeError: the optimizer has no state yet, or what is given does not fit its parameter groups.
+        RuntimeError: the optimizer has no state yet, or the arguments do not fit its parameter groups.
     """
     if not optimizer.state:
         raise RuntimeError(f"{_NAME} requires initialized optimizer state.")
@@ -64,7 +64,7 @@ def swap_in_optimizer_params_and_state(
 
 
 def _checked_state(state: Any) -> dict[Any, Any]:
-    """What is kept, by the parameters' numbers."""
+    """Return the state by the parameters' numbers, after checking it."""
     if not isinstance(state, dict):
         raise RuntimeError(
             f"{_NAME} requires swapin_optim_state['state'] to be a dict mapping packed parameter ids to per-param "
@@ -78,7 +78,7 @@ def _checked_state(state: Any) -> dict[Any, Any]:
 
 
 def _checked_groups(optimizer: Optimizer, groups: Any) -> list[dict[str, Any]]:
-    """The groups, each with as many parameters, and with the same options, as the optimizer's."""
+    """Return the groups, after checking that each has as many parameters and the same options as the optimizer's."""
     if not isinstance(groups, list):
         raise RuntimeError(
             f"{_NAME} requires swapin_optim_state['param_groups'] to be a list of param-group dicts, got "

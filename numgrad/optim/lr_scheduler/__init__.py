@@ -1,4 +1,4 @@
-"""Schedules of learning rates: call ``scheduler.step()`` after the optimizer's steps of an epoch, or after each."""
+"""Learning rate schedules: call ``scheduler.step()`` after the optimizer's steps of an epoch, or after each step."""
 
 from typing import TYPE_CHECKING
 

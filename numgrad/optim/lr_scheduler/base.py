@@ -1,4 +1,4 @@
-"""What all schedulers have in common."""
+"""The base classes of schedulers, and their helpers."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ EPOCH_WARNING = (
 
 
 class LRScheduler:
-    """The base of the schedulers: each step sets the learning rate of every parameter group.
+    """The base class of schedulers: each step sets the learning rate of every parameter group.
 
     A subclass defines ``get_lr``, which computes the rates from the groups' present ones (the chained form, which
-    lets several schedulers work on one optimizer), and may define ``_get_closed_form_lr``, which computes them from
+    allows several schedulers on one optimizer).  It may define ``_get_closed_form_lr``, which computes them from
     ``base_lrs`` and ``last_epoch`` alone.
 
     Args:
-        optimizer: whose groups to schedule.
-        last_epoch: the last epoch that is done when training is resumed; -1 to begin.
+        optimizer: the optimizer with the parameter groups to schedule.
+        last_epoch: the last completed epoch when training is resumed; -1 to begin.
 
     Raises:
-        TypeError: ``optimizer`` is none.
+        TypeError: ``optimizer`` is not an optimizer.
         KeyError: training is resumed, but a group has no ``initial_lr``.
     """
 
@@ -69,15 +69,15 @@ class LRScheduler:
             self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """The learning rates of the groups for ``last_epoch``, from the present ones."""
+        """Return the learning rates of the groups for ``last_epoch``, from the present ones."""
         raise NotImplementedError
 
     def get_last_lr(self) -> list[Any]:
-        """The learning rates that the last step set, one for each parameter group."""
+        """Return the learning rates that the last step set, one for each parameter group."""
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next epoch (or, deprecated, to ``epoch``) and set its learning rates."""
+        """Advance to the next epoch (or, deprecated, to ``epoch``) and set its learning rates."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_noted_by_scheduler"):
                 warnings.warn(
@@ -107,7 +107,7 @@ class LRScheduler:
         self._set_rates(self.get_lr if epoch is None or closed is None else closed)
 
     def _set_rates(self, rule: Callable[[], list[Any]]) -> None:
-        """Set the groups' learning rates to what ``get_lr``, or what stands for it, computes."""
+        """Set the groups' learning rates to the result of ``get_lr`` or its substitute."""
         self._get_lr_called_within_step = True
         try:
             rates = rule()
@@ -118,7 +118,7 @@ class LRScheduler:
         self._last_lr = current(self.optimizer, "lr")
 
     def _warn_unless_in_step(self) -> None:
-        """For ``get_lr``: called from outside, it would give the rates of the epoch after the last."""
+        """Warn if ``get_lr`` is called from outside, where it would compute the rates after the next step."""
         if not self._get_lr_called_within_step:
             warnings.warn(
                 "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
@@ -127,24 +127,25 @@ class LRScheduler:
             )
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the scheduler knows, its optimizer left out."""
+        """Return the scheduler's state without its optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what :meth:`state_dict` gave; the optimizer's own state must be loaded, too."""
+        """Restore a state from :meth:`state_dict`; the optimizer's own state must be loaded separately."""
         self.__dict__.update(state_dict)
 
 
 class MomentumScheduler(LRScheduler):
-    """The base of the schedulers that may move the momentum, too, or the beta1 of optimizers like Adam."""
+    """The base class of schedulers that may also change the momentum, or the beta1 of optimizers like Adam."""
 
     use_beta1: bool
 
     def _begin_momenta(self, base_momentum: Any, max_momentum: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
-        """The smallest and the largest momentum of each group, which begins with the largest unless it is resumed.
+        """Return the smallest and the largest momentum of each group, and start at the largest unless training is
+        resumed.
 
         Raises:
-            ValueError: the optimizer has no momentum, or there are more or fewer values than groups.
+            ValueError: the optimizer has no momentum, or the number of values differs from that of the groups.
         """
         optimizer = self.optimizer
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
@@ -167,18 +168,18 @@ class MomentumScheduler(LRScheduler):
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """Raise TypeError unless it is one."""
+    """Raise TypeError unless ``optimizer`` is an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
 def current(optimizer: Optimizer, key: str) -> list[Any]:
-    """The groups' values of an option; a tensor is copied, for it will be overwritten."""
+    """Return the groups' values of an option; a tensor is copied, because it will be overwritten."""
     return [_copied(group[key]) for group in optimizer.param_groups]
 
 
 def set_value(group: dict[str, Any], key: str, value: Any) -> None:
-    """Set an option of a group; a tensor stays the same tensor."""
+    """Set an option of a group; a tensor is overwritten in place."""
     if isinstance(group[key], Tensor):
         group[key].fill_(value)
     else:
@@ -186,10 +187,10 @@ def set_value(group: dict[str, Any], key: str, value: Any) -> None:
 
 
 def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """A value for each parameter group, from one or from as many.
+    """Return a value for each parameter group, from a single value or one per group.
 
     Raises:
-        ValueError: there are more or fewer of them.
+        ValueError: the number of values differs from that of the groups.
     """
     count = len(optimizer.param_groups)
     if not isinstance(value, Sequence):
@@ -207,7 +208,7 @@ def _copied(value: Any) -> Any:
 
 
 def _note_steps(optimizer: Optimizer) -> None:
-    """Have the optimizer note that its ``step`` was called, so that the wrong order is seen."""
+    """Make the optimizer record calls of its ``step``, so that a wrong order of calls is detected."""
     if hasattr(optimizer.step, "_noted_by_scheduler"):
         return
     function = optimizer.step.__func__  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Schedulers that multiply the present learning rate at every step, so that several can work together."""
+"""Schedulers that multiply the present learning rate at every step, so that several can be combined."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class _Multiplied(LRScheduler):
     """A scheduler that multiplies the rates of all groups by the same factor."""
 
     def _factor(self) -> float:
-        """What the present rates are multiplied by in this step."""
+        """Return the factor by which this step multiplies the present rates."""
         raise NotImplementedError
 
     def _factor_since_start(self) -> float:
-        """What the initial rates are multiplied by in closed form."""
+        """Return the factor between the initial rates and the present ones, in closed form."""
         raise NotImplementedError
 
     def get_lr(self) -> list[Any]:
@@ -35,7 +35,7 @@ class _Multiplied(LRScheduler):
 
 
 class StepLR(_Multiplied):
-    """The learning rate times ``gamma`` every ``step_size`` epochs."""
+    """A schedule that multiplies the learning rate by ``gamma`` every ``step_size`` epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
         self.step_size = step_size
@@ -50,7 +50,7 @@ class StepLR(_Multiplied):
 
 
 class MultiStepLR(_Multiplied):
-    """The learning rate times ``gamma`` at each of the ``milestones``."""
+    """A schedule that multiplies the learning rate by ``gamma`` at each of the ``milestones``."""
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1):
         self.milestones = Counter(milestones)
@@ -65,7 +65,7 @@ class MultiStepLR(_Multiplied):
 
 
 class ConstantLR(_Multiplied):
-    """The learning rate times ``factor`` until epoch ``total_iters``, then the initial one."""
+    """A schedule that multiplies the learning rate by ``factor`` until epoch ``total_iters``, then restores it."""
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -86,7 +86,7 @@ class ConstantLR(_Multiplied):
 
 
 class LinearLR(_Multiplied):
-    """The learning rate times a factor that goes from ``start_factor`` to ``end_factor`` in ``total_iters`` epochs."""
+    """A schedule with a factor that goes linearly from ``start_factor`` to ``end_factor`` in ``total_iters`` epochs."""
 
     def __init__(
         self,
@@ -119,21 +119,21 @@ class LinearLR(_Multiplied):
 
 
 class ExponentialLR(_Multiplied):
-    """The learning rate times ``gamma`` every epoch."""
+    """A schedule that multiplies the learning rate by ``gamma`` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float:
-        return 1 if self._is_initial else self.gamma  # initial also when training is resumed
+        return 1 if self._is_initial else self.gamma  # also true when training is resumed
 
     def _factor_since_start(self) -> float:
         return self.gamma**self.last_epoch
 
 
 class PolynomialLR(_Multiplied):
-    """The learning rate times ``(1 - epoch / total_iters) ** power`` until epoch ``total_iters``, then 0."""
+    """A schedule with the factor ``(1 - epoch / total_iters) ** power`` until epoch ``total_iters``, then 0."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1):
         self.total_iters = total_iters

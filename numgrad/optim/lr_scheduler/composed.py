@@ -1,4 +1,4 @@
-"""Schedulers made of others: all at once, or one after the other."""
+"""Schedulers composed of others, in parallel or in sequence."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["ChainedScheduler", "SequentialLR"]
 
 
 class _Composed(LRScheduler):
-    """A scheduler made of others."""
+    """A scheduler composed of others."""
 
     _schedulers: Sequence[LRScheduler]
 
     def _check(self, schedulers: Sequence[Any], optimizer: Any) -> None:
-        """Raise unless all are schedulers of one optimizer, whose steps take no arguments."""
+        """Raise unless all are schedulers of one optimizer whose steps take no arguments."""
         own = type(self).__name__
         for index, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
@@ -37,7 +37,7 @@ class _Composed(LRScheduler):
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """As of every scheduler, with those of the schedulers in it."""
+        """Return the scheduler's state, including those of its schedulers."""
         return {**super().state_dict(), "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -47,14 +47,14 @@ class _Composed(LRScheduler):
 
 
 class ChainedScheduler(_Composed):
-    """Several schedulers, each of which goes on from the learning rates that the one before it has set.
+    """Several schedulers, each of which starts from the learning rates that the previous one has set.
 
     Args:
         schedulers: schedulers of the same optimizer.
-        optimizer: which that is, if it is to be checked.
+        optimizer: the optimizer that they must share, for a check.
 
     Raises:
-        ValueError: there are none, one belongs to another optimizer or is a ReduceLROnPlateau.
+        ValueError: there are no schedulers, or one belongs to another optimizer or is a ReduceLROnPlateau.
         TypeError: one of the schedulers has no optimizer.
     """
 
@@ -70,22 +70,22 @@ class ChainedScheduler(_Composed):
         self._last_lr = current(self.optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
-        """Have every scheduler go on to the next epoch."""
+        """Advance every scheduler to the next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = current(self.optimizer, "lr")
 
 
 class SequentialLR(_Composed):
-    """The first of some schedulers until the first milestone, then the second, and so on.
+    """A sequence of schedulers: the first until the first milestone, then the second, and so on.
 
     Args:
         schedulers: schedulers of the same optimizer.
-        milestones: the epochs at which the next one takes over, each from its own epoch 0; one fewer than there are
-            schedulers.
+        milestones: the epochs at which the next scheduler takes over, each from its own epoch 0; one fewer than there
+            are schedulers.
 
     Raises:
-        ValueError: the numbers do not fit, a scheduler belongs to another optimizer or is a ReduceLROnPlateau.
+        ValueError: the numbers do not fit, or a scheduler belongs to another optimizer or is a ReduceLROnPlateau.
         TypeError: one of the schedulers has no optimizer.
     """
 
@@ -105,7 +105,7 @@ class SequentialLR(_Composed):
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        # Every scheduler has made its initial step; only that of the first one is to count.
+        # Every scheduler has made its initial step, but only that of the first one should count.
         for group in optimizer.param_groups:
             set_value(group, "lr", group["initial_lr"])
         for scheduler in schedulers:
@@ -115,7 +115,7 @@ class SequentialLR(_Composed):
         self._last_lr = first.get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
-        """Go on to the next epoch and set its learning rates."""
+        """Advance to the next epoch and set its learning rates."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[index]

@@ -1,4 +1,4 @@
-"""Learning rates along waves of the cosine (Loshchilov and Hutter, 2017)."""
+"""Cosine schedules of learning rates (Loshchilov and Hutter, 2017)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a wave of the cosine, from the initial learning rate to ``eta_min`` in ``T_max`` epochs, and back."""
+    """A half cosine wave from the initial learning rate to ``eta_min`` in ``T_max`` epochs, and back."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
         self.T_max = T_max
@@ -20,7 +20,7 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _height(self, epoch: int) -> float:
-        """One plus the cosine at an epoch."""
+        """Return one plus the cosine at an epoch."""
         return 1 + math.cos(math.pi * epoch / self.T_max)
 
     def get_lr(self) -> list[Any]:
@@ -28,7 +28,7 @@ class CosineAnnealingLR(LRScheduler):
         if self._is_initial:
             return current(self.optimizer, "lr")
         groups = self.optimizer.param_groups
-        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the last height was 0: nothing to multiply
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the last height was 0 and cannot be multiplied
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [
                 group["lr"] + (base - self.eta_min) * rise for base, group in zip(self.base_lrs, groups, strict=True)
@@ -41,17 +41,18 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half waves of the cosine, each from the initial learning rate to ``eta_min``, one after the other.
+    """Successive half cosine waves, each from the initial learning rate to ``eta_min``.
 
-    ``step`` may also be told where in an epoch it is, as ``step(epoch + batch / batches)``.
+    ``step`` also accepts a position within an epoch, as ``step(epoch + batch / batches)``.
 
     Args:
-        T_0: how many epochs the first wave has.
-        T_mult: how much longer than the last the next one is.
+        T_0: the number of epochs of the first wave.
+        T_mult: the factor by which each wave is longer than the previous one.
         eta_min: the lowest learning rate.
 
     Raises:
-        ValueError: ``T_0`` or ``T_mult`` is no integer of at least 1, ``eta_min`` no number, or an epoch is negative.
+        ValueError: ``T_0`` or ``T_mult`` is not an integer of at least 1, ``eta_min`` is not a number, or an epoch is
+            negative.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Go on to the next epoch, or to ``epoch``, which may be a fraction, and set its learning rates."""
+        """Advance to the next epoch, or to ``epoch``, which may be a fraction, and set its learning rates."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -93,7 +94,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._set_rates(self.get_lr)
 
     def _place(self, epoch: float) -> tuple[float, int]:
-        """How far into its wave an epoch is, and how many epochs that wave has."""
+        """Return the position of an epoch in its wave, and the number of epochs of that wave."""
         if epoch < self.T_0:
             return epoch, self.T_0
         if self.T_mult == 1:

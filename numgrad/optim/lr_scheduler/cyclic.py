@@ -1,4 +1,4 @@
-"""Learning rates that go up and down again and again."""
+"""Learning rates that rise and fall periodically."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _MODES = ("triangular", "triangular2", "exp_range")
 
 
 class CyclicLR(MomentumScheduler):
-    """Triangles between two learning rates; call ``step`` after every batch (Smith, 2017).
+    """A triangular wave between two learning rates; call ``step`` after every batch (Smith, 2017).
 
-    The momentum (or Adam's beta1) goes the other way, from ``max_momentum`` to ``base_momentum`` and back.
+    The momentum (or Adam's beta1) moves in the opposite direction, from ``max_momentum`` to ``base_momentum`` and back.
 
     Args:
         base_lr: the lowest learning rate, or one for each parameter group.
-        max_lr: the highest, before it is scaled.
-        step_size_up: how many steps lead up.
-        step_size_down: how many lead down; as many if None.
-        mode: "triangular" for triangles of the same height, "triangular2" for each half as high as the last,
-            "exp_range" for heights times ``gamma`` at every step.
-        gamma: see ``mode``.
-        scale_fn: a function that gives the height, instead of ``mode``.
-        scale_mode: what it is a function of: "cycle", the number of the triangle from 1, or "iterations", that of the
-            step from 0.
-        cycle_momentum: whether the momentum moves, too.
+        max_lr: the highest learning rate, before scaling.
+        step_size_up: the number of rising steps.
+        step_size_down: the number of falling steps; the same number if None.
+        mode: "triangular" for triangles of the same height, "triangular2" for halving the height at each triangle,
+            "exp_range" for multiplying the height by ``gamma`` at every step.
+        gamma: the factor for "exp_range".
+        scale_fn: a function that returns the height, used in place of ``mode``.
+        scale_mode: the argument of that function: "cycle" for the number of the triangle, from 1, or "iterations" for
+            that of the step, from 0.
+        cycle_momentum: True to change the momentum, too.
 
     Raises:
-        ValueError: the mode is unknown, the optimizer has no momentum to cycle, or the number of values is not that of
-            the parameter groups.
+        ValueError: the mode is unknown, the optimizer has no momentum to cycle, or the number of values differs from
+            that of the parameter groups.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class CyclicLR(MomentumScheduler):
         self.base_lrs = lowest
 
     def scale_fn(self, x: float) -> float:
-        """The height of the triangle ``x``, or at the step ``x``: see ``scale_mode``."""
+        """Return the height of the triangle ``x``, or at the step ``x``, depending on ``scale_mode``."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -102,7 +102,7 @@ class CyclicLR(MomentumScheduler):
         return [low + height(low, high) for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """As of every scheduler; of a function only its attributes if it is an object."""
+        """Return the scheduler's state; of a custom function, only the attributes if it is an object."""
         return {**super().state_dict(), "_scale_fn_custom": saved_function(self._scale_fn_custom)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

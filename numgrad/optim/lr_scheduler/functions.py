@@ -1,4 +1,4 @@
-"""Schedulers that call functions of the user's."""
+"""Schedulers that call user-defined functions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["LambdaLR", "MultiplicativeLR", "load_function", "saved_function"]
 
 
 def saved_function(function: Any) -> dict[str, Any] | None:
-    """What a scheduler's state has of a user's function: the attributes of one that is an object, else nothing."""
+    """Return the attributes of a user's function for a scheduler's state if it is an object, otherwise None."""
     return None if function is None or isinstance(function, types.FunctionType) else function.__dict__.copy()
 
 
 def load_function(function: Any, saved: dict[str, Any] | None) -> None:
-    """Give a function the attributes that :func:`saved_function` found."""
+    """Restore the attributes saved by :func:`saved_function`."""
     if saved is not None:
         function.__dict__.update(saved)
 
@@ -42,7 +42,7 @@ class _OfFunctions(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """As of every scheduler; of the functions only the attributes of those that are objects."""
+        """Return the scheduler's state; of the functions, only the attributes of those that are objects."""
         return {**super().state_dict(), "lr_lambdas": [saved_function(function) for function in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -52,7 +52,7 @@ class _OfFunctions(LRScheduler):
 
 
 class LambdaLR(_OfFunctions):
-    """The initial learning rate times a function of the epoch.
+    """A schedule that multiplies the initial learning rate by a function of the epoch.
 
     Args:
         lr_lambda: the function, or one for each parameter group.
@@ -66,13 +66,13 @@ class LambdaLR(_OfFunctions):
 
 
 class MultiplicativeLR(_OfFunctions):
-    """The present learning rate times a function of the epoch, at every step.
+    """A schedule that multiplies the present learning rate by a function of the epoch at every step.
 
     Args:
         lr_lambda: the function, or one for each parameter group.
 
     Raises:
-        TypeError: one of them cannot be called.
+        TypeError: a function is not callable.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The one-cycle policy: up to a large learning rate and down to a very small one."""
+"""The one-cycle policy: a rise to a large learning rate, then a fall to a very small one."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ __all__ = ["OneCycleLR"]
 class OneCycleLR(MomentumScheduler):
     """One cycle over the whole training; call ``step`` after every batch (Smith and Topin, 2019).
 
-    The learning rate goes from ``max_lr / div_factor`` to ``max_lr`` and on to the first one over
-    ``final_div_factor``; the momentum (or Adam's beta1) goes the other way, from ``max_momentum`` to
+    The learning rate goes from ``max_lr / div_factor`` to ``max_lr`` and then to the initial rate divided by
+    ``final_div_factor``.  The momentum (or Adam's beta1) moves in the opposite direction, from ``max_momentum`` to
     ``base_momentum`` and back.
 
     Args:
         max_lr: the largest learning rate, or one for each parameter group.
-        total_steps: how many steps the cycle has; or give ``epochs`` and ``steps_per_epoch``.
-        pct_start: the part of the cycle that goes up.
+        total_steps: the number of steps of the cycle; ``epochs`` and ``steps_per_epoch`` are an alternative.
+        pct_start: the rising part of the cycle.
         anneal_strategy: "cos" or "linear".
-        cycle_momentum: whether the momentum moves, too.
-        three_phase: come down to the first learning rate as slowly as it went up, and only then to the last one.
+        cycle_momentum: True to change the momentum, too.
+        three_phase: True to fall to the initial learning rate as slowly as it rose, and only then to the last one.
 
     Raises:
-        ValueError: an argument is out of range, the optimizer has no momentum to cycle, or more steps are made than
-            the cycle has.
+        ValueError: an argument is out of range, the optimizer has no momentum to cycle, or the number of steps exceeds
+            the cycle.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class OneCycleLR(MomentumScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _between(self, start: Any, end: Any, part: float) -> Any:
-        """The value at a part of the way from ``start`` to ``end``."""
+        """Return the value at a fraction of the way from ``start`` to ``end``."""
         if self._anneal_func_type == "cos":
             return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
         return (end - start) * part + start
@@ -96,7 +96,7 @@ class OneCycleLR(MomentumScheduler):
 
 
 def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
-    """How many steps the cycle has."""
+    """Return the number of steps of the cycle."""
     if total_steps is None and (epochs is None or steps_per_epoch is None):
         raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
     given = {"total_steps": total_steps}
@@ -111,7 +111,7 @@ def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 
 
 def _phases(total_steps: int, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
-    """The stretches of the cycle: the step at which each ends, and the options it leads from and to."""
+    """Return the phases of the cycle: the step at which each ends, and its initial and final options."""
     ends: list[float] = [pct_start * total_steps - 1]
     rates, momenta = ["initial_lr", "max_lr"], ["max_momentum", "base_momentum", "max_momentum"]
     if three_phase:

@@ -1,4 +1,4 @@
-"""Lower the learning rate when a measure stops improving."""
+"""Reduction of the learning rate when a measure stops improving."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ __all__ = ["ReduceLROnPlateau"]
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The learning rate times ``factor`` once a measure has not improved for more than ``patience`` epochs.
+    """A schedule that multiplies the learning rate by ``factor`` after more than ``patience`` epochs without
+    improvement.
 
-    ``scheduler.step(measure)`` tells it the measure.
+    ``scheduler.step(measure)`` passes the measure of the epoch.
 
     Args:
-        mode: "min" if the measure should fall, "max" if it should rise.
-        factor: what the learning rates are multiplied by.
-        patience: how many epochs without improvement are put up with.
-        threshold: how much better than the best counts as an improvement,
-        threshold_mode: "rel" relative to the best, "abs" absolutely.
-        cooldown: for how many epochs after a change nothing is counted.
+        mode: "min" if the measure should decrease, "max" if it should increase.
+        factor: the factor of the learning rates.
+        patience: the number of epochs without improvement that are tolerated.
+        threshold: the minimum difference to the best measure that counts as an improvement.
+        threshold_mode: "rel" for a difference relative to the best, "abs" for an absolute one.
+        cooldown: the number of epochs after a change in which none is counted as bad.
         min_lr: the lowest learning rate, or one for each parameter group.
-        eps: smaller changes of the learning rate are not made.
+        eps: smaller changes of the learning rate are skipped.
 
     Raises:
-        ValueError: ``factor`` is 1 or more, a mode is unknown, or the number of ``min_lr`` is wrong.
+        ValueError: ``factor`` is 1 or more, a mode is unknown, or the number of ``min_lr`` does not fit.
     """
 
     def __init__(
@@ -79,11 +80,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether epochs without improvement are not counted just now."""
+        """True if epochs without improvement are not counted at present."""
         return self.cooldown_counter > 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Tell the measure of the epoch; the learning rates are lowered if it is time."""
+        """Process the measure of an epoch, and lower the learning rates if it is time."""
         measure = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1
