@@ -18,7 +18,7 @@ from .log_normal import LogNormal
 from .normal import Normal
 from .one_hot_categorical import OneHotCategorical, OneHotCategoricalStraightThrough
 from .transformed_distribution import TransformedDistribution
-from .transforms import *  # noqa: F403 - what it has in its __all__
+from .transforms import *  # noqa: F403 - as listed in its __all__
 from .uniform import Uniform
 
 __all__ = [

@@ -21,7 +21,7 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(ExponentialFamily):
-    """Ones with the probability ``probs``, or with the log odds ``logits``, and zeros.
+    """The Bernoulli distribution: 1 with the probability ``probs`` or the log odds ``logits``, otherwise 0.
 
     Raises:
         ValueError: not exactly one of them is given.
@@ -69,7 +69,7 @@ class Bernoulli(ExponentialFamily):
 
     @property
     def mode(self) -> Tensor:
-        """The likelier of 0 and 1; NaN if both are as likely."""
+        """The more probable of 0 and 1; NaN if both are equally probable."""
         return (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, math.nan)
 
     @property

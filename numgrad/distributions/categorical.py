@@ -19,15 +19,15 @@ __all__ = ["Categorical"]
 
 
 class Categorical(Distribution):
-    """The numbers 0 to K - 1, with probabilities of their own: integers as ``multinomial`` draws them.
+    """The distribution of the integers 0 to K - 1 with given probabilities, drawn as by ``multinomial``.
 
     Args:
-        probs: of shape (..., K): numbers that the probabilities are proportional to.
-        logits: in place of them, of the same shape: the logarithms of such numbers.
-        validate_args: whether arguments are checked.
+        probs: numbers proportional to the probabilities, of shape (..., K).
+        logits: the logarithms of such numbers, of the same shape, in place of ``probs``.
+        validate_args: True to check arguments.
 
     Raises:
-        ValueError: not exactly one of them is given, or it has no dimension.
+        ValueError: not exactly one of them is given, or it is 0-dimensional.
     """
 
     arg_constraints = {  # noqa: RUF012 - as PyTorch has it
@@ -78,7 +78,7 @@ class Categorical(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """NaN: the numbers are names."""
+        """NaN, because the numbers are mere labels."""
         return full(self._extended_shape(), math.nan, dtype=self._param.dtype, device=self._param.device)
 
     @property
@@ -87,7 +87,7 @@ class Categorical(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """NaN: the numbers are names."""
+        """NaN, because the numbers are mere labels."""
         return self.mean
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:

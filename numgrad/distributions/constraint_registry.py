@@ -1,4 +1,4 @@
-"""Transforms from all numbers to those that satisfy a constraint."""
+"""Transforms from unconstrained numbers to those that satisfy a constraint."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Functions that make a transform for a constraint, by the constraint's class."""
+    """A registry of functions that create a transform for a constraint, by the constraint's class."""
 
     def __init__(self) -> None:
         self._registry: dict[type, Callable[[Any], Transform]] = {}
 
     def register(self, constraint: Any, factory: Callable[[Any], Transform] | None = None) -> Any:
-        """Enter the function for a class of constraints, or that of a constraint; without a function, a decorator.
+        """Register a function for a class of constraints or that of an instance; without a function, return a
+        decorator.
 
         Raises:
-            TypeError: it is no constraint.
+            TypeError: ``constraint`` is not a constraint.
         """
         if factory is None:
             return lambda factory: self.register(constraint, factory)
@@ -43,17 +44,17 @@ class ConstraintRegistry:
         return factory
 
     def __call__(self, constraint: constraints.Constraint) -> Transform:
-        """A transform to the constraint.
+        """Return a transform to the constraint.
 
         Raises:
-            NotImplementedError: there is none for its class.
+            NotImplementedError: no function is registered for its class.
         """
         if type(constraint) not in self._registry:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
         return self._registry[type(constraint)](constraint)
 
 
-#: Transforms that are bijective, and those that need not be.
+#: The registry of bijective transforms, and that of any transforms.
 biject_to, transform_to = ConstraintRegistry(), ConstraintRegistry()
 
 

@@ -1,4 +1,4 @@
-"""Sets of values that parameters and samples must be from: ``constraint.check(value)`` says of each whether it is."""
+"""Constraints of parameters and samples: ``constraint.check(value)`` tests each value."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = [
 class Constraint:
     """A set of values.
 
-    ``is_discrete`` says whether they are, and ``event_dim`` of how many dimensions one is.
+    ``is_discrete`` is True for discrete values, and ``event_dim`` is the number of dimensions of one value.
     """
 
     is_discrete: Any = False
     event_dim: Any = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """Which events are in the set: bools of the shape of ``value`` without the last ``event_dim`` dimensions."""
+        """Return which events are in the set: bools of the shape of ``value`` without the last ``event_dim`` sizes."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -33,13 +33,13 @@ class Constraint:
         return f"{type(self).__name__.removeprefix('_')}({bounds})"
 
 
-# -- those that depend on other values ----------------------------------------------------------------------------
+# -- constraints that depend on other values ----------------------------------------------------------------------
 
 
 class _Dependent(Constraint):
-    """A set that depends on other values, so that nothing can be checked.
+    """A set that depends on other values, so that it cannot be checked.
 
-    Asked for ``is_discrete`` or ``event_dim``, if that is not given, it raises a NotImplementedError.
+    ``is_discrete`` and ``event_dim`` raise a NotImplementedError unless they are given.
     """
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
@@ -59,7 +59,7 @@ class _Dependent(Constraint):
         return self._event_dim
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
-        """One of which this is given, too."""
+        """Return a dependent constraint with these properties."""
         return _Dependent(
             is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
@@ -73,7 +73,7 @@ class _Dependent(Constraint):
 
 
 class _DependentProperty(property, _Dependent):
-    """A property whose value is a constraint; the class's attribute is itself a dependent one."""
+    """A property whose value is a constraint; the class attribute is itself a dependent constraint."""
 
     def __init__(
         self, fn: Callable[[Any], Any] | None = None, *, is_discrete: Any = NotImplemented,
@@ -87,15 +87,15 @@ class _DependentProperty(property, _Dependent):
 
 
 def is_dependent(constraint: Constraint) -> bool:
-    """Whether the constraint depends on other values."""
+    """Return True if the constraint depends on other values."""
     return isinstance(constraint, _Dependent)
 
 
 class _IndependentConstraint(Constraint):
-    """Values whose last ``reinterpreted_batch_ndims`` dimensions are one event, each of whose parts is in a set.
+    """Values whose last ``reinterpreted_batch_ndims`` dimensions form one event, with each part in a given set.
 
     Raises:
-        AssertionError: ``base_constraint`` is no constraint, or the number is none of 0, 1, 2, ...
+        AssertionError: ``base_constraint`` is not a constraint, or the number is not a non-negative integer.
     """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int):
@@ -129,7 +129,7 @@ class _IndependentConstraint(Constraint):
 
 
 class _Real(Constraint):
-    """All numbers, but not NaN."""
+    """All numbers except NaN."""
 
     def check(self, value: Tensor) -> Tensor:
         return value == value
@@ -150,14 +150,14 @@ class _GreaterThan(_Lower):
 
 
 class _GreaterThanEq(_Lower):
-    """Numbers from a bound on."""
+    """Numbers equal to or above a bound."""
 
     def check(self, value: Tensor) -> Tensor:
         return self.lower_bound <= value
 
 
 class _IntegerGreaterThan(_Lower):
-    """Integers from a bound on."""
+    """Integers equal to or above a bound."""
 
     is_discrete = True
 
@@ -184,21 +184,21 @@ class _Between(Constraint):
 
 
 class _Interval(_Between):
-    """Numbers from one bound to the other, both included."""
+    """Numbers from one bound to another, both inclusive."""
 
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Between):
-    """Numbers from one bound to the other, which is not included."""
+    """Numbers from one bound to another, excluding the latter."""
 
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
 class _IntegerInterval(_Between):
-    """Integers from one bound to the other, both included."""
+    """Integers from one bound to another, both inclusive."""
 
     is_discrete = True
 
@@ -219,7 +219,7 @@ class _Boolean(Constraint):
 
 
 class _OneHot(Constraint):
-    """Vectors of zeros and a single one."""
+    """One-hot vectors."""
 
     is_discrete = True
     event_dim = 1
@@ -229,7 +229,7 @@ class _OneHot(Constraint):
 
 
 class _Simplex(Constraint):
-    """Vectors of numbers that are not negative and add up to 1 (up to 1e-6)."""
+    """Vectors of non-negative numbers with the sum 1 (to within 1e-6)."""
 
     event_dim = 1
 

@@ -1,4 +1,4 @@
-"""What all distributions have in common."""
+"""The base class of distributions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Distribution:
     constraint of each parameter by its name, and ``support``, the constraint of samples.
 
     Args:
-        batch_shape: of the parameters.
-        event_shape: of a sample of one distribution.
-        validate_args: whether parameters, and values given to methods, are checked; unless given, they are if
-            :meth:`set_default_validate_args` says so, as it does at first, but not in ``python -O``.
+        batch_shape: the shape of the parameters.
+        event_shape: the shape of a sample of a single distribution.
+        validate_args: True to check parameters and the values given to methods.  The default is set by
+            :meth:`set_default_validate_args`; initially it is True, except under ``python -O``.
 
     Raises:
         ValueError: a parameter does not satisfy its constraint.
@@ -38,10 +38,10 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Have distributions made from now on check arguments, or not, unless they are told.
+        """Set the default of ``validate_args`` for distributions created from now on.
 
         Raises:
-            ValueError: ``value`` is no truth value.
+            ValueError: ``value`` is neither True nor False.
         """
         if value not in (True, False):
             raise ValueError(f"set_default_validate_args expects True or False, got {value!r}")
@@ -83,17 +83,17 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Size:
-        """The shape of the batch: of the parameters, where an event is a single number."""
+        """The shape of the batch: that of the parameters, if an event is a single number."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
-        """The shape of a sample of one distribution: () where it is a single number."""
+        """The shape of a sample of a single distribution: () if it is a number."""
         return self._event_shape
 
     @property
     def arg_constraints(self) -> dict[str, Constraint]:
-        """The constraint of each parameter that is a tensor, by its name."""
+        """The constraint of each tensor parameter, by its name."""
         raise NotImplementedError
 
     @property
@@ -102,15 +102,15 @@ class Distribution:
         raise NotImplementedError
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
-        """The same distributions in a larger batch, whose parameters are views of these.
+        """Return the distributions in a larger batch, with parameters that are views of these.
 
         Raises:
-            NotImplementedError: a subclass has an ``__init__`` of its own and no ``expand``.
+            NotImplementedError: a subclass defines ``__init__`` but not ``expand``.
         """
         raise NotImplementedError
 
     def _expanded(self, cls: type[Distribution], batch_shape: Sequence[int], instance: Any) -> Any:
-        """``expand`` of a class whose parameters are those of its ``arg_constraints``."""
+        """Expand a distribution whose parameters are those in the ``arg_constraints`` of ``cls``."""
         new, batch_shape = self._get_checked_instance(cls, instance), Size(batch_shape)
         for name in self.arg_constraints:
             if name in vars(self):
@@ -119,13 +119,13 @@ class Distribution:
         return self._finished(new, batch_shape, self._event_shape)
 
     def _finished(self, new: Any, batch_shape: Sequence[int], event_shape: Sequence[int]) -> Any:
-        """A distribution with parameters of this one, which need not be checked again."""
+        """Return ``new``, initialized without checks because its parameters come from this distribution."""
         Distribution.__init__(new, batch_shape, event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
 
     def _get_checked_instance(self, cls: type[Distribution], _instance: Any = None) -> Any:
-        """``_instance``, or a new one of this class, of which ``expand`` of ``cls`` sets everything there is to set."""
+        """Return ``_instance``, or an uninitialized instance of this class for ``expand`` of ``cls`` to set up."""
         if _instance is None and type(self).__init__ is not cls.__init__:
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
@@ -145,7 +145,7 @@ class Distribution:
 
     @property
     def mode(self) -> Tensor:
-        """The likeliest sample."""
+        """The most probable sample."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
@@ -159,58 +159,58 @@ class Distribution:
         return self.variance.sqrt()
 
     def entropy(self) -> Tensor:
-        """The entropy in nats, of shape ``batch_shape``."""
+        """Return the entropy in nats, of shape ``batch_shape``."""
         raise NotImplementedError
 
     def perplexity(self) -> Tensor:
-        """e to the power of the entropy, of shape ``batch_shape``."""
+        """Return e to the power of the entropy, of shape ``batch_shape``."""
         return self.entropy().exp()
 
     # -- samples --
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
-        """Random samples, of shape ``sample_shape + batch_shape + event_shape``, without gradients."""
+        """Return random samples, of shape ``sample_shape + batch_shape + event_shape``, without gradients."""
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
-        """Random samples as functions of the parameters, with gradients (if ``has_rsample``)."""
+        """Return random samples that are differentiable functions of the parameters (if ``has_rsample``)."""
         raise NotImplementedError
 
     def sample_n(self, n: int) -> Tensor:
-        """``sample((n,))``, with a FutureWarning."""
+        """Return ``sample((n,))``, with a FutureWarning."""
         warnings.warn(
             "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", category=FutureWarning, stacklevel=2
         )
         return self.sample((n,))
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All possible samples along a new first dimension, as many as ``batch_shape`` has or, not expanded, one."""
+        """Return all possible samples along a new first dimension, with ``batch_shape`` or, not expanded, ones."""
         raise NotImplementedError
 
     # -- probabilities --
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability, or of its density, of the value.
+        """Return the log-probability, or log-density, of the value.
 
         Raises:
-            ValueError: its shape does not fit, or it is not in the ``support``.
+            ValueError: the shape does not fit, or the value is not in the ``support``.
         """
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability that a sample is at most ``value``."""
+        """Return the probability that a sample is at most ``value``."""
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The number that a sample is at most with the probability ``value``."""
+        """Return the quantile of the probability ``value``."""
         raise NotImplementedError
 
     def _validate_sample(self, value: Tensor) -> None:
-        """Raise unless the value may be a sample.
+        """Raise unless the value is a possible sample.
 
         Raises:
-            ValueError: it is no tensor, its shape does not fit, or it is not in the ``support``.
+            ValueError: it is not a tensor, its shape does not fit, or it is not in the ``support``.
         """
         if not isinstance(value, Tensor):
             raise ValueError(f"The value argument to log_prob must be a Tensor, not {type(value).__name__}")

@@ -1,4 +1,4 @@
-"""Exponential families, whose entropy and divergence follow from one function."""
+"""Exponential families, whose entropy and divergence follow from a single function."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["ExponentialFamily"]
 class ExponentialFamily(Distribution):
     """A distribution with the density ``exp(t(x) @ theta - F(theta) + k(x))``.
 
-    A subclass gives its natural parameters ``theta`` as ``_natural_params``, ``F`` as ``_log_normalizer`` and the mean
-    of ``k(x)`` as ``_mean_carrier_measure``.
+    A subclass defines its natural parameters ``theta`` as ``_natural_params``, ``F`` as ``_log_normalizer`` and the
+    mean of ``k(x)`` as ``_mean_carrier_measure``.
     """
 
     @property
@@ -32,14 +32,14 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError
 
     def _normalized(self) -> tuple[list[Tensor], Tensor, tuple[Tensor, ...]]:
-        """The natural parameters, ``F`` of them and its slopes, which are the means of ``t(x)``."""
+        """Return the natural parameters, ``F`` of them and its derivatives, which are the means of ``t(x)``."""
         with enable_grad():
             natural = [p if p.requires_grad else p.detach().requires_grad_() for p in self._natural_params]
             normalizer = self._log_normalizer(*natural)
             return natural, normalizer, grad(normalizer.sum(), natural, create_graph=True)
 
     def entropy(self) -> Tensor:
-        """``F(theta) - theta @ slopes - mean of k(x)`` (Nielsen and Nock 2010)."""
+        """Return ``F(theta) - theta @ slopes - mean of k(x)`` (Nielsen and Nock 2010)."""
         natural, normalizer, slopes = self._normalized()
         result = normalizer - self._mean_carrier_measure
         for parameter, slope in zip(natural, slopes, strict=True):
@@ -47,7 +47,7 @@ class ExponentialFamily(Distribution):
         return result
 
     def _divergence_from(self, other: ExponentialFamily) -> Tensor:
-        """The Kullback-Leibler divergence of this from another of the same class, as a Bregman divergence of ``F``."""
+        """Return the Kullback-Leibler divergence from another of the same class, as a Bregman divergence of ``F``."""
         natural, normalizer, slopes = self._normalized()
         others = other._natural_params
         result = other._log_normalizer(*others) - normalizer

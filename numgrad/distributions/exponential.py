@@ -16,7 +16,7 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """The exponential distribution of the density ``rate * exp(-rate * x)``."""
+    """The exponential distribution, with the density ``rate * exp(-rate * x)``."""
 
     arg_constraints = {"rate": constraints.positive}  # noqa: RUF012 - as PyTorch has it
     support = constraints.nonnegative

@@ -1,4 +1,4 @@
-"""Distributions of several independent numbers as one distribution."""
+"""Distributions of several independent numbers as a single distribution."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["Independent"]
 
 
 class Independent(Distribution):
-    """A distribution the last dimensions of whose batch are taken for dimensions of an event.
+    """A distribution in which the last batch dimensions are reinterpreted as event dimensions.
 
     Args:
-        base_distribution: the distribution.
-        reinterpreted_batch_ndims: how many dimensions those are.
-        validate_args: whether arguments are checked.
+        base_distribution: the distribution with those batch dimensions.
+        reinterpreted_batch_ndims: the number of dimensions to reinterpret.
+        validate_args: True to check arguments.
 
     Raises:
-        ValueError: the batch has not so many dimensions.
+        ValueError: the batch has fewer dimensions.
     """
 
     arg_constraints: dict[str, constraints.Constraint] = {}  # noqa: RUF012 - as PyTorch has it

@@ -1,4 +1,4 @@
-"""The Kullback-Leibler divergence of two distributions: how much one differs from the other."""
+"""The Kullback-Leibler divergence, which measures how much two distributions differ."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _Formula = Callable[[Any, Any], Tensor]
 
 _formulas: dict[tuple[type, type], _Formula] = {}
 
-#: What was found for the classes of two distributions.
+#: The resolved formulas for the classes of two distributions.
 _found: dict[tuple[type, type], _Formula] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[_Formula], _Formula]:
-    """A decorator of functions that compute the divergence of distributions of two classes, or of subclasses of them.
+    """Return a decorator that registers a formula for distributions of two classes, or of their subclasses.
 
     Raises:
-        TypeError: a class is no class of distributions.
+        TypeError: a class is not a class of distributions.
     """
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
         if not isinstance(kind, type) or not issubclass(kind, Distribution):
@@ -53,10 +53,10 @@ def register_kl(type_p: type, type_q: type) -> Callable[[_Formula], _Formula]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The mean of ``log p(x) - log q(x)`` over samples ``x`` of ``p``, in nats, of the shape of the batch.
+    """Return the mean of ``log p(x) - log q(x)`` over samples ``x`` of ``p``, in nats, of the shape of the batch.
 
-    The function used is the one registered for the classes nearest to those of ``p`` and ``q``; if one is nearer for
-    ``p`` and another for ``q``, that for ``p``, with a RuntimeWarning.
+    The formula is the one registered for the nearest base classes of ``p`` and ``q``.  If different formulas are
+    nearest for ``p`` and for ``q``, the one nearest for ``p`` is used, with a RuntimeWarning.
 
     Raises:
         NotImplementedError: there is no formula for these classes.
@@ -86,7 +86,7 @@ def _nearest(type_p: type, type_q: type) -> _Formula:
     return _formulas[by_p]
 
 
-# -- two of one class ---------------------------------------------------------------------------------------------
+# -- equal classes ------------------------------------------------------------------------------------------------
 
 
 @register_kl(Bernoulli, Bernoulli)
@@ -160,7 +160,7 @@ def _uniform(p: Uniform, q: Uniform) -> Tensor:
     return result.masked_fill((q.low > p.low) | (q.high < p.high), math.inf)
 
 
-# -- two of different classes: minus the entropy of p, minus the mean of log q(x) -----------------------------------
+# -- different classes: minus the entropy of p, minus the mean of log q(x) -----------------------------------------
 
 
 @register_kl(Exponential, Uniform)
@@ -169,7 +169,7 @@ def _uniform(p: Uniform, q: Uniform) -> Tensor:
 @register_kl(Normal, Exponential)
 @register_kl(Normal, Uniform)
 def _infinite(p: Any, q: Any) -> Tensor:
-    """Some samples of ``p`` are none of ``q``."""
+    """Return infinity, because some samples of ``p`` are impossible under ``q``."""
     return full_like(p.mean, math.inf)
 
 
@@ -189,14 +189,14 @@ def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
 
 
 def _surprise(q: Normal, p: Distribution) -> Tensor:
-    """Minus the mean of ``log q(x)`` over samples of ``p``, which depends on their mean and variance alone."""
+    """Return minus the mean of ``log q(x)`` over samples of ``p``, which depends only on their mean and variance."""
     square = p.variance + (p.mean - q.loc).square()
     return q.scale.log() + 0.5 * math.log(2 * math.pi) + 0.5 * square / q.scale.square()
 
 
 @register_kl(Normal, Laplace)
 def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
-    """The mean of ``|x - q.loc|`` is that of a folded normal distribution."""
+    """Return the divergence, using that ``|x - q.loc|`` has a folded normal distribution."""
     distance = p.loc - q.loc
     z = distance / p.scale
     folded = math.sqrt(2 / math.pi) * p.scale * (-0.5 * z.square()).exp() + distance * erf(z / math.sqrt(2))

@@ -18,7 +18,7 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """The Laplace distribution of mean ``loc``, with the density ``exp(-|x - loc| / scale) / (2 * scale)``."""
+    """The Laplace distribution with mean ``loc`` and the density ``exp(-|x - loc| / scale) / (2 * scale)``."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012 - as PyTorch has it
     support = constraints.real
@@ -48,7 +48,7 @@ class Laplace(Distribution):
         return math.sqrt(2) * self.scale
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
-        """Of a uniform number between -1, which is left out, and 1."""
+        """Return samples computed from a uniform number between -1 (exclusive) and 1."""
         shape, dtype = self._extended_shape(sample_shape), self.loc.dtype
         u = empty(shape, dtype=dtype, device=self.loc.device).uniform_(finfo(dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()

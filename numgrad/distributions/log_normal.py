@@ -15,7 +15,7 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """The distribution of ``exp(x)``, where ``x`` is normal with mean ``loc`` and standard deviation ``scale``."""
+    """The distribution of ``exp(x)`` for a normal ``x`` with mean ``loc`` and standard deviation ``scale``."""
 
     arg_constraints = {  # noqa: RUF012 - as PyTorch has it
         "loc": constraints.real, "scale": constraints.positive,

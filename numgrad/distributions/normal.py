@@ -20,7 +20,7 @@ __all__ = ["Normal"]
 
 
 class Normal(ExponentialFamily):
-    """The normal distribution of mean ``loc`` and standard deviation ``scale``, tensors that broadcast or numbers."""
+    """The normal distribution with mean ``loc`` and standard deviation ``scale``, numbers or tensors that broadcast."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012 - as PyTorch has it
     support = constraints.real

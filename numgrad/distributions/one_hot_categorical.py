@@ -1,4 +1,4 @@
-"""The categorical distribution as vectors of zeros and a single one."""
+"""The categorical distribution as one-hot vectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(Distribution):
-    """Vectors of K - 1 zeros and a single one; the arguments are those of :class:`Categorical`."""
+    """The distribution of one-hot vectors of size K; the arguments are those of :class:`Categorical`."""
 
     arg_constraints = {  # noqa: RUF012 - as PyTorch has it
         "probs": constraints.simplex, "logits": constraints.real_vector,
@@ -45,7 +45,7 @@ class OneHotCategorical(Distribution):
 
     @property
     def logits(self) -> Tensor:
-        """Their logarithms."""
+        """The logarithms of the probabilities."""
         return self._categorical.logits
 
     @property
@@ -87,7 +87,7 @@ class OneHotCategorical(Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """One whose samples have the gradients of the probabilities (Bengio et al. 2013)."""
+    """A variant whose samples have the gradients of the probabilities (Bengio et al. 2013)."""
 
     has_rsample = True
 

@@ -1,4 +1,4 @@
-"""What transforms have in common: inverses, caches, one after the other, several numbers as one event."""
+"""The base class of transforms, with inverses, caches, composition and reinterpretation of dimensions."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Transform:
     ``_inverse`` and :meth:`log_abs_det_jacobian`.
 
     Args:
-        cache_size: with 1 the last argument and value are kept, so that the inverse of the very tensor that was
-            computed is the argument itself, and not what rounding makes of it.
+        cache_size: 1 to keep the last argument and value, so that the inverse of a computed tensor is the argument
+            itself, without rounding errors; 0 for no cache.
 
     Attributes:
-        bijective: whether each value has a single argument.
-        sign: of the slope, where arguments are numbers: 1 or -1.
+        bijective: True if each value has a single argument.
+        sign: the sign of the slope, 1 or -1, if arguments are numbers.
 
     Raises:
         ValueError: ``cache_size`` is neither 0 nor 1.
@@ -45,10 +45,10 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """Of how many dimensions an argument, and a value, is.
+        """The number of dimensions of an argument, and of a value.
 
         Raises:
-            ValueError: they are not of as many.
+            ValueError: the two numbers differ.
         """
         if self.domain.event_dim != self.codomain.event_dim:
             raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
@@ -56,7 +56,7 @@ class Transform:
 
     @property
     def inv(self) -> Transform:
-        """The inverse, of which this is the inverse."""
+        """The inverse transform, whose own inverse is this one."""
         if self._inv is None:
             self._inv = _InverseTransform(self)
         return self._inv
@@ -66,7 +66,7 @@ class Transform:
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Transform:
-        """The same with a cache of this size."""
+        """Return the transform with a cache of this size."""
         if self._cache_size == cache_size:
             return self
         if type(self).__init__ is not Transform.__init__:
@@ -94,15 +94,15 @@ class Transform:
         raise NotImplementedError
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of ``|dy/dx|``, for vectors of the determinant's, given an argument and its value."""
+        """Return the logarithm of ``|dy/dx|``, or of the determinant for vectors, given an argument and its value."""
         raise NotImplementedError
 
     def forward_shape(self, shape: Sequence[int]) -> Any:
-        """The shape of the value of an argument of this shape."""
+        """Return the shape of the value for an argument of this shape."""
         return shape
 
     def inverse_shape(self, shape: Sequence[int]) -> Any:
-        """The shape of the argument of a value of this shape."""
+        """Return the shape of the argument for a value of this shape."""
         return shape
 
     def __repr__(self) -> str:
@@ -110,7 +110,7 @@ class Transform:
 
 
 class _InverseTransform(Transform):
-    """The inverse of a transform, in whose cache values are."""
+    """The inverse of a transform, which uses the transform's cache."""
 
     def __init__(self, transform: Transform):
         super().__init__()
@@ -155,7 +155,7 @@ class _InverseTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Transforms one after the other; of none it is the identity."""
+    """A composition of transforms; an empty one is the identity."""
 
     def __init__(self, parts: list[Transform], cache_size: int = 0):
         super().__init__(cache_size)
@@ -173,7 +173,7 @@ class ComposeTransform(Transform):
         return self._end([(part.domain, part.codomain) for part in self.parts])
 
     def _end(self, steps: list[tuple[Any, Any]]) -> constraints.Constraint:
-        """The constraint where the steps end, which takes together as many dimensions as any of them needs."""
+        """Return the constraint at the end of the steps, with as many event dimensions as any of them needs."""
         if not steps:
             return constraints.real
         dims, end = steps[0][0].event_dim, steps[-1][1]
@@ -235,12 +235,12 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform the last dimensions of whose arguments are taken for one event.
+    """A transform in which the last dimensions of arguments are reinterpreted as one event.
 
     Args:
         base_transform: the transform.
-        reinterpreted_batch_ndims: how many dimensions more those are.
-        cache_size: that of :class:`Transform`.
+        reinterpreted_batch_ndims: the number of additional event dimensions.
+        cache_size: as for :class:`Transform`.
     """
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0):

@@ -1,4 +1,4 @@
-"""The distributions of functions of random numbers."""
+"""Distributions of functions of random numbers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of ``f(x)``, where ``x`` has another: ``log p(y) = log p(x) - log |dy/dx|``.
+    """The distribution of ``f(x)`` for a random ``x``: ``log p(y) = log p(x) - log |dy/dx|``.
 
     Args:
-        base_distribution: that of ``x``.
-        transforms: a transform, or a list of them, of which the first is applied first.
-        validate_args: whether arguments are checked.
+        base_distribution: the distribution of ``x``.
+        transforms: a transform, or a list of transforms in the order of application.
+        validate_args: True to check arguments.
 
     Raises:
-        ValueError: ``transforms`` are something else, or take more dimensions than a sample has.
+        ValueError: ``transforms`` is anything else, or the transforms need more dimensions than a sample has.
     """
 
     arg_constraints: dict[str, constraints.Constraint] = {}  # noqa: RUF012 - as PyTorch has it
@@ -99,7 +99,7 @@ class TransformedDistribution(Distribution):
         return result + sum_rightmost(self.base_dist.log_prob(value), dims - len(self.base_dist.event_shape))
 
     def _rising(self, probability: Tensor) -> Tensor:
-        """``1 - probability`` where the transforms fall."""
+        """Return ``1 - probability`` where the transforms are decreasing, otherwise ``probability``."""
         sign: Any = 1
         for transform in self.transforms:
             sign = sign * transform.sign

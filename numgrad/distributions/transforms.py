@@ -1,6 +1,4 @@
-"""Invertible functions of random numbers, with the logarithms of their slopes; what they have in common is in
-``transform``.
-"""
+"""Invertible functions of random numbers, with the logarithms of their slopes; ``transform`` has the base class."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ class _Function(Transform):
 
 
 class _Increasing(_Function):
-    """One that increases."""
+    """A function that increases."""
 
     bijective = True
     sign = 1
@@ -56,7 +54,7 @@ class ExpTransform(_Increasing):
 
 
 class SigmoidTransform(_Increasing):
-    """``1 / (1 + exp(-x))``, kept away from 0 and 1."""
+    """``1 / (1 + exp(-x))``, clamped away from 0 and 1."""
 
     codomain = constraints.unit_interval
 
@@ -92,7 +90,7 @@ class SoftplusTransform(_Increasing):
 
 
 class TanhTransform(_Increasing):
-    """``tanh(x)``; with a cache, values that round to 1 have an inverse, too."""
+    """``tanh(x)``; with a cache, even values that round to 1 have an inverse."""
 
     codomain = constraints.interval(-1.0, 1.0)
 
@@ -103,12 +101,12 @@ class TanhTransform(_Increasing):
         return y.atanh()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """``log(1 - tanh(x)**2)``, without overflow."""
+        """Return ``log(1 - tanh(x)**2)``, computed without overflow."""
         return 2 * (math.log(2) - x - softplus(-2 * x))
 
 
 class AbsTransform(_Function):
-    """``|x|``; the inverse gives the positive number."""
+    """``|x|``; the inverse returns the positive number."""
 
     codomain = constraints.positive
 
@@ -120,7 +118,7 @@ class AbsTransform(_Function):
 
 
 class SoftmaxTransform(_Function):
-    """Softmax over the last dimension; the inverse gives logarithms."""
+    """Softmax over the last dimension; the inverse returns logarithms."""
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -180,8 +178,8 @@ class AffineTransform(Transform):
 
     Args:
         loc, scale: tensors or numbers.
-        event_dim: how many dimensions of an argument are one event.
-        cache_size: that of :class:`Transform`.
+        event_dim: the number of dimensions of an event.
+        cache_size: as for :class:`Transform`.
     """
 
     bijective = True
@@ -235,7 +233,7 @@ class AffineTransform(Transform):
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two parameters, tensors or numbers, are equal."""
+    """Return True if two parameters, tensors or numbers, are equal."""
     equal = one == other
     return bool(equal.all()) if isinstance(equal, Tensor) else equal
 

@@ -17,7 +17,7 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """The uniform distribution from ``low`` to ``high``, which is left out."""
+    """The uniform distribution from ``low`` to ``high``, excluding the latter."""
 
     has_rsample = True
 
@@ -42,7 +42,7 @@ class Uniform(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """NaN: all samples are as likely."""
+        """NaN, because all samples are equally probable."""
         return math.nan * self.high
 
     @property

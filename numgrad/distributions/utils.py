@@ -1,4 +1,4 @@
-"""What distributions share: parameters that broadcast, probabilities and their logarithms, values computed once."""
+"""Shared parts of distributions: broadcast parameters, conversion of probabilities and logits, cached attributes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """The values as tensors of one shape.
+    """Return the values as tensors of one shape.
 
-    Numbers get the dtype and device of the first tensor; if there is none, the default ones.
+    Numbers get the dtype and device of the first tensor, or the default ones if there is none.
 
     Raises:
         ValueError: a value is neither a tensor nor a number.
@@ -35,29 +35,29 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Probabilities: of a yes from its log odds if ``is_binary``, else by softmax over the last dimension."""
+    """Return probabilities, from log odds if ``is_binary``, otherwise by softmax over the last dimension."""
     return sigmoid(logits) if is_binary else softmax(logits, -1)
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities not closer to 0 and 1 than the spacing of their dtype's numbers at 1."""
+    """Return probabilities clamped so that their distance to 0 and 1 is at least the machine epsilon of their dtype."""
     eps = finfo(probs.dtype).eps
     return probs.clamp(eps, 1 - eps)
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """The inverse of :func:`logits_to_probs`, of probabilities clamped by :func:`clamp_probs`."""
+    """Return the inverse of :func:`logits_to_probs`, for probabilities clamped by :func:`clamp_probs`."""
     probs = clamp_probs(probs)
     return log(probs) - log1p(-probs) if is_binary else log(probs)
 
 
 def sum_rightmost(value: Tensor, dim: int) -> Tensor:
-    """The sum over the last ``dim`` dimensions."""
+    """Return the sum over the last ``dim`` dimensions."""
     return value if dim == 0 else value.reshape((*value.shape[:-dim], -1)).sum(-1)
 
 
 class lazy_property:  # noqa: N801 - PyTorch's name
-    """An attribute that a method computes when it is first asked for, with gradients, and that stays then."""
+    """An attribute that a method computes at the first access, with gradients, and that is then cached."""
 
     def __init__(self, wrapped: Callable[[Any], Any]):
         self.wrapped = wrapped
