@@ -112,7 +112,7 @@ def initial_seed() -> int:
 
 
 class States:
-    """Current states of the default generators: the CPU's, and those of the given GPUs, by index, or of all."""
+    """Snapshot of the default generators' states: the CPU's, and those of the given GPUs, by index, or of all."""
 
     def __init__(self, gpus: Iterable[int] | None = None) -> None:
         self._cpu = default_generator.state_bytes()

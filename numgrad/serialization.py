@@ -112,7 +112,7 @@ def load(
             each storage, as a tensor of one dimension on the CPU, and the name of its former device, and returns it on
             any device, or None.  By default, each tensor is placed on its former device.
         weights_only, pickle_load_args: no effect: only tensors, containers, numbers and strings are built, and the
-            classes passed to :func:`serialization.add_safe_globals`.
+            globals passed to :func:`serialization.add_safe_globals`.
         mmap: True to leave the elements in the file until they are used.  Changes to them are not written back, and
             their checksums are not verified.
 

@@ -44,7 +44,7 @@ _OTHERS = ~_RECORDING
 inference_blocks: list[None] = []
 
 
-#: Watchers that a new thread starts with.
+#: Watchers of threads that have done nothing yet.
 watchers_of_new_threads: list[Any] = []
 
 

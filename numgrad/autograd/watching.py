@@ -68,7 +68,7 @@ def watch(watcher: Watcher) -> None:
 
 
 def watch_everywhere(watcher: Watcher) -> None:
-    """Watch as ``watch`` does, and also in threads that start later."""
+    """Watch as ``watch`` does, and also in threads that have done nothing yet."""
     watch(watcher)
     watchers_of_new_threads.append(watcher)
 

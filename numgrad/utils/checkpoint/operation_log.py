@@ -80,7 +80,7 @@ def text_with_logs(error: Exception, forward: OperationLog, backward: OperationL
 
 
 def _first_difference(forward: OperationLog, backward: OperationLog) -> int | None:
-    """Return the number of the first operation that differs between the logs, or None if none should be there."""
+    """Return the number of the first operation that differs between the logs; None if they agree up to a stop."""
     before, now = forward.entries, backward.entries
     for number, ((text, result, _), (again, other, _)) in enumerate(zip(before, now, strict=False)):
         if text != again or (other and result != other):

@@ -112,7 +112,7 @@ def _start_generators(seed: int, number: int) -> None:
 
 
 def _take(connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:
-    """Queue tasks as they arrive, so that their sender need not wait; at the end, queue None and force an exit."""
+    """Queue tasks as they arrive, so that the sender need not wait; at the end, queue None, and later force an exit."""
     try:
         while True:
             tasks.put(connection.recv())
