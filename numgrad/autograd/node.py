@@ -86,7 +86,7 @@ class Node:
     wants_undefined = False
     #: True if ``add_to`` may replace ``apply``, for a gradient that is mostly zeros.
     adds = False
-    #: True if the operation overwrites all of its first input, whose gradient is 0; ``of_others`` returns the others'.
+    #: True if the operation overwrites its whole first input, whose gradient is 0; ``of_others`` returns the others.
     clears = False
     #: Indices of ``edges`` that ``next_functions`` omits: operands that PyTorch does not count as inputs.
     hidden: frozenset[int] = frozenset()

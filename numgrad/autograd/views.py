@@ -258,7 +258,7 @@ class CopySlices(Node):
         return result, *others
 
     def _split(self, gradients: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
-        """The gradient for the view, and those for the other inputs of the operation."""
+        """Return the gradient of the view, and those of the other inputs of the operation."""
         others = list(gradients)
         return others.pop(self.index), others
 

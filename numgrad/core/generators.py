@@ -156,7 +156,7 @@ class Philox(Generator, device_type="cuda"):
     def fill(self, out: Any, distribution: str, first: Any, second: Any) -> None:
         """Fill memory with the numbers of a draw; see ``fill_random``.
 
-        The parameters are the rate of an exponential distribution, and of integers from which to which.
+        The parameters are the rate of an exponential distribution, or the bounds of integers.
         """
         if distribution == "exponential":
             first = 1.0 / first
@@ -237,11 +237,11 @@ class MersenneTwister(Generator, device_type="cpu"):
         self._spare[:] = 0
 
     def uniform(self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-        """An array of numbers from [low, high), float32 or float64."""
+        """Draw an array of numbers from [low, high), float32 or float64."""
         return self._drawn(draw_uniform, size, dtype, low, high)
 
     def normal(self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
-        """An array of normal numbers, float32 or float64."""
+        """Draw an array of normal numbers, float32 or float64."""
         return self._drawn(draw_normal, size, dtype, mean, std)
 
     def _drawn(self, draw: Callable[..., devices.Buffer], size: int, dtype: np.dtype, *numbers: float) -> np.ndarray:
