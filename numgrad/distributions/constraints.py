@@ -25,7 +25,7 @@ class Constraint:
     event_dim: Any = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """Return which events are in the set: bools of the shape of ``value`` without the last ``event_dim`` sizes."""
+        """Return a bool mask of the events in the set; ``value`` has ``event_dim`` more dimensions at its end."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

@@ -1,1 +1,1 @@
-"""Tensors in other hands: NumPy's functions, DLPack, CUDA arrays, pickles, and the nesting of saved state."""
+"""Exchange of tensors with other software: NumPy's functions, DLPack, CUDA arrays, pickles, and nested saved state."""

@@ -1,8 +1,7 @@
-"""PyTorch's files: zip archives of one pickle and, uncompressed, the memory of each storage.
+"""PyTorch's files: zip archives of one pickle and the uncompressed memory of each storage.
 
-All names in an archive are below one folder: ``data.pkl``, the memory as ``data/0``, ``data/1`` and so on,
-``byteorder`` and ``version``.  Nothing is ever unpacked to a disk: entries are found by their whole names, whatever
-these are.
+All names in an archive are in one folder: ``data.pkl``, the memory as ``data/0``, ``data/1`` and so on, ``byteorder``
+and ``version``.  Nothing is ever extracted to disk: entries are looked up by their full names, whatever these are.
 """
 
 from __future__ import annotations
@@ -17,22 +16,23 @@ import numpy as np
 
 __all__ = ["ArchiveReader", "write_archive"]
 
-#: The memory of a storage begins at a multiple of this in a file, so that it may be used where it is.
+#: The memory of a storage begins at a multiple of this in a file, so that it can be used in place.
 _ALIGNMENT = 64
 
-#: What an entry's own header begins with; how long it is, without name and extra field; where their lengths are in it.
+#: The signature of an entry's own header; its length without name and extra field; the position of their lengths in it.
 _ENTRY, _HEADER_SIZE, _LENGTHS = b"PK\x03\x04", 30, slice(26, 30)
 
-#: From how many bytes on the size of an entry is written with 64 bits, and what that adds to its extra field.
+#: The size in bytes above which an entry's size is written in 64 bits, and the length that this adds to its extra
+#: field.
 _LARGE, _LARGE_EXTRA = 1 << 30, 20
 
-#: The version of the format, and the identifier of the extra field that aligns what follows it.
+#: The version of the format, and the identifier of the extra field that provides alignment.
 _VERSION, _PADDING = b"3\n", b"FB"
 
 
 def write_archive(file: IO[bytes], pickle: bytes, storages: Iterable[np.ndarray]) -> None:
     """Write a pickle and the memory that it refers to, rows of any dtype, as an archive."""
-    end = 0  # of what is written so far
+    end = 0  # the end of the data written so far
     with zipfile.ZipFile(file, "w") as archive:
 
         def add(name: str, data: Any) -> None:
@@ -54,15 +54,15 @@ def write_archive(file: IO[bytes], pickle: bytes, storages: Iterable[np.ndarray]
 
 
 class ArchiveReader:
-    """What is in an archive.
+    """The content of an archive.
 
     Args:
-        file: the archive, opened.
-        path: its name if memory is to stay in the file until it is used (changes are not written back, and checksums
-            not tested); None to read it.
+        file: the open archive.
+        path: its name, to leave memory in the file until it is used (changes are not written back, and checksums are
+            not verified); None to read it.
 
     Raises:
-        ValueError, zipfile.BadZipFile: it is damaged, or no such archive.
+        ValueError, zipfile.BadZipFile: the file is damaged, or is not such an archive.
     """
 
     def __init__(self, file: IO[bytes], path: Any = None):
@@ -81,19 +81,19 @@ class ArchiveReader:
         order = self._read("byteorder").tobytes() if self.has("byteorder") else b"little"
         if order not in (b"little", b"big"):
             raise ValueError(f"its byte order is {order!r}")
-        self.foreign = order != sys.byteorder.encode()  # whether bytes of numbers are the other way round
+        self.foreign = order != sys.byteorder.encode()  # True if numbers have the other byte order
         self.pickle = self._read("data.pkl").tobytes()
         self._memory = None if path is None else np.memmap(path, np.uint8, "c").view(np.ndarray)
 
     def has(self, name: str) -> bool:
-        """Whether there is such an entry."""
+        """Return True if there is such an entry."""
         return self._folder + name in self._names
 
     def storage(self, key: str, dtype: np.dtype, numel: int) -> np.ndarray:
-        """The memory of a storage of so many numbers.
+        """Return the memory of a storage of ``numel`` numbers.
 
         Raises:
-            ValueError: there is no such storage, or it is of another size.
+            ValueError: there is no such storage, or it has another size.
         """
         if not self.has(f"data/{key}"):
             raise ValueError(f"it has no storage {key!r}")
@@ -106,7 +106,7 @@ class ArchiveReader:
         return row.byteswap() if self.foreign else row
 
     def _start(self, info: zipfile.ZipInfo) -> int:
-        """Where in the file the bytes of an entry begin."""
+        """Return the position in the file of an entry's bytes."""
         if info.compress_type != zipfile.ZIP_STORED:
             raise ValueError(f"entry {info.filename!r} is compressed, which PyTorch's are not")
         header = b""
@@ -118,7 +118,7 @@ class ArchiveReader:
         return info.header_offset + _HEADER_SIZE + sum(np.frombuffer(header[_LENGTHS], "<u2").tolist())
 
     def _read(self, name: str) -> np.ndarray:
-        """The bytes of an entry, tested against their checksum."""
+        """Return the bytes of an entry, verified against their checksum."""
         info = self._archive.getinfo(self._folder + name)
         row = np.empty(info.file_size, np.uint8)
         self._file.seek(self._start(info))
@@ -129,7 +129,7 @@ class ArchiveReader:
         return row
 
     def _mapped(self, name: str) -> np.ndarray:
-        """The bytes of an entry, where they are in the file."""
+        """Return the bytes of an entry, in place in the mapped file."""
         info, memory = self._archive.getinfo(self._folder + name), self._memory
         assert memory is not None
         start = self._start(info)
@@ -139,7 +139,7 @@ class ArchiveReader:
 
 
 def _read_into(file: Any, row: np.ndarray) -> int:
-    """Fill a row of bytes from a file; returns how many there were."""
+    """Fill a row of bytes from a file and return the number of bytes read."""
     done = 0
     while done < row.size:
         rest = row[done:]

@@ -1,9 +1,10 @@
-"""Memory of GPUs shared with other libraries: ``__cuda_array_interface__`` and DLPack, in order on their streams.
+"""GPU memory shared with other libraries by ``__cuda_array_interface__`` and DLPack, in stream order.
 
 Note [Streams of two libraries]
-Each library puts its work on a stream of its own.  Memory goes from one to the other without waiting: an event is put
-on the giver's stream, and the taker's stream waits for it.  DLPack's ``__dlpack__`` is told the taker's stream;
-``__cuda_array_interface__`` tells the giver's.  In both, 1 stands for the default stream, which is 0 for the driver.
+Each library runs its work on a stream of its own.  Memory passes between them without blocking the host: an event is
+recorded on the producer's stream, and the consumer's stream waits for it.  DLPack's ``__dlpack__`` receives the
+consumer's stream; ``__cuda_array_interface__`` states the producer's.  In both, 1 denotes the default stream, which is
+0 for the driver.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..devices.recording import values_read
 from ..ops.table.op import attach
 from .dlpack import CUDA, capsule_of, read_capsule
 
-#: What both protocols call the default stream.
+#: The number of the default stream in both protocols.
 _DEFAULT = 1
 
 READ_ONLY = (
@@ -32,13 +33,13 @@ READ_ONLY = (
 
 
 def _own_stream(device: int) -> Any:
-    """Numgrad's current stream of a GPU, for another library."""
+    """Return numgrad's current stream on a GPU, for another library."""
     values_read("another library")
     return devices.begin_cuda().memory.stream(device)
 
 
 def _foreign_stream(number: int, device: int) -> Any:
-    """The stream of another library that a protocol's number stands for."""
+    """Return the stream of another library that a protocol's number denotes."""
     cuda = devices.begin_cuda()
     if number in (0, _DEFAULT):
         return cuda.runtime.default_stream(device)
@@ -49,11 +50,11 @@ def _foreign_stream(number: int, device: int) -> Any:
 
 
 def _interface(self: Tensor) -> dict[str, Any]:
-    """What CuPy, Numba and others ask for to take the tensor's memory as an array of theirs, without a copy.
+    """Return the description by which CuPy, Numba and others view the tensor's memory as an array, without a copy.
 
     Raises:
-        AttributeError: the tensor lies on the CPU, so that it has no such attribute.
-        RuntimeError: it requires a gradient, which the array could not pass on.
+        AttributeError: the tensor is on the CPU, so it has no such attribute.
+        RuntimeError: the tensor requires a gradient, which the array could not propagate.
     """
     layout = self._layout
     if not self.is_cuda:
@@ -81,16 +82,16 @@ attach("__cuda_array_interface__", property(_interface))
 
 
 def is_cuda_array(value: Any) -> bool:
-    """Whether a value is another library's array on a GPU; ``__cuda_ndarray__`` is Numba's own mark of its arrays."""
+    """Return True for another library's array on a GPU; ``__cuda_ndarray__`` is Numba's own mark of its arrays."""
     return hasattr(value, "__cuda_array_interface__") or hasattr(value, "__cuda_ndarray__")
 
 
 def from_interface(source: Any) -> Tensor:
-    """A tensor on the memory of another library's array, which it keeps.
+    """Return a tensor on the memory of another library's array, which it keeps alive.
 
     Raises:
         TypeError: numgrad has no such dtype.
-        ValueError: a stride is negative or no multiple of the elements' size, or elements are masked.
+        ValueError: a stride is negative or not a multiple of the element size, or elements are masked.
     """
     cuda = devices.begin_cuda()
     interface = source.__cuda_array_interface__
@@ -118,7 +119,7 @@ def from_interface(source: Any) -> Tensor:
 def _on_memory(
     owner: Any, address: int, device: int, dtype: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...] | None
 ) -> Tensor:
-    """A tensor on memory that ``owner`` keeps."""
+    """Return a tensor on memory that ``owner`` keeps alive."""
     if strides is None or 0 in shape:
         strides = contiguous_strides(shape)
     if any(step < 0 for step in strides):
@@ -134,7 +135,7 @@ def _on_memory(
 
 
 def export_capsule(tensor: Tensor, stream: Any, versioned: bool) -> Any:
-    """A DLPack capsule of a tensor's memory; work put on ``stream`` from now on finds what it holds now."""
+    """Return a DLPack capsule of a tensor's memory, whose present contents are ready for later work on ``stream``."""
     device, cuda = tensor.get_device(), devices.begin_cuda()
     if stream != -1:
         if stream is not None and (not isinstance(stream, int) or isinstance(stream, bool)):
@@ -149,11 +150,11 @@ def export_capsule(tensor: Tensor, stream: Any, versioned: bool) -> Any:
 
 
 def stream_for_import(device: tuple[int, int]) -> dict[str, int]:
-    """What another library's ``__dlpack__`` is told of the stream that its memory will be used on."""
+    """Return the arguments that tell another library's ``__dlpack__`` the stream on which its memory will be used."""
     return {"stream": int(_own_stream(device[1])) or _DEFAULT} if device[0] == CUDA else {}
 
 
 def import_capsule(capsule: Any) -> tuple[Tensor, bool]:
-    """A tensor on the memory of a capsule, and whether that memory must not be written to."""
+    """Return a tensor on the memory of a capsule, and True if that memory is read-only."""
     owner, address, device, dtype, shape, strides, read_only = read_capsule(capsule)
     return _on_memory(owner, address, device, dtype, shape, strides), read_only

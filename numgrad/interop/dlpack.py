@@ -1,7 +1,7 @@
-"""DLPack capsules of memory on GPUs, made and read by way of its C structures.
+"""DLPack capsules of GPU memory, created and read via DLPack's C structures.
 
-NumPy does this for the CPU's memory.  The structures are those of ``dlpack.h`` 1.0: a tensor, wrapped with what frees
-it ("managed"), in the older form and in the one that names its version.
+NumPy does this for CPU memory.  The structures are those of ``dlpack.h`` 1.0: a tensor, wrapped with its deleter
+("managed"), in the older form and in the versioned form.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CUDA = 2
 _NAME, _VERSIONED_NAME = b"dltensor", b"dltensor_versioned"
 _USED = {_NAME: b"used_dltensor", _VERSIONED_NAME: b"used_dltensor_versioned"}
 
-#: Bit 0 of the flags: the memory must not be written to.
+#: Bit 0 of the flags, which marks read-only memory.
 _READ_ONLY = 1
 
 #: DLPack's codes for categories of numbers, by NumPy's letters.
@@ -55,7 +55,7 @@ _Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
 def _of_python(name: str, result: Any, *arguments: Any) -> Any:
-    """A function of Python's C API."""
+    """Return a function of Python's C API."""
     return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
@@ -66,26 +66,26 @@ _new = _of_python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_c
 
 
 def is_named(capsule: Any, name: bytes) -> bool:
-    """Whether an object is a capsule of this name."""
+    """Return True if an object is a capsule with this name."""
     return bool(_is_valid(id(capsule), name))
 
 
-# -- made -----------------------------------------------------------------------------------------------------------
+# -- export ---------------------------------------------------------------------------------------------------------
 
-#: What capsules that nobody has freed yet keep alive, by the addresses of their structures.
+#: The objects kept alive by capsules that are not freed yet, by the addresses of their structures.
 _kept: dict[int, tuple[Any, ...]] = {}
 
 
 @_Deleter
 def _forget(address: int | None) -> None:
-    """Free what a capsule keeps alive: called by whoever has read it, once the memory is no longer used."""
+    """Free the objects kept alive by a capsule; the consumer calls this once it no longer uses the memory."""
     if address is not None:
         _kept.pop(address, None)
 
 
 @_Destructor
 def _capsule_ends(capsule: int) -> None:
-    """Free what a capsule keeps alive if nobody has read it, in which case it has kept its name."""
+    """Free the objects kept alive by a capsule that was never consumed, in which case it has kept its name."""
     for name in _USED:
         if _is_valid(capsule, name):
             _kept.pop(_pointer(capsule, name), None)
@@ -95,14 +95,14 @@ def capsule_of(
     owner: Any, address: int, device: int, dtype: np.dtype, shape: Sequence[int], strides: Sequence[int],
     versioned: bool,
 ) -> Any:
-    """A capsule of memory of a GPU, in the form that names its version or in the older one.
+    """Return a capsule of GPU memory, in the versioned or the older form.
 
     Args:
-        owner: what keeps the memory: it lives until the capsule, or who has read it, is done.
-        address: of the first element.
+        owner: the object that keeps the memory; it lives until the capsule, or its consumer, is done.
+        address: the address of the first element.
         device: the number of the GPU.
-        dtype: of the elements.
-        shape, strides: the latter in elements.
+        dtype: the dtype of the elements.
+        shape, strides: the shape, and the strides in elements.
     """
     extents = (ctypes.c_int64 * (2 * len(shape)))(*shape, *strides)
     steps = ctypes.cast(
@@ -119,7 +119,7 @@ def capsule_of(
 
 
 def device_of(capsule: Any) -> tuple[int, int] | None:
-    """Where the memory of a capsule lies, in DLPack's numbers; None if it was read already."""
+    """Return the device of a capsule's memory, in DLPack's numbers; None if the capsule was already consumed."""
     for name, structure in ((_VERSIONED_NAME, _Versioned), (_NAME, _Managed)):
         if is_named(capsule, name):
             tensor = structure.from_address(_pointer(id(capsule), name)).tensor
@@ -127,11 +127,11 @@ def device_of(capsule: Any) -> tuple[int, int] | None:
     return None
 
 
-# -- read -----------------------------------------------------------------------------------------------------------
+# -- import ---------------------------------------------------------------------------------------------------------
 
 
 class Borrowed:
-    """Memory that a capsule has lent, given back when this object ends."""
+    """Memory from a capsule, released when this object is destroyed."""
 
     __slots__ = ("_deleter", "_header")
 
@@ -145,14 +145,14 @@ class Borrowed:
 
 
 def read_capsule(capsule: Any) -> tuple[Borrowed, int, int, np.dtype, tuple[int, ...], tuple[int, ...] | None, bool]:
-    """What a capsule of memory of a GPU says; it can be read once.
+    """Return the content of a capsule of GPU memory, which can be consumed once.
 
     Returns:
-        What keeps the memory, the address of the first element, the number of the GPU, the dtype, the shape, the
-        strides in elements (None for row-major), and whether the memory must not be written to.
+        The object that keeps the memory, the address of the first element, the number of the GPU, the dtype, the shape,
+        the strides in elements (None for row-major), and True if the memory is read-only.
 
     Raises:
-        BufferError: it is in memory of another device, in a newer form, or of a dtype that NumPy has not.
+        BufferError: the memory is on another kind of device, in a newer form, or of a dtype that NumPy lacks.
     """
     name = _VERSIONED_NAME if is_named(capsule, _VERSIONED_NAME) else _NAME
     header = _pointer(id(capsule), name)

@@ -1,9 +1,9 @@
-"""numgrad in PyTorch's place: whatever imports ``torch``, or a module of it, gets numgrad's of that name.
+"""numgrad in place of PyTorch: imports of ``torch``, or of its modules, yield numgrad's modules of the same names.
 
 Note [What stands for torch]
-A finder, put before Python's own, answers for ``torch`` and all names below.  A module ``torch.nn.functional`` is
-``numgrad.nn.functional`` itself, so that classes are the same by either name.  Only ``torch`` is a module of its own,
-with numgrad's names: it has the version of PyTorch's, which programs compare.
+A finder, inserted before Python's own, handles ``torch`` and all names below it.  The module ``torch.nn.functional`` is
+``numgrad.nn.functional`` itself, so that classes are identical under either name.  Only ``torch`` is a separate module
+with numgrad's names: its version is PyTorch's, because programs compare it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ TORCH_VERSION = "2.13.0"
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Finds ``torch`` and what is below it in numgrad."""
+    """A finder of ``torch`` and its submodules in numgrad."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
-        """How to load the module; None of one that numgrad has not."""
+        """Return the spec of the module, or None if numgrad has no such module."""
         if fullname.partition(".")[0] != "torch":
             return None
         if importlib.util.find_spec(_own(fullname)) is None:
@@ -40,12 +40,12 @@ class _Finder(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=True)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put numgrad's module in the place of the empty one that Python has made; fill that if it is ``torch``."""
+        """Replace the empty module that Python created by numgrad's, or fill it if it is ``torch``."""
         if module.__name__ == "torch":
             names = vars(module)
 
             def found(name: str) -> Any:
-                value = names[name] = getattr(numgrad, name)  # kept: asking takes half as long as an operation
+                value = names[name] = getattr(numgrad, name)  # cached: a lookup takes half as long as an operation
                 return value
 
             names.update(
@@ -60,7 +60,7 @@ def _own(fullname: str) -> str:
 
 
 class _Installed:
-    """What :func:`install_as_torch` returns: a context at whose end what was there before is there again."""
+    """The result of :func:`install_as_torch`: a context manager whose end restores the previous state."""
 
     def __init__(self, finder: _Finder | None):
         self._finder = finder
@@ -76,15 +76,14 @@ class _Installed:
 
 
 def install_as_torch() -> _Installed:
-    """Have ``import torch`` give numgrad from now on, in all modules imported later; PyTorch need not be installed.
+    """Make ``import torch`` yield numgrad in all modules imported from now on; PyTorch need not be installed.
 
-    Used as a context, what was there before is there again at its end; code that has imported ``torch`` inside keeps
-    numgrad.
+    As a context manager, it restores the previous state at its end; code that imported ``torch`` inside keeps numgrad.
 
     Raises:
-        RuntimeError: PyTorch itself has been imported already.
+        RuntimeError: PyTorch itself is already imported.
 
-    It is used so::
+    Usage::
 
         with numgrad.install_as_torch():
             import program_written_for_pytorch
@@ -99,5 +98,5 @@ def install_as_torch() -> _Installed:
 
 
 def missing_names() -> list[str]:
-    """The names of PyTorch that numgrad has not and that this process has asked for, such as "torch.linalg.svd"."""
+    """Return the names of PyTorch that this process looked up and numgrad lacks, such as "torch.linalg.svd"."""
     return sorted(missing.modules_asked | missing.names_asked())

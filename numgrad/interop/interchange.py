@@ -1,4 +1,4 @@
-"""Tensors outside of numgrad: in the memory of other libraries (DLPack), and in a pickle."""
+"""Tensors outside numgrad: in the memory of other libraries (DLPack), and in pickles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..ops.table.op import attach
 from .cuda_arrays import READ_ONLY, export_capsule, import_capsule, stream_for_import
 from .dlpack import CUDA, device_of, is_named
 
-#: DLPack's number for memory that the CPU reads, and that of the only such device.
+#: DLPack's number for CPU memory, and the index of the only such device.
 _CPU = (1, 0)
 
 _CAPSULE = type(np.empty(0).__dlpack__())
@@ -33,18 +33,18 @@ def _dlpack(
     dl_device: tuple[int, int] | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """A DLPack capsule of the tensor's memory, for another library's ``from_dlpack``.
+    """Return a DLPack capsule of the tensor's memory, for another library's ``from_dlpack``.
 
     Args:
-        stream: on a GPU the stream that the memory will be used on: a stream's address, 1 or None for the default one,
-            -1 for no waiting.  It has no meaning on the CPU: None or -1.
-        max_version: the newest version of DLPack that the caller reads; None stands for those before 1.0.
-        dl_device: the device wanted, as DLPack numbers them; None for the tensor's own.
-        copy: True for a copy of the elements.
+        stream: on a GPU, the stream on which the memory will be used: its address, 1 or None for the default stream, -1
+            for no synchronization.  On the CPU it must be None or -1.
+        max_version: the newest version of DLPack that the caller supports; None means versions before 1.0.
+        dl_device: the target device in DLPack's numbers; None for the tensor's own.
+        copy: True to copy the elements.
 
     Raises:
-        BufferError: the tensor requires a gradient, or is wanted on another device than its own or the CPU.
-        ValueError: it is wanted on the CPU without a copy, and lies on a GPU.
+        BufferError: the tensor requires a gradient, or the target is neither its own device nor the CPU.
+        ValueError: the target is the CPU without a copy, and the tensor is on a GPU.
         AssertionError: a stream is given for a tensor on the CPU.
     """
     if self.requires_grad:
@@ -75,30 +75,31 @@ def _dlpack_on_gpu(
 
 
 def _dlpack_device(self: Tensor) -> tuple[int, int]:
-    """Where the memory lies, in DLPack's numbers: ``(1, 0)``, the CPU, or ``(2, index)``, a GPU."""
+    """Return the device of the memory in DLPack's numbers: ``(1, 0)`` for the CPU, ``(2, index)`` for a GPU."""
     return (CUDA, self.get_device()) if self.is_cuda else _CPU
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A DLPack capsule (of a version before 1.0) of the tensor's memory; it can be read once."""
+    """Return a DLPack capsule (of a version before 1.0) of the tensor's memory, which can be consumed once."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"to_dlpack(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
     return tensor.detach().__dlpack__()
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor on the memory of another library's array: changes to one are seen in the other.
+    """Return a tensor on the memory of another library's array, so that changes to either are visible in both.
 
     Args:
         ext_tensor: an array with ``__dlpack__``, or a DLPack capsule.
-        device: where the tensor is to lie; None for where the array does.
-        copy: True for a tensor on memory of its own, False for one that must not be.
+        device: the device of the tensor; None for that of the array.
+        copy: True to copy the memory, False to forbid a copy.
 
     Raises:
-        BufferError: the array cannot be exported, for one because it requires a gradient.
-        RuntimeError: it is no such array, its capsule was read before, or its memory is not the CPU's.
+        BufferError: the array cannot be exported, for example because it requires a gradient.
+        RuntimeError: the argument is not such an array, its capsule was already consumed, or its memory is on an
+            unsupported device.
         TypeError: numgrad has no such dtype.
-        ValueError: it has a negative stride, or a copy would be needed and must not be made.
+        ValueError: a stride is negative, or a copy is needed but forbidden.
     """
     exporter = _Exporter(ext_tensor)
     made = _on_gpu(exporter) if exporter.__dlpack_device__()[0] == CUDA else None
@@ -115,11 +116,11 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 
 def _on_gpu(exporter: _Exporter) -> Tensor:
-    """A tensor on the memory of an array on a GPU."""
+    """Return a tensor on the memory of an array on a GPU."""
     stream = stream_for_import(exporter.__dlpack_device__())
     try:
         capsule = exporter.__dlpack__(**stream, max_version=(1, 0))
-    except TypeError:  # it knows DLPack before 1.0
+    except TypeError:  # it supports only DLPack before 1.0
         capsule = exporter.__dlpack__(**stream)
     made, read_only = import_capsule(capsule)
     if read_only:
@@ -128,19 +129,19 @@ def _on_gpu(exporter: _Exporter) -> Tensor:
 
 
 def _on_cpu(exporter: _Exporter, copy: bool) -> Tensor:
-    """A tensor on the memory of an array on the CPU."""
+    """Return a tensor on the memory of an array on the CPU."""
     array = np.from_dlpack(exporter)
     if copy:
         array = array.copy()
     elif not array.flags.writeable:
         if exporter.versioned:
             return from_numpy(array)  # which warns
-        array = _writable(array)  # a capsule before version 1.0 cannot tell; PyTorch, too, trusts that one may write
+        array = _writable(array)  # a capsule before version 1.0 cannot say; PyTorch, too, assumes writable memory
     return from_array(array)
 
 
 class _Exporter:
-    """An array, or a capsule, as NumPy takes it; remembers whether the capsule says what may be written to."""
+    """An array or a capsule in the form that NumPy accepts; it records if the capsule can mark read-only memory."""
 
     def __init__(self, source: Any):
         self._is_capsule = isinstance(source, _CAPSULE)
@@ -167,9 +168,9 @@ class _Exporter:
 
 
 def _writable(array: np.ndarray) -> np.ndarray:
-    """The array, its memory taken for such as may be written to."""
+    """Return the array with its memory treated as writable."""
     interface = {**array.__array_interface__, "data": (array.ctypes.data, False)}
-    return np.asarray(SimpleNamespace(array=array, __array_interface__=interface))  # which keeps the array alive
+    return np.asarray(SimpleNamespace(array=array, __array_interface__=interface))  # keeps the array alive
 
 
 attach("__dlpack__", _dlpack)
@@ -179,7 +180,7 @@ attach("__dlpack_device__", _dlpack_device)
 
 
 def warn_of_hooks(tensor: Tensor) -> None:
-    """Warn that what is stored of a tensor does not include its hooks."""
+    """Warn that the stored form of a tensor does not include its hooks."""
     for hook in (tensor._backward_hooks or {}).values():
         if not is_unserializable(hook):
             warnings.warn(
@@ -191,10 +192,10 @@ def warn_of_hooks(tensor: Tensor) -> None:
 
 
 def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
-    """What pickle and copy store: class, memory, layout, ``requires_grad`` and attributes.
+    """Return the data for pickle and copy: class, memory, layout, ``requires_grad`` and attributes.
 
-    Tensors that share memory share it afterwards, too: the storage is pickled once.  As in PyTorch, the graph and
-    ``grad`` are left out: the result of an operation becomes a leaf.
+    Tensors that share memory still share it after loading, because the storage is pickled once.  As in PyTorch, the
+    graph and ``grad`` are left out, so that the result of an operation becomes a leaf.
     """
     warn_of_hooks(self)
     values_read("pickling a tensor")
@@ -203,7 +204,7 @@ def _reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 
 
 def _rebuilt(cls: type, elements: tuple[Any, ...], requires_grad: bool) -> Tensor:
-    """A tensor from its pickle."""
+    """Return a tensor from its pickled data."""
     result = strided(*elements)
     result.__class__ = cls
     result._requires_grad = requires_grad

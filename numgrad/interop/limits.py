@@ -1,4 +1,4 @@
-"""Limits on what is made of a file, so that a small one cannot take hours, gigabytes or the C stack."""
+"""Limits on the objects built from a file, so that a small file cannot take hours, gigabytes or the C stack."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from typing import Any
 
 __all__ = ["MAX_DIMENSIONS", "Limits"]
 
-#: How many dimensions a tensor may have.
+#: The maximum number of dimensions of a tensor.
 MAX_DIMENSIONS = 64
 
-#: How many elements may be copied for each byte of a file, and besides.
+#: The number of elements that may be copied for each byte of a file, and a fixed extra number.
 _COPIES, _MORE_COPIES = 4, 100_000
 
-#: How deeply tuples and frozensets may nest.
+#: The maximum nesting depth of tuples and frozensets.
 _DEPTH = 500
 
-#: Ints below this have hashes of their own.
+#: Ints of smaller magnitude have distinct hashes, except -1 and -2.
 _LARGE = 2**60
 
 
 class Limits:
-    """Limits on what is made of a description of ``size`` bytes."""
+    """Limits on the objects built from a description of ``size`` bytes."""
 
     def __init__(self, size: int):
         self._left = _COPIES * size + _MORE_COPIES
-        # by id, with the value, which must live as long as its id counts:
-        self._sizes: dict[int, tuple[Any, int, int]] = {}  # of nested tuples, in parts, and how deeply they nest
+        # by id, with the value, which must live as long as its id is used:
+        self._sizes: dict[int, tuple[Any, int, int]] = {}  # of nested tuples: their parts and their nesting depth
         self._hashes: dict[int, tuple[Any, Counter[int]]] = {}  # of the keys in a container
 
     def spend(self, count: int) -> None:
-        """Account for so many elements that are copied, hashed or compared.
+        """Account for ``count`` elements that are copied, hashed or compared.
 
         Raises:
-            ValueError: they are too many for a description of this size.
+            ValueError: the elements are too many for a description of this size.
         """
         self._left -= count
         if self._left < 0:
             raise ValueError("what it describes is too large for its size")
 
     def whole(self, made: Any) -> Any:
-        """Return what was made once it is known that, if it is a tuple or frozenset, it does not nest too deeply."""
+        """Return an object after checking that, if it is a tuple or frozenset, it is not nested too deeply."""
         if type(made) is tuple or type(made) is frozenset:
             size, depth = self._size(made)
             for part in made:
@@ -55,14 +55,15 @@ class Limits:
         return made
 
     def _size(self, whole: Any) -> tuple[int, int]:
-        """Return how many parts a tuple has, those of tuples within it included, and how deeply they nest."""
+        """Return the number of parts of a tuple, including nested ones, and its nesting depth."""
         _, size, depth = self._sizes.get(id(whole)) or (whole, len(whole) + 1, 1)
         return size, depth
 
     def keys(self, container: Any, keys: Iterable[Any]) -> Iterator[Any]:
-        """Yield the keys that go into a container, each when it is known that this takes little time.
+        """Yield the keys for a container, each after checking that its insertion takes little time.
 
-        A part of a tuple is hashed and compared as often as it occurs, and a key is compared with all of the same hash.
+        A part of a tuple is hashed and compared as often as it occurs, and a key is compared with all keys of equal
+        hash.
 
         Raises:
             ValueError: the keys take too much time.

@@ -1,11 +1,11 @@
-"""What numgrad's own files said besides their arrays: how tensors and other values are nested, as JSON.
+"""The JSON header of numgrad's former file format, which describes the nesting of tensors and other values.
 
-Today ``save`` writes PyTorch's format; such files are still read.
+``save`` now writes PyTorch's format; files in the former format can still be read.
 
 Note [Memory in a file]
-Tensors that overlap in memory are stored once.  If one of them covers what the others show, it is stored under its
-name and the others refer to its elements; otherwise the memory between the first and the last element that any of them
-shows is stored as one row, under a name that ends in ".storage".  A tensor that overlaps no other is stored as its
+Tensors that overlap in memory are stored once.  If one of them covers the elements of all others, it is stored under
+its name, and the others refer to its elements.  Otherwise the memory between the first and the last element of all of
+them is stored as one row, under a name that ends in ".storage".  A tensor that overlaps no other is stored as its
 elements alone, in row-major order, and gets its strides back when it is read, unless these leave large gaps.
 """
 
@@ -27,10 +27,10 @@ from ..core.types import Size, TensorType, device, dtype, tensor_type
 from ..nn.parameter import Parameter
 from .limits import MAX_DIMENSIONS, Limits
 
-#: The version of what the header says.
+#: The version of the header's format.
 _VERSION = 1
 
-#: Strides are restored where the memory that they span is at most so many times that of the elements.
+#: Strides are restored if the memory that they span is at most this many times that of the elements.
 _GAPS = 4
 
 #: The classes of the mappings that can be stored, by name.
@@ -39,7 +39,7 @@ _MAPPINGS: dict[str, Callable[[dict[Any, Any]], Any]] = {"dict": dict, "OrderedD
 #: The classes of the sequences that can be stored, by name.
 _SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {"list": list, "tuple": tuple, "Size": Size}
 
-#: By the tag that stands before them, the value of such texts; a "number" is one of NumPy's.
+#: The functions that parse texts, by the preceding tag; a "number" is one of NumPy's.
 _VALUES: dict[str, Callable[..., Any]] = {
     "float": float, "complex": lambda real, imag: complex(float(real), float(imag)), "bytes": bytes.fromhex,
     "dtype": dtype.named.__getitem__, "device": device,
@@ -57,16 +57,17 @@ def _number_type(name: Any) -> np.dtype:
 def read_header(
     header: str, rows: Mapping[str, np.ndarray], *, test: bool, device_for: Callable[[str], device] = device
 ) -> Any:
-    """The state that ``header`` describes, its tensors on the memory of ``rows``, the bytes stored under each name.
+    """Return the state that ``header`` describes, with tensors on the memory of ``rows``, the bytes stored under each
+    name.
 
     Args:
         header: the header.
         rows: the memory.
-        test: whether to compare it with the checksums.
-        device_for: gives the device for the tensors that were stored from the one that a string names.
+        test: True to verify the checksums.
+        device_for: a function from the name of the device of stored tensors to the device to use.
 
     Raises:
-        ValueError: header and memory are not such as ``write_header`` gave them.
+        ValueError: header and memory do not have the form that ``write_header`` produced.
     """
     version, _, rest = header.partition(" ")
     checksum, _, text = rest.partition(" ")
@@ -95,7 +96,7 @@ def read_header(
         raise ValueError(f"its header makes no sense ({error!r})") from error
 
 
-#: What is said of a tensor, and as what.
+#: The fields of a tensor's record, and their types.
 _FIELDS: dict[str, type] = {
     "dtype": str, "shape": list, "stride": list, "offset": int, "data": str, "device": str, "requires_grad": bool,
     "parameter": bool, "attributes": list,
@@ -103,7 +104,7 @@ _FIELDS: dict[str, type] = {
 
 
 def _check_entry_types(record: dict[str, Any]) -> None:
-    """Raise TypeError, KeyError or RuntimeError if something else is said of a tensor, or as something else."""
+    """Raise TypeError, KeyError or RuntimeError if a tensor's record has other fields, or other types of fields."""
     for name, value in record.items():
         extents = value if name in ("shape", "stride") else []
         if type(value) is not _FIELDS[name] or any(type(extent) is not int for extent in extents):
@@ -118,7 +119,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 class _Reader:
-    """Makes values again of what the writer made of them."""
+    """The decoder of values encoded by the writer."""
 
     def __init__(
         self,
@@ -132,10 +133,10 @@ class _Reader:
         self._devices = devices
         self._limits = limits
         self._tensors: dict[int, Tensor] = {}
-        self._placed_rows: dict[Any, Any] = {}  # by name and type: tensors that shared memory share it again
+        self._placed_rows: dict[Any, Any] = {}  # by name and type, so that tensors that shared memory share it again
 
     def decoded(self, value: Any) -> Any:
-        """The value that was encoded so."""
+        """Return the value encoded in this form."""
         if not isinstance(value, list):
             return value
         tag, *parts = value
@@ -158,7 +159,7 @@ class _Reader:
         return [(self.decoded(key), self.decoded(item)) for key, item in _listed(pairs)]
 
     def _tensor(self, number: int) -> Tensor:
-        """The tensor with this number among the records, the same one each time."""
+        """Return the tensor with this number among the records, the same object each time."""
         if number not in self._tensors:
             if type(number) is not int or number < 0:
                 raise TypeError(f"{number!r} is the number of a tensor")
@@ -173,7 +174,7 @@ class _Reader:
         return self._tensors[number]
 
     def _placed(self, record: dict[str, Any]) -> Tensor:
-        """A tensor on the memory that its record describes."""
+        """Return a tensor on the memory that its record describes."""
         element = dtype.named[record["dtype"]]
         type = tensor_type(element, self._devices[record.get("device", "cpu")])
         row = self._row(record["data"], type)
@@ -194,7 +195,7 @@ class _Reader:
         return strided(type.backend.empty((extent,), type), shape, strides, 0, type).copy_(dense)
 
     def _row(self, name: str, type: TensorType) -> Any:
-        """The elements stored under a name, where tensors of this type lie."""
+        """Return the elements stored under a name, on the device of this tensor type."""
         key = name, type
         if key not in self._placed_rows:
             self._placed_rows[key] = devices.moved(self._rows[name].view(type.numpy), type.device)

@@ -1,14 +1,14 @@
 """NumPy's functions on tensors: ``np.exp(tensor)``, ``np.mean(tensor, axis=0)``, ``array * tensor``.
 
-What a call does is decided in this order:
+A call is handled by the first case that applies:
 
-1. Numgrad has an operation for the function and its arguments: it is called, and gradients flow.  The result is a
-   tensor with numgrad's (that is, PyTorch's) dtypes.
-2. The function's answer has no derivative (``np.shape``, ``np.allclose`` ...), or no tensor among the arguments
-   requires a gradient: NumPy computes on the tensors' elements, which it may not overwrite, and the result is NumPy's.
-3. Otherwise a gradient would be lost: TypeError.
+1. Numgrad has an operation for the function and its arguments: the operation is called, and gradients flow.  The result
+   is a tensor with numgrad's (that is, PyTorch's) dtypes.
+2. The function's result has no derivative (``np.shape``, ``np.allclose`` ...), or no tensor among the arguments
+   requires a gradient: NumPy computes on the tensors' elements, which are read-only, and the result is NumPy's.
+3. Otherwise a gradient would be lost, and a TypeError is raised.
 
-No function of NumPy's writes to a tensor.
+NumPy's functions never write to a tensor.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..ops.creation.from_data import from_array, tensor
 from ..ops.reductions.norms import vector_norm
 from ..ops.table.op import attach, public_functions
 
-#: The public functions; this module is imported when all are there.
+#: The public functions, all of which exist when this module is imported.
 ops = SimpleNamespace(**public_functions)
 
 #: Ufuncs by the name of numgrad's function.
@@ -39,13 +39,13 @@ _UFUNCS = {name: name for name in public_functions if isinstance(getattr(np, nam
     "radians": "deg2rad", "right_shift": "bitwise_right_shift", "rint": "round", "subtract": "sub",
 }  # fmt: skip
 
-#: Those of them that take no numbers here.
+#: The ufuncs that accept only tensors here.
 _OF_TENSORS = frozenset({
     "arctan2", "fmax", "fmin", "heaviside", "hypot", "logaddexp", "logaddexp2", "logical_and", "logical_or",
     "logical_xor", "maximum", "minimum",
 })  # fmt: skip
 
-#: Functions whose answer has no derivative.
+#: Functions whose results have no derivative.
 _ANSWERS = frozenset({
     "allclose", "array2string", "array_equal", "array_equiv", "array_repr", "array_str", "can_cast", "common_type",
     "count_nonzero", "digitize", "iscomplexobj", "isclose", "isrealobj", "may_share_memory", "min_scalar_type", "ndim",
@@ -54,7 +54,7 @@ _ANSWERS = frozenset({
 
 
 def _flat(a: Tensor, axis: Any) -> tuple[Tensor, int]:
-    """Where NumPy has no axis for the whole array as one row: that row, and its axis."""
+    """Return the flattened array and axis 0 if ``axis`` is None, otherwise the array and its axis."""
     return (ops.reshape(a, (-1,)), 0) if axis is None else (a, axis)
 
 
@@ -150,8 +150,8 @@ def _like(name: str) -> Callable[..., Any]:
     return lambda a, dtype=None: getattr(ops, name)(a, dtype=dtype)
 
 
-#: Other functions: with NumPy's parameters (those for which there is an operation), in numgrad's words.  They return
-#: NotImplemented for arguments for which there is none.
+#: Other functions, with the parameters of NumPy's that an operation supports, translated to numgrad's.  They return
+#: NotImplemented for unsupported arguments.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     # reductions
     "sum": lambda a, axis=None, dtype=None, *, keepdims=False: ops.sum(a, axis, keepdims, dtype=dtype),
@@ -181,7 +181,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "diag": lambda v, k=0: ops.diag(v, k),
     "tril": lambda m, k=0: ops.tril(m, k),
     "triu": lambda m, k=0: ops.triu(m, k),
-    # parts, and the whole from parts
+    # splitting and joining
     "concatenate": _concatenate,
     "stack": lambda arrays, axis=0: ops.stack([_as_tensor(a) for a in arrays], axis),
     "vstack": _together("vstack"), "hstack": _together("hstack"), "dstack": _together("dstack"),
@@ -198,7 +198,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "outer": lambda a, b: ops.outer(ops.reshape(a, (-1,)), ops.reshape(b, (-1,))),
     "tensordot": lambda a, b, axes=2: ops.tensordot(a, b, axes),
     "einsum": lambda subscripts, *operands: ops.einsum(subscripts, *operands),
-    # elements
+    # elementwise
     "clip": _clip,
     "round": lambda a, decimals=0: ops.round(a, decimals=decimals),
     "around": lambda a, decimals=0: ops.round(a, decimals=decimals),
@@ -213,7 +213,7 @@ _signature = functools.cache(inspect.signature)
 
 
 def _as_tensor(value: Any) -> Any:
-    """An operand as numgrad takes it: an array as a tensor (on its memory where possible), a scalar as a number."""
+    """Return an operand in numgrad's form: an array as a tensor (on its memory if possible), a scalar as a number."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, list | tuple):
@@ -229,7 +229,7 @@ def _as_tensor(value: Any) -> Any:
 
 
 def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """What NumPy asks a tensor among the inputs of ``ufunc``; see the top of this file."""
+    """Implement ``__array_ufunc__`` as described at the top of this file."""
     out = kwargs.get("out", ())
     if any(_is_foreign(value) for value in (*inputs, *out)):
         return NotImplemented
@@ -247,13 +247,13 @@ def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwa
 
 
 def _is_foreign(value: Any) -> bool:
-    """Whether a value has a say in this matter, too."""
+    """Return True if a value has its own ``__array_ufunc__``."""
     theirs = getattr(type(value), "__array_ufunc__", None)
     return theirs not in (None, np.ndarray.__array_ufunc__, _array_ufunc)
 
 
 def _array_function(self: Tensor, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
-    """What NumPy asks a tensor among the arguments of ``function``; see the top of this file."""
+    """Implement ``__array_function__`` as described at the top of this file."""
     if not all(issubclass(cls, Tensor | np.ndarray) for cls in types):
         return NotImplemented
     if isinstance(kwargs.get("out"), Tensor):
@@ -264,7 +264,7 @@ def _array_function(self: Tensor, function: Callable[..., Any], types: Any, args
     if translated is not None:
         try:
             bound = _signature(translated).bind(*map(_operand, args), **{k: _operand(v) for k, v in kwargs.items()})
-        except TypeError:  # an argument for which there is no operation
+        except TypeError:  # an argument that no operation supports
             pass
         else:
             result = translated(*bound.args, **bound.kwargs)
@@ -278,7 +278,7 @@ def _operand(value: Any) -> Any:
 
 
 def _by_numpy(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
-    """Have NumPy compute on the elements.
+    """Call NumPy's function on the elements.
 
     Raises:
         TypeError: a gradient would be lost.

@@ -1,10 +1,10 @@
-"""State as a pickle that PyTorch reads, weights only: tensors, containers, numbers, strings and little else.
+"""State as a pickle that PyTorch reads with ``weights_only``: tensors, containers, numbers, strings and little else.
 
-The pickle is written here, and not by ``pickle``, because it names PyTorch's classes, which need not be installed.
+This module writes the pickle itself, because it names PyTorch's classes, which need not be installed.
 
 Note [Storages]
-Tensors that overlap in memory are stored once, as the memory between the first and the last element that any of them
-shows; each refers to it with an offset and strides.  What no tensor shows is not stored.
+Tensors that overlap in memory are stored once, as the memory between the first and the last element of all of them;
+each refers to it with an offset and strides.  Memory outside these ranges is not stored.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ __all__ = ["pickled"]
 
 _SIZE, _LONG_SIZE = 1 << 8, 1 << 32
 
-#: A tensor's place in a pickle, by its number: where its storage is known only when all tensors are.
+#: A tensor's place in a pickle, by its number: the location of its storage is known only after all tensors.
 Part = bytes | int
 
 
 def pickled(state: Any) -> tuple[bytes, list[np.ndarray]]:
-    """The pickle of ``state``, and the storages that it refers to by number.
+    """Return the pickle of ``state``, and the storages that it refers to by number.
 
     Raises:
-        TypeError, ValueError: something in the state cannot be stored; the message says where it is.
+        TypeError, ValueError: a part of the state cannot be stored; the message gives its location.
     """
     writer = _Writer()
     writer.write(state, "state")
@@ -52,17 +52,17 @@ def _global(module: str, name: str) -> bytes:
 
 
 class _Writer:
-    """Writes values as pickle's instructions, each object that may be met again once."""
+    """A writer of values as pickle instructions, in which a repeated object is written once."""
 
     def __init__(self) -> None:
         self._parts: list[Part] = [pickle.PROTO + b"\x02"]
         self._memo: dict[int, int] = {}
-        self._objects: list[Any] = []  # those in the memo, which must live as long as their ids count
+        self._objects: list[Any] = []  # the objects in the memo, which must live as long as their ids are used
         self._tensors: list[Tensor] = []
-        self._open: set[int] = set()  # the tuples and the like around the present value
+        self._open: set[int] = set()  # the immutable containers around the present value
 
     def write(self, value: Any, location: str) -> None:
-        """Write the instructions that make ``value``, which is at that place of the state."""
+        """Write the instructions that build ``value``, which has this location in the state."""
         number = self._memo.get(id(value))
         if number is not None:
             self._parts.append(_with_size(pickle.BINGET, pickle.LONG_BINGET, number))
@@ -83,7 +83,7 @@ class _Writer:
             raise TypeError(f"{location}: a {class_name(cls)} cannot be saved{_advice(value)}")
 
     def finished(self) -> tuple[bytes, list[np.ndarray]]:
-        """The pickle, and the storages of the tensors in it."""
+        """Return the pickle, and the storages of its tensors."""
         values_read("saving tensors")
         places: dict[int, bytes] = {}
         storages = []
@@ -99,13 +99,13 @@ class _Writer:
         return b"".join(parts) + pickle.STOP, storages
 
     def _keep(self, value: Any) -> None:
-        """Remember a value that was just made, for where it is met again."""
+        """Memoize a value that was just built, for later references to it."""
         number = self._memo[id(value)] = len(self._objects)
         self._objects.append(value)
         self._parts.append(_with_size(pickle.BINPUT, pickle.LONG_BINPUT, number))
 
     def _all(self, values: Iterable[Any], location: str) -> None:
-        """Write a mark and, after it, each value."""
+        """Write a mark followed by each value."""
         self._parts.append(pickle.MARK)
         for number, value in enumerate(values):
             self.write(value, f"{location}[{number}]")
@@ -138,7 +138,7 @@ class _Writer:
         self._parts.append(_global("collections", "OrderedDict") + pickle.EMPTY_TUPLE + pickle.REDUCE)
         self._keep(value)
         self._entries(value, location)
-        if vars(value):  # a state_dict's _metadata
+        if vars(value):  # the _metadata of a state_dict
             self.dict(vars(value), f"{location}.__dict__")
             self._parts.append(pickle.BUILD)
 
@@ -156,7 +156,7 @@ class _Writer:
         self._keep(value)
 
     def members(self, value: Any, location: str) -> None:
-        """A set, a frozenset or a Size."""
+        """Write a set, a frozenset or a Size."""
         module = "torch" if isinstance(value, Size) else "builtins"
         self._call(module, type(value).__name__, (*value,) if module == "torch" else [*value], location=location)
         self._keep(value)
@@ -193,7 +193,7 @@ class _Writer:
         self._parts.append(pickle.REDUCE)
 
     def _place(self, tensor: Tensor, requires_grad: bool) -> None:
-        """Storage, offset, shape, strides and ``requires_grad`` of a tensor, as a tuple."""
+        """Write storage, offset, shape, strides and ``requires_grad`` of a tensor, as a tuple."""
         number = len(self._tensors)
         self._tensors.append(tensor)
         extents = [pickle.MARK + b"".join(map(_int, ints)) + pickle.TUPLE for ints in (tensor.shape, tensor.stride())]
@@ -201,7 +201,7 @@ class _Writer:
         self._parts += [pickle.MARK, number, *extents, last]
 
     def _array(self, value: Any, location: str) -> None:
-        """An array or a number of NumPy's, as NumPy pickles it."""
+        """Write an array or a number of NumPy's, in the form of NumPy's own pickles."""
         kind = _global("numpy", "dtype") + pickle.MARK + _text(value.dtype.str[1:])
         kind += pickle.NEWFALSE + pickle.NEWTRUE + pickle.TUPLE + pickle.REDUCE
         kind += pickle.MARK + _int(3) + _text(value.dtype.str[0]) + pickle.NONE * 3 + _int(-1) * 2 + _int(0)
@@ -218,7 +218,7 @@ class _Writer:
         self._keep(value)
 
     def _reduced(self, value: Any, location: str) -> None:
-        """An object of a class that the user takes for safe: what makes it, and what it then is given."""
+        """Write an object of a class registered as safe: its constructor call, then its state."""
         function, arguments, state, *entries = (*value.__reduce_ex__(2), None, None, None)[:5]
         made = pickle.REDUCE
         if function is copyreg.__newobj__:  # type: ignore[attr-defined]
@@ -237,7 +237,7 @@ class _Writer:
 
 
 class _Inside:
-    """While the parts of a value are written that is only made of them: it must not be among them."""
+    """A context for writing the parts of an immutable value, which must not contain the value itself."""
 
     def __init__(self, opened: set[int], value: Any, location: str):
         if id(value) in opened:
@@ -285,12 +285,12 @@ def _device(value: device) -> bytes:
     return _global("torch", "device") + pickle.MARK + arguments + pickle.TUPLE + pickle.REDUCE
 
 
-#: What hooks a tensor has: none.
+#: An empty dictionary of hooks.
 _NO_HOOKS = _global("collections", "OrderedDict") + pickle.EMPTY_TUPLE + pickle.REDUCE
 
 _REBUILD = _global("torch._utils", "_rebuild_tensor_v2")
 
-#: By class, the instructions for values that have no parts.
+#: The functions that write values without parts, by class.
 _SIMPLE: dict[type, Callable[[Any], bytes]] = {
     type(None): lambda value: pickle.NONE,
     bool: lambda value: pickle.NEWTRUE if value else pickle.NEWFALSE,
@@ -305,7 +305,7 @@ _SIMPLE: dict[type, Callable[[Any], bytes]] = {
     ),
 }  # fmt: skip
 
-#: By class, the method that writes it.
+#: The methods that write containers, by class.
 _CONTAINERS: dict[type, Callable[[_Writer, Any, str], None]] = {
     list: _Writer.list, dict: _Writer.dict, tuple: _Writer.tuple, OrderedDict: _Writer.ordered_dict,
     Counter: _Writer.counter, set: _Writer.members, frozenset: _Writer.members, Size: _Writer.members,
@@ -313,7 +313,7 @@ _CONTAINERS: dict[type, Callable[[_Writer, Any, str], None]] = {
 
 
 def _groups(tensors: list[Tensor]) -> Iterator[tuple[list[int], int, int]]:
-    """The tensors, by number, that overlap in memory, and the part of their storage that they span."""
+    """Yield the tensors, by number, that overlap in memory, and the range of their storage that they span."""
     starts = sorted(
         (id(tensor._storage), tensor.storage_offset(), span(tensor._layout.shape, tensor.stride()), number)
         for number, tensor in enumerate(tensors)

@@ -1,7 +1,7 @@
-"""What PyTorch's pickles name, and what is built in its place: tensors on storages, sizes, devices, plain containers.
+"""The names in PyTorch's pickles and their substitutes: tensors on storages, sizes, devices, plain containers.
 
-Everything here takes what a file says, which may be anything: what does not fit raises, and no memory is read that is
-not the storage's.
+All functions here take arguments from a file, which may be anything.  Invalid arguments raise, and no memory outside
+the storage is read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .limits import MAX_DIMENSIONS
 
 __all__ = ["FUNCTIONS", "TYPES", "Storage", "StorageType", "absent_dtype", "give_attributes", "of_type"]
 
-#: PyTorch's dtypes that numgrad has not, by their names and by those of their storages.
+#: PyTorch's dtypes that numgrad lacks, by their names and by those of their storages.
 _ABSENT = {
     "float16": "HalfStorage", "half": "HalfStorage", "bfloat16": "BFloat16Storage", "complex32": "ComplexHalfStorage",
     "chalf": "ComplexHalfStorage", "uint16": "", "uint32": "", "uint64": "", "quint8": "QUInt8Storage",
@@ -29,19 +29,19 @@ _ABSENT = {
 
 
 class StorageType(NamedTuple):
-    """The type of a storage in a pickle: that of its elements."""
+    """The type of a storage in a pickle, that is, of its elements."""
 
     dtype: dtype
 
 
 class Storage:
-    """Memory that tensors are made on, as a tensor of one dimension, and its conjugate and negative where needed."""
+    """The memory of tensors, as a tensor of one dimension, with its conjugate and negative where needed."""
 
     def __init__(self, row: Tensor):
         self._rows = {(False, False): row}
 
     def row(self, is_conj: bool = False, is_neg: bool = False) -> Tensor:
-        """Return the memory of the tensors that are marked so, made once for all of them."""
+        """Return the memory for tensors with these marks, computed once for all of them."""
         if (is_conj, is_neg) not in self._rows:
             row = self._rows[False, False]
             row = row.conj() if is_conj else row
@@ -50,7 +50,7 @@ class Storage:
 
 
 def absent_dtype(name: str) -> str | None:
-    """The dtype that a name in a pickle stands for, if it is one of PyTorch's that numgrad has not."""
+    """Return the dtype that a name in a pickle denotes, if it is one of PyTorch's that numgrad lacks."""
     own = name.removeprefix("torch.")
     if own in _ABSENT or own.startswith(("float8", "float4")):
         return f"torch.{own}"
@@ -66,11 +66,11 @@ def _is_count(value: Any) -> bool:
 def _on_storage(
     storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, hooks: Any, metadata: Any = None
 ) -> Tensor:
-    """A tensor on a storage; ``metadata`` says whether its elements are conjugated or negated.
+    """Return a tensor on a storage; ``metadata`` marks its elements as conjugated or negated.
 
     Raises:
-        TypeError: the arguments are no such things.
-        ValueError: shape and strides reach out of the storage.
+        TypeError: an argument has the wrong type.
+        ValueError: shape and strides exceed the storage.
     """
     dim = len(shape)
     sound = isinstance(storage, Storage) and dim == len(strides) and dim <= MAX_DIMENSIONS
@@ -90,14 +90,14 @@ def _on_storage(
 
 
 def _parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> Parameter:
-    """A parameter on the memory of a tensor, with attributes."""
+    """Return a parameter on the memory of a tensor, with attributes."""
     made = Parameter(data, requires_grad is True)
     give_attributes(made, state or {})
     return made
 
 
 def of_type(tensor: Any, cls: Any, attributes: Any) -> Tensor:
-    """A tensor with attributes; of its class there are only these two."""
+    """Return a tensor with attributes; its class must be Tensor or Parameter."""
     if cls is Parameter and type(tensor) is Tensor:
         tensor = Parameter(tensor, tensor.requires_grad)
     if cls not in (Tensor, Parameter) or type(tensor) is not cls:
@@ -107,7 +107,7 @@ def of_type(tensor: Any, cls: Any, attributes: Any) -> Tensor:
 
 
 def give_attributes(value: Any, attributes: Any) -> None:
-    """Give an object attributes, by name."""
+    """Set attributes of an object by name."""
     if type(attributes) is not dict or not all(type(name) is str for name in attributes):
         raise TypeError(f"a {type(attributes).__name__} stands for attributes")
     vars(value).update(attributes)
@@ -138,7 +138,7 @@ def _layout(name: Any) -> Any:
     return types.strided
 
 
-#: What is called in place of PyTorch's and other functions.
+#: The substitutes for PyTorch's and other functions.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor_v2": _on_storage, "torch._utils._rebuild_parameter": _parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter, "torch._tensor._rebuild_from_type_v2": of_type,
@@ -149,7 +149,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "builtins.bytes": _bytes, "builtins.bytearray": _byte_array, "_codecs.encode": _bytes,
 }  # fmt: skip
 
-#: What stands for names that are not called.
+#: The substitutes for names that are not called.
 TYPES: dict[str, Any] = {
     "torch.Tensor": Tensor, "torch.nn.parameter.Parameter": Parameter,
     **{f"torch.{dtype.name}": dtype for dtype in dtype.named.values()},

@@ -1,4 +1,4 @@
-"""Classes and functions that the user takes for safe: what files may name besides tensors and plain values."""
+"""Classes and functions registered as safe, which files may name besides tensors and plain values."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "name_of", "safe_global", "safe_globals"]
 
-#: A class or function, also with the name that files have for it.
+#: A class or function, optionally paired with its name in files.
 SafeGlobal = Callable[..., Any] | tuple[Callable[..., Any], str]
 
 _safe: dict[str, Callable[..., Any]] = {}
 
 
 def name_of(function: Any) -> str:
-    """The name of a class or function in files: that which the user gave it, or its module's and its own."""
+    """Return the name of a class or function in files: the registered name, or its module and qualified name."""
     given = [name for name, one in _safe.items() if one is function]
     return given[0] if given else f"{function.__module__}.{function.__qualname__}"
 
@@ -28,26 +28,26 @@ def _entry(given: SafeGlobal) -> tuple[str, Callable[..., Any]]:
 
 
 def add_safe_globals(safe_globals: Sequence[SafeGlobal]) -> None:
-    """Have ``load`` build these classes, and call these functions, where a file names them, and ``save`` store them.
+    """Allow ``load`` to build these classes and call these functions if a file names them, and ``save`` to store them.
 
-    Each may come as a pair, with the name that files have for it.
+    Each item may be a pair with the name used in files.
     """
     _safe.update(map(_entry, safe_globals))
 
 
 def get_safe_globals() -> list[Callable[..., Any]]:
-    """The classes and functions that were named to :func:`add_safe_globals`."""
+    """Return the registered classes and functions."""
     return list(_safe.values())
 
 
 def clear_safe_globals() -> None:
-    """Forget what was named to :func:`add_safe_globals`."""
+    """Remove all registered classes and functions."""
     _safe.clear()
 
 
 @contextmanager
 def safe_globals(safe_globals: Sequence[SafeGlobal]) -> Iterator[None]:
-    """``with safe_globals([cls]):`` as :func:`add_safe_globals`, until the block ends."""
+    """``with safe_globals([cls]):`` register classes and functions as by :func:`add_safe_globals` within the block."""
     before = dict(_safe)
     add_safe_globals(safe_globals)
     try:
@@ -58,5 +58,5 @@ def safe_globals(safe_globals: Sequence[SafeGlobal]) -> Iterator[None]:
 
 
 def safe_global(name: str) -> Callable[..., Any] | None:
-    """The class or function of this name in files, if the user named it."""
+    """Return the class or function registered under this name in files, or None."""
     return _safe.get(name)

@@ -1,4 +1,4 @@
-"""Files in the safetensors format: those of other programs, and the state that numgrad once kept in such files."""
+"""Files in the safetensors format, written by other programs or by earlier versions of numgrad."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .nested_state import read_header
 
 __all__ = ["read_safetensors"]
 
-#: The key of the metadata under which our header is, and another entry that says so, for if that is damaged.
+#: The metadata key of numgrad's header, and a second entry that identifies the format even if the header is damaged.
 _KEY = "numgrad"
 _FORMAT = ("format", "numgrad")
 
@@ -27,20 +27,20 @@ _DTYPES = {
 
 
 def read_safetensors(file: IO[bytes], path: Any, device_for: Callable[[str], device]) -> Any:
-    """The tensors in a file, as a dict; of a file that numgrad wrote, the state that was saved.
+    """Return the tensors in a file as a dict; for a file that numgrad wrote, return the saved state.
 
     Args:
-        file: the file, opened.
-        path: its name if elements are to stay in the file until they are used; None to read them.
-        device_for: gives the device for the tensors that were stored from the one that a string names.
+        file: the open file.
+        path: its name, to leave elements in the file until they are used; None to read them.
+        device_for: a function from the name of the device of stored tensors to the device to use.
 
     Raises:
         ValueError: the file is damaged.
-        RuntimeError: it holds tensors of a dtype that numgrad has not.
+        RuntimeError: the file has tensors of a dtype that numgrad lacks.
     """
     try:
         if path is not None:
-            with safetensors.safe_open(path, framework="np"):  # which tests that nothing is missing
+            with safetensors.safe_open(path, framework="np"):  # checks that the file is complete
                 rows, header = _mapped(path)
         else:
             data = file.read()
@@ -55,25 +55,25 @@ def read_safetensors(file: IO[bytes], path: Any, device_for: Callable[[str], dev
 
 
 def _header(data: Any) -> tuple[dict[str, Any], int]:
-    """The header of a file, and where it ends."""
+    """Return the header of a file, and its end."""
     end = 8 + int.from_bytes(bytes(data[:8]), "little")
     return json.loads(bytes(data[8:end])), end
 
 
 def _mapped(path: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The bytes of each tensor, on the memory of the file, and the header."""
+    """Return the bytes of each tensor, in place in the mapped file, and the header."""
     memory = np.memmap(path, np.uint8, "c").view(np.ndarray)
     header, start = _header(memory)
     rows = {}
     for name in [name for name in header if name != "__metadata__"]:
         begin, end = header[name]["data_offsets"]
         row = memory[start + begin : start + end]
-        rows[name] = row.copy() if row.ctypes.data % 8 else row  # others need not have aligned it
+        rows[name] = row.copy() if row.ctypes.data % 8 else row  # other writers need not have aligned it
     return rows, header
 
 
 def _tensor(key: str, row: np.ndarray, entry: dict[str, Any]) -> Tensor:
-    """A tensor from a file that numgrad did not write: its bytes, and what the header says of it."""
+    """Return a tensor from a file of another program, given its bytes and its entry in the header."""
     element = _DTYPES.get(entry["dtype"])
     if element is None:
         raise RuntimeError(f"tensor {key!r} has dtype {entry['dtype']}, which numgrad does not have")

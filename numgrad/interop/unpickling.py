@@ -1,7 +1,7 @@
-"""PyTorch's pickles without ``pickle``: an interpreter that builds tensors, containers, numbers and strings, no more.
+"""PyTorch's pickles without ``pickle``: an interpreter that builds only tensors, containers, numbers and strings.
 
-A pickle is a program, whose instructions may name any function that is installed and call it.  Here the instructions
-are carried out one by one, and names lead to the few entries of a table; whatever else is named is refused.
+A pickle is a program, whose instructions may name and call any installed function.  This interpreter executes the
+instructions one by one and resolves names in a small table; all other names are refused.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from .safe_globals import get_safe_globals, safe_global
 
 __all__ = ["unpickled"]
 
-#: A storage that a pickle names: its name, dtype and device, and how many elements it has.
+#: A storage that a pickle names: its name, dtype, device and number of elements.
 Wanted = tuple[str, dtype, str, int]
 
-#: What goes wrong with a pickle that makes no sense.
+#: The errors that a malformed pickle causes.
 _NONSENSE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 
 
 def unpickled(data: bytes, storage_of: Callable[[str, dtype, str, int], Tensor]) -> Any:
-    """The value that a pickle of PyTorch's describes.
+    """Return the value that a pickle of PyTorch's describes.
 
-    ``storage_of`` gives a storage, by its name, dtype, device and number of elements, as a tensor of one dimension.
+    ``storage_of`` returns a storage, by its name, dtype, device and number of elements, as a tensor of one dimension.
 
     Raises:
-        ValueError: the pickle makes no sense.
-        pickle.UnpicklingError: it names something that is not built.
-        RuntimeError: it holds tensors of a dtype that numgrad has not.
+        ValueError: the pickle is malformed.
+        pickle.UnpicklingError: it names something that is not supported.
+        RuntimeError: it has tensors of a dtype that numgrad lacks.
     """
     machine = _Machine(Limits(len(data)))
     for name, argument in _instructions(data):
@@ -51,7 +51,7 @@ def unpickled(data: bytes, storage_of: Callable[[str, dtype, str, int], Tensor])
 
 
 def _instructions(data: bytes) -> Iterator[tuple[str, Any]]:
-    """The name and argument of each instruction."""
+    """Yield the name and argument of each instruction."""
     try:
         for code, argument, _ in pickletools.genops(data):
             yield code.name, argument
@@ -66,20 +66,20 @@ def _refused(what: str) -> pickle.UnpicklingError:
 
 
 class _Function(NamedTuple):
-    """A function that pickles name, and what is called in its place."""
+    """A function that pickles name, and its substitute."""
 
     name: str
     call: Callable[..., Any]
 
 
 class _Unfinished:
-    """A dtype or an array of NumPy's, which pickles make first and then give its value."""
+    """A dtype or an array of NumPy's, which pickles create first and fill later."""
 
     def __init__(self, value: np.dtype | None):
         self.value: Any = value
 
     def build(self, state: Any) -> None:
-        """Give the value: to a dtype its byte order, to an array all that it has."""
+        """Set the value: the byte order of a dtype, or the complete content of an array."""
         if self.value is not None:
             self.value = self.value.newbyteorder(state[1])
             return
@@ -115,7 +115,7 @@ for _core in ("numpy.core", "numpy._core"):  # before NumPy 2, and since
 
 
 def _global(name: str) -> Any:
-    """What stands for a name in a pickle."""
+    """Return the substitute for a name in a pickle."""
     if name in _FUNCTIONS:
         return _Function(name, _FUNCTIONS[name])
     if name == "numpy.ndarray":
@@ -135,7 +135,7 @@ def _global(name: str) -> Any:
 
 
 def _finished(value: Any) -> Any:
-    """The value, where it may have been unfinished."""
+    """Return the value, after checking that it is finished."""
     if not isinstance(value, _Unfinished):
         return value
     if value.value is None:
@@ -144,7 +144,7 @@ def _finished(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value that may be seen in the end: not what only calls take."""
+    """Return a value that may be part of the result; raise for values that only calls may use."""
     if isinstance(value, Storage):
         raise _refused("A storage without a tensor")
     if isinstance(value, _Function | StorageType):
@@ -153,18 +153,18 @@ def _plain(value: Any) -> Any:
 
 
 class _Machine:
-    """Carries out instructions on a stack of values, as pickle's own machine does."""
+    """A stack machine that executes instructions as pickle's own does."""
 
     def __init__(self, limits: Limits) -> None:
         self.result: Any = None
         self._limits = limits
         self._stack: list[Any] = []
-        self._marks: list[list[Any]] = []  # what was on the stack at each mark
+        self._marks: list[list[Any]] = []  # the outer stacks, one for each mark
         self._memo: dict[int, Any] = {}
         self._storages: dict[str, tuple[Wanted, Storage]] = {}
 
     def step(self, name: str, argument: Any) -> Wanted | None:
-        """Carry out one instruction; returns the storage that it needs."""
+        """Execute one instruction; return the storage that it needs, if any."""
         action = _ACTIONS.get(name)
         if action is not None:
             return action(self, argument)
@@ -179,7 +179,7 @@ class _Machine:
     # -- storages and calls ---------------------------------------------------------------------------------
 
     def storage(self, _: Any) -> Wanted | None:
-        """Push the storage that the value on the stack identifies, or return what it is if it is needed."""
+        """Push the storage identified by the value on the stack, or return its description if it is still missing."""
         identity = self._stack.pop()
         kind, element, key, location, count = identity
         if (*map(type, identity),) != (str, StorageType, str, str, int) or kind != "storage" or count < 0:
@@ -194,18 +194,18 @@ class _Machine:
         return None
 
     def provide(self, wanted: Wanted, row: Tensor) -> None:
-        """Go on with the storage that was needed."""
+        """Resume with the missing storage."""
         storage = Storage(row)
         self._storages[wanted[0]] = wanted, storage
         self._stack.append(storage)
 
     def named(self, argument: str) -> None:
-        """Push what a name stands for: a module, a space, a name in it."""
+        """Push the substitute for a name, given as module, space, name."""
         module, _, name = argument.partition(" ")
         self._stack.append(_global(f"{'builtins' if module == '__builtin__' else module}.{name}"))
 
     def named_on_stack(self, _: Any) -> None:
-        """The same, of the two strings on the stack."""
+        """Push the substitute for a name, given as the two strings on the stack."""
         name, module = self._stack.pop(), self._stack.pop()
         if type(name) is not str or type(module) is not str:
             raise TypeError("something else stands for a name")
@@ -231,11 +231,11 @@ class _Machine:
         return function(*map(_plain, arguments))
 
     def _account_for(self, values: Any) -> None:
-        """Account for values that are copied, as each call and each state may do."""
+        """Account for values that are copied, as any call and any state may do."""
         self._limits.spend(len(values) + sum(len(value) for value in values if type(value) in _SIZED))
 
     def new_object(self, _: Any) -> None:
-        """Make an object of a class without calling ``__init__``."""
+        """Create an object of a class without calling ``__init__``."""
         arguments, cls = self._stack.pop(), self._stack.pop()
         if not _is_safe(cls):
             raise TypeError(f"an object of a {type(cls).__name__} is made")
@@ -243,7 +243,7 @@ class _Machine:
         self._stack.append(cls.__new__(cls, *map(_plain, arguments)))
 
     def build(self, _: Any) -> None:
-        """Give the value on the stack a state."""
+        """Set the state of the value on the stack."""
         state, value = self._stack.pop(), self._stack[-1]
         self._account_for((state, *state) if type(state) is tuple else (state,))
         if isinstance(value, _Unfinished):
@@ -264,7 +264,7 @@ class _Machine:
     # -- the stack ------------------------------------------------------------------------------------------
 
     def mark(self, _: Any) -> None:
-        """Begin a stack of its own."""
+        """Begin a new stack."""
         self._marks.append(self._stack)
         self._stack = []
 
@@ -273,7 +273,7 @@ class _Machine:
         return values
 
     def tuple(self, _: Any) -> None:
-        """Make a tuple of what there is since the mark."""
+        """Make a tuple of the values since the mark."""
         values = self._since_mark()
         self._stack.append(self._limits.whole(tuple(map(_finished, values))))
 
@@ -287,7 +287,7 @@ class _Machine:
         stack.append(self._limits.whole(values))
 
     def append(self, values: list[Any]) -> None:
-        """Append to the list, or add to the set, that is on the stack."""
+        """Append values to the list, or add them to the set, on the stack."""
         target = self._stack[-1]
         if type(target) is list:
             target.extend(map(_plain, values))
@@ -297,7 +297,7 @@ class _Machine:
             raise TypeError(f"something is appended to a {type(target).__name__}")
 
     def set(self, values: list[Any]) -> None:
-        """Set entries of the dict on the stack, keys and values by turns."""
+        """Set entries of the dict on the stack, from alternating keys and values."""
         target = self._stack[-1]
         if type(target) not in (dict, OrderedDict, Counter):
             raise TypeError(f"an entry of a {type(target).__name__} is set")
@@ -306,29 +306,29 @@ class _Machine:
             target[key] = _plain(value)
 
     def pop(self, count: int) -> list[Any]:
-        """The last values, taken from the stack."""
+        """Remove the last values from the stack and return them."""
         values = [self._stack.pop() for _ in range(count)]
         return values[::-1]
 
     def frozenset(self, _: Any) -> None:
-        """Make a frozenset of what there is since the mark."""
+        """Make a frozenset of the values since the mark."""
         values = self._since_mark()
         self._stack.append(self._limits.whole(frozenset(self._limits.keys(values, map(_plain, values)))))
 
     def drop(self, _: Any) -> None:
-        """Take the value from the stack."""
+        """Drop the value on the stack."""
         self._stack.pop()
 
     def put(self, number: int) -> None:
-        """Remember the value on the stack."""
+        """Memoize the value on the stack."""
         self._memo[number] = self._stack[-1]
 
     def get(self, number: int) -> None:
-        """Push a value that was remembered."""
+        """Push a memoized value."""
         self._stack.append(self._memo[number])
 
     def stop(self, _: Any) -> None:
-        """The value on the stack is the result."""
+        """Make the value on the stack the result."""
         self.result = _plain(self._stack.pop())
 
 
@@ -336,7 +336,7 @@ def _is_safe(function: Any) -> bool:
     return any(function is one for one in get_safe_globals())
 
 
-#: Values that are copied where a function is called with them.
+#: Classes of values that a call copies.
 _SIZED = frozenset({str, bytes, bytearray, list, tuple, dict, OrderedDict, Counter, set, frozenset})
 
 #: Functions that put the elements of their arguments into a set.
@@ -354,7 +354,7 @@ _MADE: dict[str, Callable[[], Any]] = {
     "EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_SET": set,
 }  # fmt: skip
 
-#: What the others do.
+#: The methods for the other instructions.
 _ACTIONS: dict[str, Callable[[_Machine, Any], Wanted | None]] = {
     "PROTO": lambda machine, _: None, "FRAME": lambda machine, _: None, "STOP": _Machine.stop,
     "GLOBAL": _Machine.named, "STACK_GLOBAL": _Machine.named_on_stack, "BINPERSID": _Machine.storage,

@@ -232,7 +232,7 @@ class InspectedGpuKernel(InspectedKernel):
 
     @property
     def cuda(self) -> str:
-        """The same Python module as ``python``."""
+        """The Python module, as in ``python``."""
         return self.python
 
     @property

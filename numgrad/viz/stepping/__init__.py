@@ -97,7 +97,7 @@ def backward_steps(
     if not isinstance(values, int):
         raise TypeError(f"backward_steps(): argument 'values' must be a bool or an int, not {type_name(values)}")
     drawing = None
-    with contextlib.suppress(RuntimeError, ValueError):  # there is no graph: backward will tell
+    with contextlib.suppress(RuntimeError, ValueError):  # without a graph, backward itself raises
         drawing = draw(loss, module, names=names)
     run = Run(float("inf") if values is True else values, drawing)
     recording = StepRecording(run)
