@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 
 from .overloads import generated
 
@@ -23,7 +24,7 @@ _MATRIX = _WHOLE, _WHOLE, _WHOLE
 def gemm(address, m, n, k, x, x_start, x_step, x_turned, y, y_start, y_step, y_turned, add, out, out_start, out_step):
     """``out = add * out + x @ y`` by BLAS's ``cblas_?gemm`` with 64-bit integers, which is at ``address``.
 
-    The (m, k), (k, n) and (m, n) matrices lie in rows of elements, float32 or float64, from the element ``start``
+    The (m, k), (k, n) and (m, n) matrices lie in rows of elements, real or complex, from the element ``start``
     with ``step`` elements between the beginnings of their rows; one that is ``turned`` lies there transposed.
     """
     left = _matrix(x, x_start, x_step, m, k, x_turned)
@@ -69,6 +70,15 @@ class _Caller:
         constant = ir.Constant(ir.IntType(32), value)
         return constant if turned is None else self.builder.add(self.builder.trunc(turned, constant.type), constant)
 
+    def factor(self, dtype: Any, value: Any) -> Any:
+        """What BLAS is given for a number: that, or the address of a complex one."""
+        if not isinstance(dtype, types.Complex):
+            return value
+        number = self.builder.insert_value(ir.Constant(self.context.get_value_type(dtype), [0, 0]), value, 0)
+        place = cgutils.alloca_once(self.builder, number.type)
+        self.builder.store(number, place)
+        return place
+
     def __call__(self, result: Any, *passed: Any) -> Any:
         function_type = ir.FunctionType(result, [value.type for value in passed])
         return self.builder.call(self.builder.inttoptr(self.address, function_type.as_pointer()), passed)
@@ -82,11 +92,12 @@ def _call_gemm(
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address, m, n, k, x, x_start, x_step, x_turned, y, y_start, y_step, y_turned, add, *result = arguments
         call = _Caller(context, builder, signature, address)
-        number = context.get_value_type(out.dtype)
+        number = context.get_value_type(getattr(out.dtype, "underlying_float", out.dtype))
+        one, added = [call.factor(out.dtype, value) for value in (ir.Constant(number, 1), builder.sitofp(add, number))]
         call(
             ir.VoidType(), call.flag(_ROW_MAJOR), call.flag(_AS_IT_IS, x_turned), call.flag(_AS_IT_IS, y_turned), m, n,
-            k, ir.Constant(number, 1), call.first(4, x, x_start), x_step, call.first(8, y, y_start), y_step,
-            builder.sitofp(add, number), call.first(13, result[0], result[1]), result[2],
+            k, one, call.first(4, x, x_start), x_step, call.first(8, y, y_start), y_step, added,
+            call.first(13, result[0], result[1]), result[2],
         )
         return context.get_dummy_value()
 

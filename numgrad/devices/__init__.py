@@ -24,3 +24,4 @@ from .memory import *  # noqa: F403
 from .moving import *  # noqa: F403
 from .plan import *  # noqa: F403
 from .rows import DeviceRow as DeviceRow
+from .windows import *  # noqa: F403

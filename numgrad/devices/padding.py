@@ -3,51 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from ..core.layout import Ints, Layout
+from ..core.layout import Ints
 
-__all__ = ["filter_numbers", "window_numbers"]
+__all__ = ["filter_numbers", "three", "window_numbers"]
 
 
 def window_numbers(
-    image: Layout, out: Layout, kernel: Ints, stride: Ints, dilation: Ints, groups: int, inside: Sequence[Any]
-) -> list[int] | None:
+    image: Ints, out: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int, low: Ints, end: Ints
+) -> list[int]:
     """Those for products of windows, of the groups first and, last, of where windows of a line begin and stop to meet
     no padding.
 
-    ``inside`` says for each dimension where the images' own elements begin and end, and how far apart they lie.  None
-    for integers, and where there are no elements.
+    ``image`` and ``out`` are shapes; ``low`` and ``end`` say for each dimension where the images' own elements begin
+    and end.
     """
-    if image.type.numpy.kind not in "fc" or not out.size:
-        return None
-    low, end, _ = inside_of = [_three(each, otherwise) for each, otherwise in zip(inside, (0, 1, 1), strict=True)]
-    windows, gap, reach = out.shape[-1], stride[-1], dilation[-1] * (kernel[-1] - 1)
-    begin = min(max(-(-low[2] // gap), 0), windows)
-    stop = min(max((end[2] - reach - 1) // gap + 1, begin), windows)
-    numbers = [groups, image.shape[1] // groups, out.shape[1] // groups]
-    for each in (*_threes(image, kernel, stride, dilation), *inside_of, _three(out.shape[2:], 1)):
-        numbers += each
-    return [*numbers, begin, stop]
+    windows, gap, reach = out[-1], stride[-1], dilation[-1] * (kernel[-1] - 1)
+    begin = min(max(-(-low[-1] // gap), 0), windows)
+    stop = min(max((end[-1] - reach - 1) // gap + 1, begin), windows)
+    numbers = [groups, image[1] // groups, out[1] // groups]
+    return [*numbers, *_threes(image, out, kernel, stride, dilation, low, end), begin, stop]
 
 
 def filter_numbers(
-    image: Layout, grad: Layout, kernel: Ints, stride: Ints, dilation: Ints, groups: int, inside: Sequence[Any]
-) -> list[int] | None:
-    """Those for gradients of filters."""
-    if image.type.numpy.kind not in "fc" or not grad.size or not image.shape[1]:
-        return None
-    numbers = [groups, image.shape[1] // groups, grad.shape[1] // groups, image.shape[0]]
-    low, end, _ = inside
-    for each in (*_threes(image, kernel, stride, dilation), _three(low, 0), _three(end, 1), _three(grad.shape[2:], 1)):
-        numbers += each
-    return numbers
+    image: Ints, grad: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int, low: Ints, end: Ints
+) -> list[int]:
+    """Those for gradients of filters, given those for results of the shape ``grad``."""
+    numbers = [groups, image[1] // groups, grad[1] // groups, image[0]]
+    return [*numbers, *_threes(image, grad, kernel, stride, dilation, low, end)]
 
 
-def _threes(image: Layout, *sizes: Sequence[int]) -> list[list[int]]:
-    return [_three(each, 1) for each in (image.shape[2:], *sizes)]
+def _threes(
+    image: Ints, out: Ints, kernel: Ints, stride: Ints, dilation: Ints, low: Ints, end: Ints
+) -> list[int]:
+    sizes = (image[2:], 1), (kernel, 1), (stride, 1), (dilation, 1), (low, 0), (end, 1), (out[2:], 1)
+    return [number for each, otherwise in sizes for number in three(each, otherwise)]
 
 
-def _three(numbers: Sequence[int], otherwise: int) -> list[int]:
+def three(numbers: Sequence[int], otherwise: int) -> list[int]:
     """The numbers of three dimensions, of one to three that there are."""
-    return [otherwise] * (3 - len(numbers)) + [int(number) for number in numbers]
+    return [otherwise] * (3 - len(numbers)) + list(numbers)

@@ -28,13 +28,15 @@ def forms(function, address):
     return [function, numba.njit(lambda *arguments: function(*arguments))]
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("add", [0, 1])
 @pytest.mark.parametrize("turned", [(0, 0), (0, 1), (1, 0), (1, 1)])
 def test_products_of_parts_of_rows(kind, add, turned):
     random = np.random.default_rng(0)
     x, y, out = (random.integers(-4, 5, shape).astype(kind) for shape in ((3, 4), (4, 5), (3, 5)))
-    address = blas_addresses().get(np.dtype(kind))
+    if np.dtype(kind).kind == "c":
+        x, y, out = (array * kind(1 - 2j) for array in (x, y, out))
+    address = (blas_addresses() | blas_addresses("complex gemm")).get(np.dtype(kind))
     for call in forms(gemm, address):
         result = padded(out, 2, 6, False)
         call(

@@ -1,4 +1,6 @@
+import numpy as np
 import pytest
+from on_gpu.comparison import check
 from ops import padded_convolutions
 
 import numgrad
@@ -13,3 +15,18 @@ def test_padding_does_not_spread_nan_or_infinity(cuda, case, value):
 @pytest.mark.parametrize("case", padded_convolutions.CASES)
 def test_nor_among_complex_numbers(cuda, case):
     padded_convolutions.check(*case, numgrad.nan, "cuda", numgrad.complex64)
+
+
+@pytest.mark.parametrize("images", [(5, 2, 6, 5), (1, 2, 12, 5)])
+@pytest.mark.parametrize("filters", [(4, 2, 3, 3), (4, 1, 3, 3)])
+def test_windows_are_copied_some_images_or_some_rows_at_a_time(cuda, images, filters, monkeypatch):
+    monkeypatch.setattr(cuda.convolution, "BYTES", 2000)
+    tensors = [numgrad.arange(1.0, 1 + np.prod(shape)).cos().reshape(shape) for shape in (images, filters, (4,))]
+
+    def results(device):
+        given = [one.to(device).requires_grad_() for one in tensors]
+        out = numgrad.conv2d(*given, stride=(2, 1), groups=2 // filters[1])
+        return [out, *numgrad.autograd.grad(out, given, out.detach())]
+
+    for found, wanted in zip(results("cuda"), results("cpu"), strict=True):
+        check(found, wanted, 1e-5, 1e-5)

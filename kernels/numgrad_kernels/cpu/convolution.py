@@ -26,8 +26,9 @@ BACK, DOWN, RIGHT, LAYERS, ROWS, COLUMNS = 5, 6, 7, 8, 9, 10
 #: and from window to window.
 IMAGE_STEP, CHANNEL_STEP, BACK_STEP, DOWN_STEP, RIGHT_STEP, LAYER_STEP, ROW_STEP, COLUMN_STEP = range(11, 19)
 
-#: Whether windows are single elements that follow one another, which BLAS reads as they lie.
-STRAIGHT = 19
+#: Whether windows are single elements that follow one another, which BLAS reads as they lie; how many windows of a line
+#: are multiplied at a time: all, unless the lines are multiplied one by one.
+STRAIGHT, WIDE = 19, 20
 
 #: How many there are of what is so many steps apart.
 _STEPS = (
@@ -52,7 +53,22 @@ def pieces(plan):
 
 def _strips(plan):
     """How many pieces the windows of an image are multiplied in."""
-    return (plan[LAYERS] * plan[ROWS] + plan[TALL] - 1) // plan[TALL]
+    return (plan[LAYERS] * plan[ROWS] + plan[TALL] - 1) // plan[TALL] * _cuts(plan)
+
+
+def _cuts(plan):
+    """How many pieces a line is cut into."""
+    return (plan[COLUMNS] + plan[WIDE] - 1) // plan[WIDE]
+
+
+def _first_line(plan, piece):
+    """The line of an image in which a piece begins."""
+    return piece % _strips(plan) // _cuts(plan) * plan[TALL]
+
+
+def _first_column(plan, piece):
+    """Where in its lines a piece begins."""
+    return piece % _cuts(plan) * plan[WIDE]
 
 
 def height(plan):
@@ -62,18 +78,23 @@ def height(plan):
 
 def _start(plan, piece):
     """Where in the result, or in its gradient, the first filter's numbers of a piece begin."""
-    strips = _strips(plan)
-    return (piece // strips * plan[FILTERS] * plan[LAYERS] * plan[ROWS] + piece % strips * plan[TALL]) * plan[COLUMNS]
+    lines = piece // _strips(plan) * plan[FILTERS] * plan[LAYERS] * plan[ROWS] + _first_line(plan, piece)
+    return lines * plan[COLUMNS] + _first_column(plan, piece)
+
+
+def _columns(plan, piece):
+    """How many windows of each line a piece has."""
+    return min(plan[WIDE], plan[COLUMNS] - _first_column(plan, piece))
 
 
 def _width(plan, piece):
     """How many windows a piece has."""
-    return min(plan[TALL], plan[LAYERS] * plan[ROWS] - piece % _strips(plan) * plan[TALL]) * plan[COLUMNS]
+    return min(plan[TALL], plan[LAYERS] * plan[ROWS] - _first_line(plan, piece)) * _columns(plan, piece)
 
 
 def _corner(plan, piece):
     """Where in an array of images the first window of a piece begins, less the steps to its line."""
-    return _steps_to_pair(plan, piece // _strips(plan))
+    return _steps_to_pair(plan, piece // _strips(plan)) + _first_column(plan, piece) * plan[COLUMN_STEP]
 
 
 def _steps_to_pair(plan, pair):
@@ -99,8 +120,7 @@ def _line(plan, line):
 def _for_each_line(move, plan, images, start, piece, work, base):
     """``move`` the windows of a piece, line by line: to the columns of a matrix at ``base``, or from there."""
     corner = start + _corner(plan, piece)
-    columns = plan[COLUMNS]
-    first = piece % _strips(plan) * plan[TALL]
+    columns, first = _columns(plan, piece), _first_line(plan, piece)
     last = first + _width(plan, piece) // columns
     place = base
     for row in range(height(plan)):
@@ -127,14 +147,14 @@ def _add(images, target, step, work, source, count):
 def _windows(plan, x, x_start, piece, width, work, base):
     """The matrix whose columns are the windows of a piece, where it begins, and the step from row to row."""
     if plan[STRAIGHT]:
-        line = _line(plan, piece % _strips(plan) * plan[TALL])
-        return x, x_start + _corner(plan, piece) + line, plan[CHANNEL_STEP]
+        corner = x_start + _corner(plan, piece)
+        return x, corner + _line(plan, _first_line(plan, piece)), plan[CHANNEL_STEP]
     _for_each_line(_copy, plan, x, x_start, piece, work, base)
     return work, base, width
 
 
 @reaches(_reached)
-def convolution(address: Blas, plan, workers, x, x_start, filters, bias, bias_start, work: Out, out: Out):
+def convolution(address: Blas, plan, workers, x, x_start, filters, bias, work: Out, out: Out):
     """``out`` becomes the filters' products with all windows, plus the filters' ``bias`` if there is one.
 
     Each of the ``workers`` has as much of ``work`` for windows.
@@ -147,7 +167,7 @@ def convolution(address: Blas, plan, workers, x, x_start, filters, bias, bias_st
             start, width = _start(plan, piece), _width(plan, piece)
             if bias.size:
                 for number in range(plan[FILTERS]):
-                    value = bias[bias_start + group * plan[FILTERS] + number]
+                    value = bias[group * plan[FILTERS] + number]
                     for i in range(width):
                         out[start + number * places + i] = value
             windows, corner, step = _windows(plan, x, x_start, piece, width, work, base)
@@ -158,9 +178,7 @@ def convolution(address: Blas, plan, workers, x, x_start, filters, bias, bias_st
 
 
 @reaches(_reached)
-def convolution_input(
-    address: Blas, plan, workers, grad, grad_start, filters, bias, bias_start, work: Out, out: Out
-):  # fmt: skip
+def convolution_input(address: Blas, plan, workers, grad, filters, bias, work: Out, out: Out):
     """The gradients for images: products of the filters with those for the results, added up where windows overlap.
 
     A ``bias`` for each channel of the images, if there is one, is added, too.  Each of the ``workers`` has whole
@@ -173,12 +191,12 @@ def convolution_input(
         for pair in range(worker * pairs // workers, (worker + 1) * pairs // workers):
             group = pair % plan[GROUPS]
             for channel in range(plan[CHANNELS]):
-                value = bias[bias_start + group * plan[CHANNELS] + channel] if bias.size else T(0)
+                value = bias[group * plan[CHANNELS] + channel] if bias.size else T(0)
                 begin = (pair * plan[CHANNELS] + channel) * plan[CHANNEL_STEP]
                 for j in range(plan[CHANNEL_STEP]):
                     out[begin + j] = value
             for piece in range(pair * _strips(plan), (pair + 1) * _strips(plan)):
-                start, width = grad_start + _start(plan, piece), _width(plan, piece)
+                start, width = _start(plan, piece), _width(plan, piece)
                 gemm(
                     address, size, width, plan[FILTERS], filters, group * plan[FILTERS] * size, size, 1,
                     grad, start, places, 0, 0, work, base, width,
@@ -187,7 +205,7 @@ def convolution_input(
 
 
 @reaches(_reached)
-def convolution_weight(address: Blas, plan, parts, grad, grad_start, x, x_start, work: Out, sums: Out, out: Out):
+def convolution_weight(address: Blas, plan, parts, grad, x, x_start, work: Out, sums: Out, out: Out):
     """The gradients for the filters: products of those for the results with the windows, added up.
 
     Each of the ``parts`` of the pieces has its own ``sums`` and as much of ``work``; how many there are does not
@@ -200,7 +218,7 @@ def convolution_weight(address: Blas, plan, parts, grad, grad_start, x, x_start,
             sums[part * out.size + i] = T(0)
         for piece in range(part * pieces(plan) // parts, (part + 1) * pieces(plan) // parts):
             group = piece // _strips(plan) % plan[GROUPS]
-            start, width = grad_start + _start(plan, piece), _width(plan, piece)
+            start, width = _start(plan, piece), _width(plan, piece)
             windows, corner, step = _windows(plan, x, x_start, piece, width, work, base)
             gemm(
                 address, plan[FILTERS], size, width, grad, start, places, 0, windows, corner, step, 1,
@@ -211,3 +229,30 @@ def convolution_weight(address: Blas, plan, parts, grad, grad_start, x, x_start,
     for later in range(1, parts):
         for j in range(out.size):
             out[j] += sums[later * out.size + j]
+
+
+def gemm_of_any(
+    address, m, n, k, x, x_start, x_step, x_turned, y, y_start, y_step, y_turned, add, out, out_start, out_step
+):  # fmt: skip
+    """What a launch chooses instead of ``gemm`` for elements that BLAS's functions are not for, or not known."""
+    down, right = (1, x_step) if x_turned else (x_step, 1)
+    for i in range(m):
+        source, target = x_start + i * down, out_start + i * out_step
+        if add == 0:
+            for j in range(n):
+                out[target + j] = T(0)
+        if y_turned:
+            for j in range(n):
+                total = T(0)
+                for h in range(k):
+                    total = T(total + x[source + h * right] * y[y_start + j * y_step + h])
+                out[target + j] = T(out[target + j] + total)
+        else:
+            for h in range(k):
+                begin = y_start + h * y_step
+                _add_times(x[source + h * right], y[begin : begin + n], out[target : target + n])
+
+
+def _add_times(factor, values, out):
+    for j in range(out.size):
+        out[j] = T(out[j] + factor * values[j])

@@ -49,7 +49,7 @@ def _pack(filters, groups, count, size, work):
 
 
 @reaches(_reached)
-def direct_convolution(plan, steps, x, x_start, filters, bias, bias_start, work: Out, out: Out):
+def direct_convolution(plan, steps, x, x_start, filters, bias, work: Out, out: Out):
     """``out`` becomes the filters' products with all windows, plus the filters' ``bias`` if there is one.
 
     They are computed for LANES windows of a line, which has as many and one element apart, and ``TOGETHER`` filters at
@@ -86,7 +86,7 @@ def direct_convolution(plan, steps, x, x_start, filters, bias, bias_start, work:
                             if low:
                                 sums = sums + block(out, place, LANES)
                             elif bias.size:
-                                sums = sums + bias[bias_start + group * count + first + j]
+                                sums = sums + bias[group * count + first + j]
                             put(out, place, sums)
 
 
@@ -104,7 +104,7 @@ def _add_parts(sums, parts, groups, count, size, rounded, out):
 
 
 @reaches(_reached)
-def direct_convolution_weight(plan, steps, parts, tall, grad, grad_start, x, x_start, work: Out, sums: Out, out: Out):
+def direct_convolution_weight(plan, steps, parts, tall, grad, x, x_start, work: Out, sums: Out, out: Out):
     """The gradients for the filters: products of those for the results with the windows, added up.
 
     They are computed for LANES filters and ``TOGETHER`` elements of a window at a time; ``steps`` has a multiple of
@@ -125,7 +125,7 @@ def direct_convolution_weight(plan, steps, parts, tall, grad, grad_start, x, x_s
         for piece in range(part * plan[IMAGES] * strips // parts, (part + 1) * plan[IMAGES] * strips // parts):
             pair, low = piece // strips * groups + group, piece % strips * tall
             high = min(low + tall, lines)
-            source = grad_start + (pair * count + first) * places + low * columns
+            source = (pair * count + first) * places + low * columns
             for j in range(present):
                 for i in range((high - low) * columns):
                     work[room + i * LANES + j] = grad[source + j * places + i]

@@ -1,7 +1,7 @@
 """Convolutions' results where zeros of padding met infinities and NaN, without the products of the two.
 
-Images lie among zeros: of each dimension, the elements from ``low`` to ``end``, ``step`` apart, are theirs.  All have
-three dimensions.  A result that is finite met nothing of the kind and stays as it is.
+Images lie among zeros: of each dimension, the elements from ``low`` to ``end`` are theirs.  All have three dimensions.
+A result that is finite met nothing of the kind and stays as it is.
 """
 
 from __future__ import annotations
@@ -15,15 +15,10 @@ from ..facts import InOut
 T = np.float32
 
 
-def own(place, low, end, step):
-    """Whether an element is the image's."""
-    return low <= place < end and (place - low) % step == 0
-
-
 def mend_line(
-    image, filters, bias, bias_start, bias_step, groups, channels, count, depth, height, width, kernel_z, kernel_y,
-    kernel_x, stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y,
-    end_x, step_z, step_y, step_x, layers, rows, columns, begin, stop, line, first, apart, out
+    image, filters, bias, biased, groups, channels, count, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z,
+    stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y, end_x, layers, rows,
+    columns, begin, stop, line, first, apart, out
 ):  # fmt: skip
     """Mend a line of results: of those that may have met padding the ``first``, and others so far ``apart``."""
     taps = kernel_z * kernel_y * kernel_x
@@ -32,18 +27,18 @@ def mend_line(
     channel = (n * groups + number // count) * channels
     back, bottom = front + (kernel_z - 1) * dilation_z, top + (kernel_y - 1) * dilation_y
     inside = front >= low_z and back < end_z and top >= low_y and bottom < end_y
-    skipped = max(stop - begin, 0) if inside and step_z == step_y == step_x == 1 else 0
+    skipped = max(stop - begin, 0) if inside else 0
     for j in range(first, columns - skipped, apart):
         column = j if j < begin or skipped == 0 else j + skipped
         target = line * columns + column
         if out[target] - out[target] == T(0):  # it is finite
             continue
-        sum_ = bias[bias_start + number * bias_step] if bias_start >= 0 else T(0)
+        sum_ = bias[number] if biased else T(0)
         for tap in range(taps):
             z = front + tap // (kernel_x * kernel_y) * dilation_z
             y = top + tap // kernel_x % kernel_y * dilation_y
             x = column * stride_x + tap % kernel_x * dilation_x
-            if own(z, low_z, end_z, step_z) and own(y, low_y, end_y, step_y) and own(x, low_x, end_x, step_x):
+            if low_z <= z < end_z and low_y <= y < end_y and low_x <= x < end_x:
                 for c in range(channels):
                     source = (((channel + c) * depth + z) * height + y) * width + x
                     sum_ += filters[(number * channels + c) * taps + tap] * image[source]
@@ -55,7 +50,7 @@ def mended_weight(
     stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y, end_x, layers, rows,
     columns, i
 ):  # fmt: skip
-    """The gradient for the element ``i`` of the filters, of images whose elements lie side by side."""
+    """The gradient for the element ``i`` of the filters."""
     taps = kernel_z * kernel_y * kernel_x
     tap, c, number = i % taps, i // taps % channels, i // (taps * channels)
     back, down, right = tap // (kernel_x * kernel_y), tap // kernel_x % kernel_y, tap % kernel_x
@@ -64,32 +59,32 @@ def mended_weight(
         plane = (n * groups + number // count) * channels + c
         for line in range(layers * rows):
             z, y = line // rows * stride_z + back * dilation_z, line % rows * stride_y + down * dilation_y
-            if total != total or not (own(z, low_z, end_z, 1) and own(y, low_y, end_y, 1)):
+            if total != total or not (low_z <= z < end_z and low_y <= y < end_y):
                 continue
             source = ((plane * depth + z) * height + y) * width + right * dilation_x
             target = ((n * groups * count + number) * layers * rows + line) * columns
             sum_ = T(0)
             for j in range(columns):
-                if own(j * stride_x + right * dilation_x, low_x, end_x, 1):
+                if low_x <= j * stride_x + right * dilation_x < end_x:
                     sum_ += grad[target + j] * image[source + j * stride_x]
             total += sum_
     return total
 
 
 def mend(
-    image, filters, bias, bias_start, bias_step, groups, channels, count, depth, height, width, kernel_z, kernel_y,
-    kernel_x, stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y,
-    end_x, step_z, step_y, step_x, layers, rows, columns, begin, stop, out: InOut
+    image, filters, bias, biased, groups, channels, count, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z,
+    stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y, end_x, layers, rows,
+    columns, begin, stop, out: InOut
 ):  # fmt: skip
     """Sum anew what is not finite of the products of windows with the ``count`` filters of each group.
 
-    Results from ``begin`` to ``stop`` of a line met no padding in it.  Without a bias ``bias_start`` is negative.
+    Results from ``begin`` to ``stop`` of a line met no padding in it.  Of a bias ``biased`` says whether there is one.
     """
     for line in prange(out.size // columns):
         mend_line(
-            image, filters, bias, bias_start, bias_step, groups, channels, count, depth, height, width, kernel_z,
+            image, filters, bias, biased, groups, channels, count, depth, height, width, kernel_z,
             kernel_y, kernel_x, stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x,
-            end_z, end_y, end_x, step_z, step_y, step_x, layers, rows, columns, begin, stop, line, 0, 1, out,
+            end_z, end_y, end_x, layers, rows, columns, begin, stop, line, 0, 1, out,
         )  # fmt: skip
 
 

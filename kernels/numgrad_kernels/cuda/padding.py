@@ -13,16 +13,16 @@ T = np.float32
 
 
 def mend(
-    image, filters, bias, bias_start, bias_step, groups, channels, count, depth, height, width, kernel_z, kernel_y,
-    kernel_x, stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y,
-    end_x, step_z, step_y, step_x, layers, rows, columns, begin, stop, size, apart, out: InOut
+    image, filters, bias, biased, groups, channels, count, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z,
+    stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y, end_x, layers, rows,
+    columns, begin, stop, size, apart, out: InOut
 ):  # fmt: skip
     """As on the CPU: ``apart`` threads share each line, ``size`` in all."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         mend_line(
-            image, filters, bias, bias_start, bias_step, groups, channels, count, depth, height, width, kernel_z,
+            image, filters, bias, biased, groups, channels, count, depth, height, width, kernel_z,
             kernel_y, kernel_x, stride_z, stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x,
-            end_z, end_y, end_x, step_z, step_y, step_x, layers, rows, columns, begin, stop, i // apart,
+            end_z, end_y, end_x, layers, rows, columns, begin, stop, i // apart,
             i % apart, apart, out,
         )  # fmt: skip
 

@@ -38,8 +38,11 @@ MANY, _WORTHWHILE = 1 << 18, 1 << 25
 #: The same where a factor is a vector.
 MANY_FOR_VECTORS = 1 << 13
 
-#: What is asked of BLAS: products of matrices, of matrices and vectors, and of vectors.
-FUNCTIONS = ("gemm", "gemv", "dot")
+#: The functions of BLAS that kernels call, products of matrices, of matrices and vectors, and of vectors, and the
+#: letters of the dtypes that they are called for.
+FUNCTIONS = {"gemm": "sd", "gemv": "sd", "dot": "sd", "complex gemm": "cz"}
+
+_DTYPES = dict(zip("sdcz", map(np.dtype, ("float32", "float64", "complex64", "complex128")), strict=True))
 
 #: What precedes and follows the names of OpenBLAS's functions with 64-bit integers: in NumPy's wheels, elsewhere.
 _NAMES = (("scipy_", "64_"), ("", "64_"))
@@ -76,10 +79,10 @@ class Mkl:
 def _addresses(library: Any, name: str) -> dict[str, dict[np.dtype, int]]:
     return {
         function: {
-            np.dtype(dtype): ctypes.cast(library[name.format(letter, function)], ctypes.c_void_p).value or 0
-            for letter, dtype in (("s", np.float32), ("d", np.float64))
+            _DTYPES[letter]: ctypes.cast(library[name.format(letter, function.split()[-1])], ctypes.c_void_p).value or 0
+            for letter in letters
         }
-        for function in FUNCTIONS
+        for function, letters in FUNCTIONS.items()
     }
 
 
@@ -138,7 +141,8 @@ def blas_name() -> str:
 def blas_addresses(function: str = "gemm") -> dict[np.dtype, int]:
     """The addresses of BLAS's ``function`` with 64-bit integers, by dtype; none if they are not known.
 
-    That is "gemm", which multiplies matrices, "gemv", matrices and vectors, or "dot", vectors.
+    That is "gemm", which multiplies matrices, "gemv", matrices and vectors, or "dot", vectors, all of them real; or
+    "complex gemm".
     """
     library = chosen_blas()
     return {} if library is None else library.addresses[function]

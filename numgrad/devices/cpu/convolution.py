@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
 from numgrad_kernels.cpu import convolution, direct_convolution
@@ -29,22 +27,20 @@ from numgrad_kernels.cpu.convolution import (
     ROWS,
     STRAIGHT,
     TALL,
+    WIDE,
 )  # fmt: skip
 from numgrad_kernels.libm import variant
 
-from ...core.layout import Ints, Layout, is_contiguous
+from ...core.layout import Ints, numel
 from ..memory import no_row
-from .blas import blas_addresses, one_thread
-from .launching import empty, kernel_for
-from .threads import worth_threads
+from ..padding import three
+from ..plan import Buffer, Plan, TensorRef
+from .blas import blas_addresses
 
-__all__ = ["correlation_launcher", "spread_products_launcher", "window_products_launcher"]
+__all__ = ["correlation", "spread_products", "window_products"]
 
 #: Bytes of windows that are multiplied at a time, about: half of what the caches nearest to a core hold.
 BYTES = 1 << 18
-
-#: Bytes of the windows of one line, above which there is no kernel: it does not cut lines.
-_LINE = 1 << 22
 
 #: Bytes of a vector register, by the instruction set that libm finds; 16 if none.
 _REGISTERS = {"e": 64, "d": 32}
@@ -56,36 +52,108 @@ _AGAIN, _MANY = 1.4, 128
 #: Windows over which such a kernel sums products one after the other, about; a line may have four times as many.
 _SUMMED = 256
 
+#: How many parts of the work have memory of their own, at most.
+_WORKERS = 16
+
 #: Into how many parts the gradient for filters is summed, at most, and how many elements they have together.
 _PARTS, _SUMS = 8, 1 << 22
 
-_INT64 = np.dtype(np.int64)
 
-
-def correlation_launcher(
-    image: Layout, out: Layout, kernel: Ints, stride: Ints, dilation: Ints, groups: int, bias: Layout | None
-) -> Callable[..., np.ndarray] | None:
-    """What multiplies filters with the windows of images: ``launch(images, filters, bias)`` returns memory for ``out``.
-
-    ``filters`` is a row; there is none where BLAS's functions are not known or the layouts are not what they take.
-    """
-    plan = _plan(image, out, kernel, stride, dilation, groups)
-    if plan is None or not _is_row(bias):
-        return None
-    lanes = _lanes(plan, out.type.numpy)
+def correlation(
+    p: Plan, image: TensorRef, filters: Buffer, bias: Buffer | None, out: Ints, kernel: Ints, stride: Ints,
+    dilation: Ints, groups: int,
+) -> Buffer:  # fmt: skip
+    """The products of filters with the windows of images, plus a number for each filter, of the shape ``out``."""
+    dtype, plan = image.type.numpy, _plan(image, out, kernel, stride, dilation, groups)
+    made, added, work = p.new(numel(out), dtype), _row(bias, dtype), numel(out) * int(convolution.height(plan)) // 8
+    lanes = _lanes(plan, dtype)
     if lanes:
-        return _directly(plan, lanes, out, bias)
-    return _by_workers(convolution.convolution, plan, out.size, out, bias, _room(plan))
+        steps = _steps(plan)
+        sets = -(-int(plan[FILTERS]) // direct_convolution.TOGETHER)
+        room = p.new(int(plan[GROUPS]) * sets * direct_convolution.TOGETHER * steps.size, dtype)
+        p.run(
+            direct_convolution.direct_convolution, dtype, plan, steps, *p.strided(image), filters, added, room, made,
+            work=work, LANES=lanes,
+        )  # fmt: skip
+        return made
+    workers = min(_WORKERS, int(convolution.pieces(plan)))
+    room = p.new(workers * _room(plan), dtype)
+    _by_blas(p, convolution.convolution, dtype, work, plan, workers, *p.strided(image), filters, added, room, made)
+    return made
+
+
+def spread_products(
+    p: Plan, grad: Buffer, filters: Buffer, bias: Buffer | None, windows: Ints, out: TensorRef, kernel: Ints,
+    stride: Ints, dilation: Ints, groups: int,
+) -> None:  # fmt: skip
+    """Add up filters times gradients, of the shape ``windows``, where their windows lie in contiguous images ``out``.
+
+    A bias for each channel is added, too.
+    """
+    dtype, plan = grad.dtype, _plan(out, windows, kernel, stride, dilation, groups)
+    workers = min(_WORKERS, int(plan[IMAGES] * plan[GROUPS]))
+    room = p.new(workers * _matrix(plan), dtype)
+    work = grad.size * int(convolution.height(plan)) // 8
+    given = grad, filters, _row(bias, dtype), room, p.contiguous(out)
+    _by_blas(p, convolution.convolution_input, dtype, work, plan, workers, *given)
+
+
+def window_products(
+    p: Plan, image: TensorRef, grad: Buffer, windows: Ints, out: Ints, stride: Ints, dilation: Ints, groups: int
+) -> Buffer:
+    """The products of gradients, of the shape ``windows``, with the windows of images."""
+    dtype, plan = grad.dtype, _plan(image, windows, out[2:], stride, dilation, groups)
+    made, work = p.new(numel(out), dtype), grad.size * int(convolution.height(plan)) // 8
+    lanes = _lanes_of_filters(plan, dtype)
+    if not lanes:
+        parts = int(min(_PARTS, convolution.pieces(plan), max(1, _SUMS // made.size)))
+        sums, room = p.new(parts * made.size, dtype), p.new(parts * _room(plan), dtype)
+        given = parts, grad, *p.strided(image), room, sums, made
+        _by_blas(p, convolution.convolution_weight, dtype, work, plan, *given)
+        return made
+    steps = _steps(plan)
+    steps = np.concatenate([steps, np.repeat(steps[-1:], -steps.size % direct_convolution.TOGETHER)])
+    lines, columns = int(plan[LAYERS] * plan[ROWS]), int(plan[COLUMNS])
+    tall = min(lines, max(1, _SUMMED // columns))
+    blocks = int(plan[GROUPS]) * -(-int(plan[FILTERS]) // lanes)
+    own = blocks * steps.size * lanes
+    parts = int(min(_PARTS, plan[IMAGES] * -(-lines // tall), max(1, _SUMS // own)))
+    room, sums = p.new(parts * blocks * tall * columns * lanes, dtype), p.new(parts * own, dtype)
+    p.run(
+        direct_convolution.direct_convolution_weight, dtype, plan, steps, parts, tall, grad, *p.strided(image), room,
+        sums, made, work=work, LANES=lanes,
+    )  # fmt: skip
+    return made
+
+
+def _by_blas(p: Plan, function: Callable[..., None], dtype: np.dtype, work: int, *given: Any) -> None:
+    """Add the run of a kernel of products by BLAS, or by its own loops where BLAS's functions are not known."""
+    address = blas_addresses("complex gemm" if dtype.kind == "c" else "gemm").get(dtype)
+    parts: dict[str, Any] = {} if address else {"gemm": convolution.gemm_of_any}
+    p.run(function, dtype, address or 0, *given, work=work, one_thread=bool(address), **parts)
+
+
+def _row(bias: Buffer | None, dtype: np.dtype) -> Any:
+    return no_row(dtype) if bias is None else bias
 
 
 def _lanes(plan: np.ndarray, dtype: np.dtype) -> int:
-    """Windows of a block in kernels that copy none; 0 where products by BLAS are quicker."""
+    """Windows of a block in kernels that copy none; 0 where products of matrices are quicker."""
     columns, windows = int(plan[COLUMNS]), int(np.prod(plan[[IMAGES, LAYERS, ROWS, COLUMNS]]))
-    if plan[STRAIGHT] or plan[COLUMN_STEP] != 1 or windows < _MANY:
+    if dtype.kind != "f" or plan[STRAIGHT] or plan[COLUMN_STEP] != 1 or windows < _MANY:
         return 0
     most = _REGISTERS.get(variant(), 16) // dtype.itemsize
     computed, lanes = min([(-(-columns // lanes) * lanes, -lanes) for lanes in (most, most // 2)])
     return -lanes if -lanes <= columns and computed <= _AGAIN * columns else 0
+
+
+def _lanes_of_filters(plan: np.ndarray, dtype: np.dtype) -> int:
+    """Filters of a block in the kernel that copies no windows for their gradients; 0 where BLAS is quicker."""
+    filters, most = int(plan[FILTERS]), _REGISTERS.get(variant(), 16) // dtype.itemsize
+    if dtype.kind != "f" or plan[STRAIGHT] or plan[COLUMNS] > 4 * _SUMMED:
+        return 0
+    computed, lanes = min([(-(-filters // lanes) * lanes, -lanes) for lanes in (most, most // 2)])
+    return 0 if computed > _AGAIN * filters else -lanes
 
 
 def _steps(plan: np.ndarray) -> np.ndarray:
@@ -94,154 +162,28 @@ def _steps(plan: np.ndarray) -> np.ndarray:
     return plan[[CHANNEL_STEP, BACK_STEP, DOWN_STEP, RIGHT_STEP]] @ elements
 
 
-def _directly(plan: np.ndarray, lanes: int, out: Layout, bias: Layout | None) -> Callable[..., np.ndarray]:
-    """What runs the kernel that copies no windows: see ``correlation_launcher``."""
-    dtype, work = out.type.numpy, out.size * int(convolution.height(plan)) // 8
-    steps, none = _steps(plan), no_row(dtype)
-    sets = -(-int(plan[FILTERS]) // direct_convolution.TOGETHER)
-    room = int(plan[GROUPS]) * sets * direct_convolution.TOGETHER * steps.size
-    signature = _INT64, _INT64, dtype, int, dtype, dtype, int, dtype, dtype
-    kernel_of = kernel_for(direct_convolution.direct_convolution, dtype, signature, work, LANES=lanes)
-
-    def launch(tensor: Any, filters: np.ndarray, bias: Any) -> np.ndarray:
-        row = empty(out.shape, out.type)
-        added = (none, 0) if bias is None else (bias._storage, bias._offset)
-        kernel_of().entry(plan, steps, tensor._storage, tensor._offset, filters, *added, np.empty(room, dtype), row)
-        return row
-
-    return launch
-
-
-def spread_products_launcher(
-    grad: Layout, out: Layout, kernel: Ints, stride: Ints, dilation: Ints, groups: int, bias: Layout | None
-) -> Callable[..., np.ndarray] | None:
-    """What adds up filters times gradients where their windows lie: ``launch(grad, filters, bias)`` returns memory.
-
-    ``out`` is the layout of the images, contiguous.
-    """
-    plan = _plan(out, grad, kernel, stride, dilation, groups)
-    if plan is None or not _is_row(bias):
-        return None
-    room, most = _matrix(plan), int(plan[IMAGES] * groups)
-    return _by_workers(convolution.convolution_input, plan, grad.size, out, bias, room, most)
-
-
-def window_products_launcher(
-    image: Layout, grad: Layout, out: Layout, stride: Ints, dilation: Ints, groups: int
-) -> Callable[..., np.ndarray] | None:
-    """What multiplies gradients with the windows of images: ``launch(images, grad)`` returns memory for ``out``."""
-    dtype, plan = image.type.numpy, _plan(image, grad, out.shape[2:], stride, dilation, groups)
-    if plan is None or not out.size:
-        return None
-    lanes = _lanes_of_filters(plan, dtype)
-    if lanes:
-        return _weight_directly(plan, lanes, grad, out)
-    address, work = blas_addresses()[dtype], grad.size * int(convolution.height(plan)) // 8
-    rows = dtype, int, dtype, int, dtype, dtype, dtype
-    kernel_of = kernel_for(convolution.convolution_weight, dtype, (int, _INT64, int, *rows), work)
-    parts = int(min(_PARTS, convolution.pieces(plan), max(1, _SUMS // out.size)))
-    room = parts * _room(plan)
-
-    def launch(images: Any, grads: Any) -> np.ndarray:
-        row = empty(out.shape, out.type)
-        sums, windows = np.empty(parts * out.size, dtype), np.empty(room, dtype)
-        given = grads._storage, grads._offset, images._storage, images._offset
-        with one_thread():
-            kernel_of().entry(address, plan, parts, *given, windows, sums, row)
-        return row
-
-    return launch
-
-
-def _lanes_of_filters(plan: np.ndarray, dtype: np.dtype) -> int:
-    """Filters of a block in the kernel that copies no windows for their gradients; 0 where BLAS is quicker."""
-    filters, most = int(plan[FILTERS]), _REGISTERS.get(variant(), 16) // dtype.itemsize
-    computed, lanes = min([(-(-filters // lanes) * lanes, -lanes) for lanes in (most, most // 2)])
-    return 0 if plan[STRAIGHT] or plan[COLUMNS] > 4 * _SUMMED or computed > _AGAIN * filters else -lanes
-
-
-def _weight_directly(plan: np.ndarray, lanes: int, grad: Layout, out: Layout) -> Callable[..., np.ndarray]:
-    """What runs the kernel that copies no windows: see ``window_products_launcher``."""
-    dtype, work, together = out.type.numpy, grad.size * int(convolution.height(plan)) // 8, direct_convolution.TOGETHER
-    steps = _steps(plan)
-    steps = np.concatenate([steps, np.repeat(steps[-1:], -steps.size % together)])
-    lines, columns = int(plan[LAYERS] * plan[ROWS]), int(plan[COLUMNS])
-    tall = min(lines, max(1, _SUMMED // columns))
-    blocks = int(plan[GROUPS]) * -(-int(plan[FILTERS]) // lanes)
-    own = blocks * steps.size * lanes
-    parts = int(min(_PARTS, plan[IMAGES] * -(-lines // tall), max(1, _SUMS // own)))
-    signature = _INT64, _INT64, int, int, dtype, int, dtype, int, dtype, dtype, dtype
-    kernel_of = kernel_for(direct_convolution.direct_convolution_weight, dtype, signature, work, LANES=lanes)
-
-    def launch(images: Any, grads: Any) -> np.ndarray:
-        row, sums = empty(out.shape, out.type), np.empty(parts * own, dtype)
-        room = np.empty(parts * blocks * tall * columns * lanes, dtype)
-        given = grads._storage, grads._offset, images._storage, images._offset
-        kernel_of().entry(plan, steps, parts, tall, *given, room, sums, row)
-        return row
-
-    return launch
-
-
-def _is_row(bias: Layout | None) -> bool:
-    return bias is None or bias.strides == (1,)
-
-
-def _by_workers(
-    function: Callable[..., None], plan: np.ndarray, windows: int, out: Layout, bias: Layout | None, room: int,
-    most: int = sys.maxsize,
-) -> Callable[..., np.ndarray]:
-    """What runs one of the two kernels for so many filters' ``windows``: ``launch(tensor, filters, bias)``.
-
-    There are ``most`` workers at most, each with ``room`` for so many elements of windows.
-    """
-    dtype, work = out.type.numpy, windows * int(convolution.height(plan)) // 8
-    address, none = blas_addresses()[dtype], no_row(dtype)
-    kernel_of = kernel_for(function, dtype, (int, _INT64, int, dtype, int, dtype, dtype, int, dtype, dtype), work)
-
-    def launch(tensor: Any, filters: np.ndarray, bias: Any) -> np.ndarray:
-        workers = min(numba.get_num_threads(), most) if worth_threads(work) else 1
-        row, rooms = empty(out.shape, out.type), np.empty(workers * room, dtype)
-        added = (none, 0) if bias is None else (bias._storage, bias._offset)
-        with one_thread():
-            kernel_of().entry(address, plan, workers, tensor._storage, tensor._offset, filters, *added, rooms, row)
-        return row
-
-    return launch
-
-
 def _plan(
-    image: Layout, windows: Layout, kernel: Ints, stride: Ints, dilation: Ints, groups: int
-) -> np.ndarray | None:
-    """The kernels' plan for results of this layout, None if they cannot compute them."""
-    if image.type.numpy not in blas_addresses() or not windows.size or not image.size:
-        return None
-    if not is_contiguous(windows.shape, windows.strides):
-        return None
-    (images, filters, *counts), channels = windows.shape, image.shape[1] // groups
-    counts, extents = [_three(each, 1) for each in (counts, kernel)]
-    within = _three([step * gap for step, gap in zip(image.strides[2:], dilation, strict=True)], 0)
-    across = _three([step * gap for step, gap in zip(image.strides[2:], stride, strict=True)], 0)
-    height, lines, columns = channels * math.prod(extents), counts[0] * counts[1], counts[2]
-    line = height * columns * windows.type.numpy.itemsize
-    if line > _LINE:
-        return None
-    tall = min(lines, max(1, BYTES // line))
+    image: TensorRef, windows: Ints, kernel: Ints, stride: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
+    """The kernels' plan for contiguous results of the shape ``windows``."""
+    strides = image.layout.strides
+    (images, filters, *each), channels = windows, image.shape[1] // groups
+    counts, extents = three(each, 1), three(kernel, 1)
+    within = three([step * gap for step, gap in zip(strides[2:], dilation, strict=True)], 0)
+    across = three([step * gap for step, gap in zip(strides[2:], stride, strict=True)], 0)
+    lines, columns = counts[0] * counts[1], counts[2]
+    most = max(BYTES // (channels * math.prod(extents) * image.type.numpy.itemsize), 1)  # windows
+    tall, wide = min(lines, max(1, most // columns)), min(columns, max(most, _SUMMED))
     follow = zip(counts, across, (counts[1] * columns, columns, 1), strict=True)
-    straight = math.prod(extents) == 1 and image.strides[1] >= lines * columns
+    straight = math.prod(extents) == 1 and strides[1] >= lines * columns
     straight = straight and all(count == 1 or step == own for count, step, own in follow)
-    numbers = images, groups, channels, filters // groups, tall, *extents, *counts, *image.strides[:2], *within, *across
-    return np.array([*numbers, straight], np.int64)
-
-
-def _three(numbers: Sequence[int], otherwise: int) -> list[int]:
-    """The numbers of three dimensions, of one to three that there are."""
-    return [otherwise] * (3 - len(numbers)) + list(numbers)
+    numbers = images, groups, channels, filters // groups, tall, *extents, *counts, *strides[:2], *within, *across
+    return np.array([*numbers, straight, wide], np.int64)
 
 
 def _matrix(plan: np.ndarray) -> int:
     """Elements of the windows of a piece."""
-    return int(convolution.height(plan) * plan[TALL] * plan[COLUMNS])
+    return int(convolution.height(plan) * plan[TALL] * plan[WIDE])
 
 
 def _room(plan: np.ndarray) -> int:

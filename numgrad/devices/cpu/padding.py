@@ -3,52 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy as np
 
 from numgrad_kernels.cpu import padding
 
-from ...core.layout import Ints, Layout
+from ...core.layout import Ints
+from ..memory import no_row
 from ..padding import filter_numbers, window_numbers
-from .launching import kernel_for
+from ..plan import Buffer, Plan
 
-__all__ = ["mending_launcher", "weight_mending_launcher"]
-
-
-def mending_launcher(
-    image: Layout, out: Layout, kernel: Ints, stride: Ints, dilation: Ints, groups: int, inside: Sequence[Any]
-) -> Callable[..., None] | None:
-    """What corrects products of windows: ``launch(images, filters, bias, row)``; None for integers.
-
-    ``image`` is contiguous; see :func:`window_numbers` for ``inside``.  ``filters`` and ``row`` are rows.
-    """
-    numbers = window_numbers(image, out, kernel, stride, dilation, groups, inside)
-    if numbers is None:
-        return None
-    dtype = image.type.numpy
-    types = dtype, dtype, dtype, int, int, *[int] * len(numbers), dtype
-    kernel_of = kernel_for(padding.mend, dtype, types, out.size // 8)
-
-    def launch(images: Any, filters: np.ndarray, bias: Any, row: np.ndarray) -> None:
-        added = (filters, -1, 0) if bias is None else (bias._storage, bias._offset, *bias._layout.strides)
-        kernel_of().entry(images._storage, filters, *added, *numbers, row)
-
-    return launch
+__all__ = ["mend", "mend_weight"]
 
 
-def weight_mending_launcher(
-    image: Layout, grad: Layout, kernel: Ints, stride: Ints, dilation: Ints, groups: int, inside: Sequence[Any]
-) -> Callable[..., None] | None:
-    """The same for gradients of filters: ``launch(images, grad, row)``, where ``grad`` is a row, too."""
-    numbers = filter_numbers(image, grad, kernel, stride, dilation, groups, inside)
-    if numbers is None:
-        return None
-    dtype, work = image.type.numpy, image.shape[1] // groups * grad.shape[1] * math.prod(kernel)
-    kernel_of = kernel_for(padding.mend_weight, dtype, (dtype, dtype, *[int] * len(numbers), dtype), work)
+def mend(
+    p: Plan, image: Buffer, filters: Buffer, bias: Buffer | None, out: Buffer, shapes: tuple[Ints, Ints], *how: Any
+) -> None:
+    """Correct products of windows; ``shapes`` are those of the images and of the results, see ``window_numbers``."""
+    added: Any = no_row(image.dtype) if bias is None else bias
+    given = image, filters, added, bias is not None, *window_numbers(*shapes, *how)
+    p.run(padding.mend, image.dtype, *given, out, work=math.prod(shapes[1]) // 8)
 
-    def launch(images: Any, grads: np.ndarray, row: np.ndarray) -> None:
-        kernel_of().entry(images._storage, grads, *numbers, row)
 
-    return launch
+def mend_weight(p: Plan, image: Buffer, grad: Buffer, out: Buffer, shapes: tuple[Ints, Ints], *how: Any) -> None:
+    """Correct gradients of filters; ``shapes`` are those of the images and of ``grad``, see ``filter_numbers``."""
+    numbers = filter_numbers(*shapes, *how)
+    p.run(padding.mend_weight, image.dtype, image, grad, *numbers, out, work=out.size)

@@ -74,7 +74,7 @@ def _operands(step: Run) -> list[Any]:
             described.append({"row": _place(operand)})
         elif isinstance(operand, ReadNumber):
             described.append({"read": _place(operand.place), "dtype": operand.dtype.name})
-        elif facts.calls_blas and name == "address":
+        elif facts.calls_blas and name == "address" and operand:  # 0 where another function takes its place
             described.append({"blas": _blas_function(operand)})
         elif isinstance(kind, types.Complex):
             described.append({"complex": [operand.real, operand.imag]})

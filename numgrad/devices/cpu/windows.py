@@ -12,10 +12,10 @@ from numgrad_kernels.cpu import windows
 
 from ..plan import Plan
 
-__all__ = ["add_overlapping"]
+__all__ = ["add_windows"]
 
 
-def add_overlapping(
+def add_windows(
     p: Plan, values: Any, start: Any, target: Any, first: Any, outer: Sequence[tuple[int, int, int]],
     apart: Sequence[tuple[int, int, int]], inner: Sequence[tuple[int, int, int]],
 ) -> None:  # fmt: skip

@@ -19,10 +19,11 @@ def csr_axis(
 ) -> Buffer:  # fmt: skip
     """Matrices of ``count`` rows times (outer, length, inner)."""
     size = outer * count * inner
+    parts: dict[str, Any] = {"begin": begin_evenly} if evenly else {}
     out = p.new(size, x.dtype)
     p.run(
         resampling.csr_axis, x.dtype, x, length, inner, channels, count, *matrix, step, size, out,
-        grid=(blocks_for(size), THREADS), **({"begin": begin_evenly} if evenly else {}),
+        grid=(blocks_for(size), THREADS), **parts,
     )
     return out
 

@@ -14,10 +14,10 @@ from ..plan import Plan
 from .launching import THREADS, blocks_for
 from .memory import row_from
 
-__all__ = ["add_overlapping"]
+__all__ = ["add_windows"]
 
 
-def add_overlapping(
+def add_windows(
     p: Plan, values: Any, start: Any, target: Any, first: Any, outer: Sequence[tuple[int, int, int]],
     apart: Sequence[tuple[int, int, int]], inner: Sequence[tuple[int, int, int]],
 ) -> None:  # fmt: skip

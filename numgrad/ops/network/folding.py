@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.layout import Ints, Layout, layout_of, numel
-from ...devices import Plan, TensorRef
+from ...devices import Plan, TensorRef, add_overlapping
 from ..shapes.views import sizes_of
-from ..shapes.windows import add_overlapping
 from ..table.lookup import lookup
 from ..table.operands import not_implemented
 from ..table.planned import planned

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ import numpy as np
 from ...autograd.grad_mode import GRAD, LEVELS, state
 from ...core.layout import Layout, layout_of, numel, overlaps_itself, span
 from ...core.tensor import Tensor
-from ...devices import Plan, TensorRef, filler
+from ...devices import Plan, TensorRef, add_overlapping, filler
 from ...devices.recording import place_read
 from ..batching.batches import is_batched, is_mapped, physical, size_of
 from ..memory.copying import contiguous_op
@@ -35,39 +34,6 @@ from ..table.planned import planned
 
 #: Sizes, strides and offset.
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
-
-
-def add_overlapping(p: Plan, values: TensorRef, target: TensorRef) -> None:
-    """Add the step that adds values to a tensor of their shape, elements of which may share memory, one by one."""
-    own = zip(target.shape, values.layout.strides, target.layout.strides, strict=True)
-    dims = [(extent, step, goal) for extent, step, goal in own if extent != 1]
-    if not target.size:
-        return
-    together: set[int] = set()
-    for dim in sorted(range(len(dims)), key=lambda d: -dims[d][0]):
-        sizes, _, steps = zip(*[dims[d] for d in (*together, dim)], strict=True)
-        if not overlaps_itself(sizes, steps):
-            together.add(dim)
-    outer: list[int] = []
-    reach = sum([(extent - 1) * goal for extent, _, goal in dims])
-    for dim in sorted(together, key=lambda d: -dims[d][2]):
-        reach -= (dims[dim][0] - 1) * dims[dim][2]
-        if dims[dim][2] <= reach:
-            break
-        outer.append(dim)
-    groups = outer, set(range(len(dims))) - together, together - set(outer)
-    merged = [_merged([dims[d] for d in sorted(group)]) for group in groups]
-    p.backend.add_overlapping(p, *p.strided(values), *p.strided(target), *merged)
-
-
-def _merged(dims: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Extents and two steps of dimensions, neighbours made one where both steps go on evenly."""
-    made: list[tuple[int, int, int]] = []
-    for extent, step, goal in dims:
-        if made and made[-1][1:] == (extent * step, extent * goal):
-            extent *= made.pop()[0]
-        made.append((extent, step, goal))
-    return made
 
 
 # -- any strides --------------------------------------------------------------------------------------------------
