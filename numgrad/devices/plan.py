@@ -5,7 +5,9 @@ An operation decides by the layouts of its operands what a call runs.  It writes
 operands as ``TensorRef``, asks for new buffers (``new``) and for the elements of a tensor in row-major order
 (``contiguous``, which adds a copy if they do not lie so), and adds the runs of kernels (``run``), of pointwise programs
 (``pointwise``) and of host functions (``host``, ``call``).  A plan allocates nothing and holds no closure.  One that
-builds on another operation calls that operation's function with its own plan and tensors.
+builds on another operation calls that operation's function with its own plan and tensors.  Where the sizes of results
+depend on values, a host function makes buffers of any size (``unsized``), and the last one, which ``found`` adds,
+returns the layouts of the results with their memory.
 
 ``interpret`` in ``interpreter`` runs a plan step by step: this defines what a plan means, and is the fastest way to run
 one once.  A device's ``bind`` turns a plan that is run again into a straight-line function.

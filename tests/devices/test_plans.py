@@ -150,3 +150,20 @@ def test_reductions_of_a_permuted_tensor_copy_none_of_its_elements(reduce):
     assert made.is_contiguous()
     assert not [launch for launch in found if launch.name == "copy" and launch.elements == 60]
     assert made.equal(reduce(whole.permute(1, 2, 0).contiguous()))
+
+
+DRAWS = {
+    "uniform": (0.5, 2.0), "normal": (1.0, 2.0), "normal_pairs": (1.0, 2.0), "bernoulli": (0.3, 1.0),
+    "exponential": (2.0,), "integers": (-3, 9), "wide_integers": (0, 2**40), "permutation": (),
+}
+
+
+@pytest.mark.parametrize("size", [0, 5, 40])
+@pytest.mark.parametrize("draw", DRAWS)
+def test_both_ways_to_draw_random_numbers_agree(draw, size):
+    p, numbers = Plan(cpu), DRAWS[draw]
+    generator, *operands = [p.operand(kind) for kind in (numgrad.Generator, *map(type, numbers))]
+    p.results = (getattr(cpu, f"draw_{draw}")(p, generator, size, np.dtype(np.float32), *operands),)
+    interpreted, bound = [launch(numgrad.Generator().manual_seed(3), *numbers) for launch in (p, cpu.bind(p))]
+    assert interpreted.size == size
+    np.testing.assert_array_equal(interpreted, bound)

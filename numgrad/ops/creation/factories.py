@@ -33,7 +33,7 @@ from ...core.types import (
 from ...devices import NUMBERS
 from ..batching.batches import is_mapped
 from ..batching.physical import like_examples
-from ..memory.copying import filling, from_row
+from ..memory.copying import from_row
 from ..memory.moving import pin_memory as to_pinned_memory
 from ..memory.overwriting import as_number, fitting
 from ..table.arguments import wrong_kind
@@ -209,19 +209,19 @@ def eye(
     n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere."""
-    plan = plan_of(_ZEROED, ((n, n if m is None else m),), None, dtype, device)
-    diagonal, fill = _diagonal(plan.layout)
-    row = plan.launch()
-    fill(1, tensor_of(diagonal, row))
-    return finished(tensor_of(plan.layout, row), requires_grad)
+    layout = plan_of(_ZEROED, ((n, n if m is None else m),), None, dtype, device).layout
+    return finished(tensor_of(layout, _identity(layout)()), requires_grad)
 
 
 @functools.lru_cache(maxsize=1024)
-def _diagonal(matrix: Layout) -> tuple[Layout, Callable[..., None]]:
-    """The layout of a new matrix's diagonal, and what fills it."""
-    rows, columns = matrix.shape
-    layout = layout_of(matrix.type, (min(rows, columns),), (columns + 1,))
-    return layout, filling(layout, int).launch
+def _identity(matrix: Layout) -> Callable[[], Any]:
+    """The launcher that makes the memory of an identity matrix of this layout."""
+    p = devices.Plan(matrix.type.backend, matrix.type.device.index)
+    made, (rows, columns) = p.new_tensor(matrix, zeroed=True), matrix.shape
+    diagonal = layout_of(matrix.type, (min(rows, columns),), (columns + 1,))
+    if diagonal.size:
+        p.pointwise(devices.filler(int, matrix.type.numpy), [1], made.viewed(diagonal))
+    return p.returns(made).launcher()
 
 
 # -- like another -----------------------------------------------------------------------------------------------
