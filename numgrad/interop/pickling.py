@@ -59,7 +59,7 @@ class _Writer:
         self._memo: dict[int, int] = {}
         self._objects: list[Any] = []  # the objects in the memo, which must live as long as their ids are used
         self._tensors: list[Tensor] = []
-        self._open: set[int] = set()  # the immutable containers around the present value
+        self._open: set[int] = set()  # the tuples and the like around the present value
 
     def write(self, value: Any, location: str) -> None:
         """Write the instructions that build ``value``, which has this location in the state."""
@@ -237,7 +237,7 @@ class _Writer:
 
 
 class _Inside:
-    """A context for writing the parts of an immutable value, which must not contain the value itself."""
+    """Context manager for writing the parts from which a value is built, which must not contain the value itself."""
 
     def __init__(self, opened: set[int], value: Any, location: str):
         if id(value) in opened:

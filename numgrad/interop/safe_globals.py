@@ -47,7 +47,7 @@ def clear_safe_globals() -> None:
 
 @contextmanager
 def safe_globals(safe_globals: Sequence[SafeGlobal]) -> Iterator[None]:
-    """``with safe_globals([cls]):`` register classes and functions as by :func:`add_safe_globals` within the block."""
+    """Context manager that registers classes and functions as :func:`add_safe_globals` does, until the block ends."""
     before = dict(_safe)
     add_safe_globals(safe_globals)
     try:

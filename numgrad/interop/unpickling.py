@@ -135,7 +135,7 @@ def _global(name: str) -> Any:
 
 
 def _finished(value: Any) -> Any:
-    """Return the value, after checking that it is finished."""
+    """Return the value, unwrapped if it was ``_Unfinished``; raise if it still has no elements."""
     if not isinstance(value, _Unfinished):
         return value
     if value.value is None:

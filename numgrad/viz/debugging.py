@@ -50,7 +50,7 @@ class _ThreadState(threading.local):
 
 
 class debug(Watcher):  # noqa: N801 - used like a function
-    """``with debug(level):`` print what this thread does in the block, one line per event, as it happens.
+    """Context manager that prints each operation of this thread in the block as it runs, one line per event.
 
     The variable ``NUMGRAD_DEBUG`` prints the same for a whole program and all its threads.  Events inside an operation
     are indented below it, followed by its results.

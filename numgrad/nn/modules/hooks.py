@@ -164,7 +164,7 @@ class _EveryModule(Hooks):
 
     @property
     def has_hooks(self) -> bool:
-        """Return True if any hooks exist."""
+        """True if any hooks exist."""
         return bool(
             self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks
         )

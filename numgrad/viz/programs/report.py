@@ -37,7 +37,7 @@ class ProgramInspection(Sequence[InspectedProgram]):
             )
 
     def text(self, *sections: str) -> str:
-        """The inspection as text.
+        """Return the inspection as text.
 
         Args:
             sections: any of "steps", "buffers" and "llvm", the IR that calls the kernels; by default the first two.
