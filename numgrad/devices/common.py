@@ -12,7 +12,7 @@ from numgrad_kernels.cpu import reductions
 from numgrad_kernels.pointwise import Operand, Program
 from numgrad_kernels.updates import BLOCK, UPDATES
 
-from ..core.layout import contiguous_strides
+from ..core.layout import Ints, contiguous_strides, numel
 from .memory import NO_MEMORY, out_of_memory
 
 __all__ = [
@@ -154,31 +154,9 @@ def check_values(available: int, value_steps: tuple[int, int, int], steps: Any, 
         raise RuntimeError(f"shape mismatch: {available} values for {size} elements at {count} indices")
 
 
-def check_targets(size: int, classes: int, count: int, weights: int | None) -> None:
-    """Raise unless a row of ``size`` elements has ``classes`` for each of ``count`` targets, each with a weight if any.
-
-    Raises:
-        RuntimeError: the sizes do not fit.
-    """
-    if size != count * classes:
-        raise RuntimeError(f"shape mismatch: {size} elements, not {count * classes}, for {count} targets")
-    check_weights(weights, classes)
-
-
-def check_target_gradients(size: int, classes: int, count: int, weights: int | None) -> None:
-    """Raise unless ``size`` gradients are one for all of ``count`` targets, or one for each.
-
-    Raises:
-        RuntimeError: the sizes do not fit.
-    """
-    if size not in (1, count):
-        raise RuntimeError(f"shape mismatch: {size} gradients for {count} targets")
-    check_weights(weights, classes)
-
-
-def check_weights(weights: int | None, classes: int) -> None:
-    if weights not in (None, classes):
-        raise RuntimeError(f"shape mismatch: {weights} weights for {classes} classes")
+def classes_of(shape: Ints) -> tuple[int, int]:
+    """The number of classes, and of elements from one class to the next: they are the second, or only, dimension."""
+    return (shape[1], numel(shape[2:])) if len(shape) > 1 else (shape[0], 1)
 
 
 def may_share_elements(left: np.ndarray, right: np.ndarray) -> bool:

@@ -57,8 +57,8 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
         else:
             backend.run_step(step, given, plan.device)
             if step.reports is not None:
-                indices, low, high = step.reports
-                backend.raise_reported(_memory(indices, plan, operands, memories), low, high)
+                indices, *bounds = step.reports
+                backend.raise_reported(_memory(indices, plan, operands, memories), *bounds)
     if len(plan.results) == 1:
         return _memory(plan.results[0], plan, operands, memories)
     return tuple([_memory(one, plan, operands, memories) for one in plan.results]) or None

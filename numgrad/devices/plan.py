@@ -150,11 +150,13 @@ class Report(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The error to raise if a step's report is set: one of ``indices`` is not in ``range(low, high)``."""
+    """The error to raise if a step's report is set: one of ``indices`` is not in ``range(low, high)``, nor ``ignored``.
+    """
 
     indices: Buffer
     low: int
     high: int
+    ignored: int | None = None
 
 
 class TensorRef(NamedTuple):

@@ -23,11 +23,19 @@ def on_device(value):
 
 
 def run_steps(device, name, *given):
-    """Run the steps that a device's function of this name adds for buffers of memory, which come first."""
+    """Run the steps that a device's function of this name adds for memory, or None, and after these other arguments."""
     rows = [one for one in given if isinstance(one, DeviceRow | np.ndarray)]
     number = rows[0].device if isinstance(rows[0], DeviceRow) else None
     sizes = tuple([(row.size, row.dtype) for row in rows])
-    return on_memory(device, number, getattr(device, name), sizes, *given[len(rows) :])(*rows)
+    places = [n for n, one in enumerate(given) if isinstance(one, DeviceRow | np.ndarray)]
+
+    def steps(p, *buffers):
+        arguments = list(given)
+        for place, buffer in zip(places, buffers, strict=True):
+            arguments[place] = buffer
+        return getattr(device, name)(p, *arguments)
+
+    return on_memory.__wrapped__(device, number, steps, sizes)(*rows)
 
 
 def on_cpu(name, row, sizes, *arguments):

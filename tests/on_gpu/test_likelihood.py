@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from on_gpu.comparison import run_steps
 
 import numgrad
 from numgrad.devices import cpu
@@ -7,9 +8,6 @@ from numgrad.nn.functional import binary_cross_entropy
 
 #: (outer, classes, inner), small and real.
 SHAPES = [((5, 3, 1), (5000, 10, 1)), ((4, 3, 5), (16, 21, 900)), ((131, 2, 1), (70001, 2, 1)), ((1, 1, 1), (1, 1, 1))]
-
-TYPES = {kind.numpy: numgrad.zeros(1, dtype=kind)._layout.type for kind in (numgrad.float32, numgrad.float64)}
-FLOAT64 = TYPES[np.dtype(np.float64)]
 
 
 def problem(shape, dtype):
@@ -30,33 +28,27 @@ def test_losses_and_gradients_are_those_of_the_cpu(cuda, size, small, real, dtyp
     row, targets, weights = (cuda.row_from(each) for each in (x, target, weight))
     tolerance = 1e-5 if dtype == np.float32 else 1e-12
     for on_cpu, on_gpu in ((None, None), (weight, weights)):
-        type = TYPES[x.dtype]
-        sizes = classes, inner, target.size, None if on_cpu is None else classes
-        expected, total, _ = cpu.likelihood_launcher(type, x.size, *sizes, ignored, reduction)(x, target, on_cpu)
-        loss, totals, wrong = cuda.likelihood_launcher(type, x.size, *sizes, ignored, reduction)(row, targets, on_gpu)
-        assert wrong is None
+        shape = outer, classes, inner
+        expected, total = run_steps(cpu, "likelihood", x, target, on_cpu, shape, ignored, reduction)
+        loss, totals = run_steps(cuda, "likelihood", row, targets, on_gpu, shape, ignored, reduction)
         np.testing.assert_allclose(loss.host(), expected, rtol=tolerance, atol=tolerance)
         np.testing.assert_allclose(totals.host(), total, rtol=tolerance)
 
         grad = np.full(1, 0.5, dtype) if reduction != "none" else np.linspace(1, 2, target.size).astype(dtype)
-        divisor = (total, totals) if reduction == "mean" else (None, None)
-        on_one, on_other = [
-            device.likelihood_gradient_launcher(type, grad.size, *sizes, ignored) for device in (cpu, cuda)
-        ]
-        expected = on_one(grad, target, on_cpu, divisor[0])
-        gradient = on_other(cuda.row_from(grad), targets, on_gpu, divisor[1])
+        divisors = (total, totals) if reduction == "mean" else (None, None)
+        expected = run_steps(cpu, "likelihood_gradient", grad, target, on_cpu, divisors[0], shape, ignored)
+        given = cuda.row_from(grad), targets, on_gpu, divisors[1]
+        gradient = run_steps(cuda, "likelihood_gradient", *given, shape, ignored)
         np.testing.assert_allclose(gradient.host(), expected, rtol=tolerance)
 
 
 def loss_of(cuda, x, classes, target, ignored=-100, reduction="mean"):
-    """The loss of float64 rows, and the weight of its targets."""
-    launch = cuda.likelihood_launcher(FLOAT64, x.size, classes, 1, target.size, None, ignored, reduction)
-    return launch(x, target, None)[:2]
+    """The loss of rows, and the weight of its targets."""
+    return run_steps(cuda, "likelihood", x, target, None, (target.size, classes), ignored, reduction)
 
 
 def gradient_of(cuda, grad, classes, target):
-    launch = cuda.likelihood_gradient_launcher(FLOAT64, grad.size, classes, 1, target.size, None, -100)
-    return launch(grad, target, None, None)
+    return run_steps(cuda, "likelihood_gradient", grad, target, None, None, (target.size, classes), -100)
 
 
 def test_all_targets_ignored(cuda):
@@ -82,15 +74,6 @@ def test_a_target_that_is_no_class_is_reported_when_a_value_is_read(cuda, wrong)
     with pytest.raises(IndexError, match=message):
         gradient.host()
     np.testing.assert_array_equal(gradient.host(), [-1, 0, 0, 0, 0, 0])
-
-
-def test_sizes_that_do_not_fit(cuda):
-    with pytest.raises(RuntimeError, match="6 elements, not 12, for 3 targets"):
-        cuda.likelihood_launcher(FLOAT64, 6, 4, 1, 3, None, -100, "mean")
-    with pytest.raises(RuntimeError, match="6 weights for 2 classes"):
-        cuda.likelihood_launcher(FLOAT64, 6, 2, 1, 3, 6, -100, "mean")
-    with pytest.raises(RuntimeError, match="6 gradients for 3 targets"):
-        cuda.likelihood_gradient_launcher(FLOAT64, 6, 2, 1, 3, None, -100)
 
 
 @pytest.mark.parametrize(("wrong", "dtype"), [(1.5, "f4"), (-0.5, "f8"), (np.nan, "f4")])

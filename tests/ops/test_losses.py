@@ -8,6 +8,7 @@ import pytest
 from ops.gradients import check_gradients
 
 import numgrad
+from numgrad.ops.network.losses import nll_loss_backward
 
 F = numgrad.nn.functional
 INF, NAN = math.inf, math.nan
@@ -158,6 +159,12 @@ def test_a_target_that_is_no_class_is_an_error_that_changes_nothing(wrong):
     with pytest.raises(IndexError, match=rf"Target {wrong} is out of bounds.*\[2, 3\]"):
         F.cross_entropy(x, numgrad.tensor([0, wrong]))
     assert x.grad is None
+
+
+def test_the_gradient_names_a_target_that_is_no_class_not_one_that_is_ignored():
+    target = numgrad.tensor([-100, 0, 7])
+    with pytest.raises(IndexError, match="index 7 is out of bounds for dimension with size 3"):
+        nll_loss_backward(numgrad.ones(()), target, None, numgrad.ones(()), (3, 3), -100, "sum")
 
 
 @pytest.mark.parametrize(

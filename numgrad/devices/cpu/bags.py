@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from numgrad_kernels.cpu import bags
 
-from ..memory import LARGE, empty_row, no_row
-from .indexing import check_report
-from .launching import kernel_for
+from ..memory import no_row
+from ..plan import Bounds, Buffer, Plan, Report
 
-__all__ = ["bag_largest_launcher", "bag_sums_launcher"]
+__all__ = ["bag_largest", "bag_sums"]
 
-_INT64, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)
+_INT64 = np.dtype(np.int64)
 
 #: Elements that one piece of parallel work goes through, about.
 _PIECE = 16384
@@ -26,46 +22,32 @@ def _chunk(count: int, bag_count: int, width: int) -> int:
     return max(1, _PIECE * bag_count // max(count * width, 1))
 
 
-def bag_sums_launcher(
-    type: Any, rows: int, width: int, count: int, bag_count: int, padding: int, mean: bool
-) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    """What sums rows of a table of (rows, width), or takes their means: ``launch(table, indices, starts, factors)``.
+def bag_sums(
+    p: Plan, table: Buffer, indices: Buffer, starts: Buffer, factors: Buffer | None, rows: int, width: int,
+    padding: int, mean: bool,
+) -> tuple[Buffer, Buffer]:
+    """The sums, or the means, of the rows of a table of (rows, width) in each bag, and what each mean was divided by.
 
-    It returns the results and what each was divided by for a mean; the factors may be None.  It raises
-    OutOfBoundsError for an index that is not in [0, rows).  The starts must be right: from 0 to
-    at most ``count``, the number of indices.
+    An index that is not in [0, rows) is reported.  The starts must be right: from 0 to at most the number of indices.
     """
-    dtype, size = type.numpy, bag_count * width
-    signature = dtype, int, int, _INT64, _INT64, dtype, int, bool, int, dtype, dtype, _BOOL
-    kernel, chunk = kernel_for(bags.bag_sums, dtype, signature, count * width), _chunk(count, bag_count, width)
-    new = empty_row if size * dtype.itemsize >= LARGE else np.empty
-
-    def launch(table: Any, indices: Any, starts: Any, factors: Any) -> tuple[np.ndarray, np.ndarray]:
-        out, divisors, report = new(size, dtype), np.empty(bag_count, dtype), np.zeros(1, _BOOL)
-        given = no_row(dtype) if factors is None else factors
-        kernel().entry(table, rows, width, indices, starts, given, padding, mean, chunk, out, divisors, report)
-        check_report(report, indices, 0, rows)
-        return out, divisors
-
-    return launch
+    dtype, count, work = table.dtype, starts.size - 1, indices.size * width
+    out, divisors = p.new(count * width, dtype), p.new(count, dtype)
+    p.run(
+        bags.bag_sums, dtype, table, rows, width, indices, starts, no_row(dtype) if factors is None else factors,
+        padding, mean, _chunk(indices.size, count, width), out, divisors, Report(), work=work,
+        reports=Bounds(indices, 0, rows),
+    )
+    return out, divisors
 
 
-def bag_largest_launcher(
-    type: Any, rows: int, width: int, count: int, bag_count: int, padding: int
-) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    """What takes the largest of each column: ``launch(table, indices, starts)`` returns them, and their rows' numbers.
-
-    See :func:`bag_sums_launcher` for the arguments.
-    """
-    dtype, size = type.numpy, bag_count * width
-    signature = dtype, int, int, _INT64, _INT64, int, int, dtype, _INT64, _BOOL
-    kernel, chunk = kernel_for(bags.bag_largest, dtype, signature, count * width), _chunk(count, bag_count, width)
-    new = empty_row if size * dtype.itemsize >= LARGE else np.empty
-
-    def launch(table: Any, indices: Any, starts: Any) -> tuple[np.ndarray, np.ndarray]:
-        out, chosen, report = new(size, dtype), new(size, _INT64), np.zeros(1, _BOOL)
-        kernel().entry(table, rows, width, indices, starts, padding, chunk, out, chosen, report)
-        check_report(report, indices, 0, rows)
-        return out, chosen
-
-    return launch
+def bag_largest(
+    p: Plan, table: Buffer, indices: Buffer, starts: Buffer, rows: int, width: int, padding: int
+) -> tuple[Buffer, Buffer]:
+    """The largest of each column in each bag, and their rows' numbers; see :func:`bag_sums` for the arguments."""
+    dtype, count = table.dtype, starts.size - 1
+    out, chosen = p.new(count * width, dtype), p.new(count * width, _INT64)
+    p.run(
+        bags.bag_largest, dtype, table, rows, width, indices, starts, padding, _chunk(indices.size, count, width), out,
+        chosen, Report(), work=indices.size * width, reports=Bounds(indices, 0, rows),
+    )
+    return out, chosen

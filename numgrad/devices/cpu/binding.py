@@ -83,13 +83,13 @@ def report(device: None = None) -> np.ndarray:
     return _report.one
 
 
-def raise_reported(indices: np.ndarray, low: int, high: int) -> None:
+def raise_reported(indices: np.ndarray, *bounds: Any) -> None:
     """Raise if a kernel has noted that one of the indices is out of bounds.
 
     Raises:
         OutOfBoundsError: it has.
     """
-    check_report(_report.one, indices, low, high)
+    check_report(_report.one, indices, *bounds)
 
 
 def value_of(tensor: Any) -> Any:

@@ -55,5 +55,5 @@ def array_of(tensor: Any) -> np.ndarray:
 report = report_row
 
 
-def raise_reported(indices: DeviceRow, low: int, high: int) -> None:
+def raise_reported(indices: DeviceRow, *bounds: Any) -> None:
     """Do nothing: an index that is out of bounds is raised when the host next waits for the GPU; see ``reports``."""

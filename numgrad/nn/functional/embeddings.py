@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import devices
 from ...autograd.grad_mode import no_grad
 from ...core.tensor import Tensor, check_one_device
 from ...core.types import int32, int64
@@ -131,10 +132,16 @@ def embedding_bag(
     if max_norm is not None:
         _limit_norms(weight, input, max_norm, norm_type)
     indices = input.reshape(-1)
-    if mode == "max":
-        return embedding_bag_max_op(weight, indices, starts, padding)[0]
     factors = per_sample_weights if per_sample_weights is None else per_sample_weights.reshape(-1)
-    return embedding_bag_op(weight, indices, starts, factors, mode == "mean", scale_grad_by_freq, padding)[0]
+    try:
+        if mode == "max":
+            return embedding_bag_max_op(weight, indices, starts, padding)[0]
+        return embedding_bag_op(weight, indices, starts, factors, mode == "mean", scale_grad_by_freq, padding)[0]
+    except devices.OutOfBoundsError as error:
+        raise RuntimeError(
+            f"embedding_bag: the input takes value {error.index} which is not in the valid range [0, {error.size}), "
+            f"for a weight of shape {list(weight.shape)}"
+        ) from error
 
 
 def _check_bags(

@@ -8,15 +8,13 @@ sees to all that.
 from __future__ import annotations
 
 from ...autograd.backward import grad
-from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor
+from ...devices import Plan, TensorRef
 from ..creation.factories import arange
 from ..indexing.gathering import gather_op
-from ..memory.copying import row_reader
 from ..pointwise.arithmetic import add, mul, neg, sub
 from ..pointwise.comparison import ge, gt, le, lt, ne, where
 from ..pointwise.exponential import exp
-from ..reductions.axes import Prepared
 from ..shapes.broadcasting import expand
 from ..shapes.dimensions import unsqueeze
 from ..shapes.joining import stack
@@ -32,8 +30,8 @@ from .softmax import log_softmax_op
     nondifferentiable=["labels", "steps", "lengths"], extras=["log_alpha", "errors"],
 )
 def ctc_loss_op(
-    log_probs: Layout, labels: Layout, steps: Layout, lengths: Layout, zero_infinity: bool
-) -> Prepared:
+    p: Plan, log_probs: TensorRef, labels: TensorRef, steps: TensorRef, lengths: TensorRef, zero_infinity: bool
+) -> tuple[TensorRef, TensorRef, TensorRef]:
     """Minus the logarithms of the probabilities of the examples' labels, and those of the ways to each state with their
     rounding errors.
 
@@ -44,12 +42,10 @@ def ctc_loss_op(
         zero_infinity: whether the gradient is 0 where the loss is infinite, for the rule.
     """
     (time, batch, classes), width = log_probs.shape, labels.shape[1]
-    reads = [row_reader(each) for each in (log_probs, labels, steps, lengths)]
-    compute = log_probs.type.backend.ctc_launcher(log_probs.type, time, batch, classes, width)
-    of_states = layout_of(log_probs.type, (batch, time, width))
-    return (layout_of(log_probs.type, (batch,)), of_states, of_states), lambda *tensors: compute(
-        *[read(one) for read, one in zip(reads, tensors, strict=True)]
-    )
+    given = map(p.contiguous, (log_probs, labels, steps, lengths))
+    losses, *of_states = p.backend.ctc_losses(p, *given, time, batch, classes, width)
+    log_alpha, errors = [p.tensor(one, log_probs.type, (batch, time, width)) for one in of_states]
+    return p.tensor(losses, log_probs.type, (batch,)), log_alpha, errors
 
 
 @ctc_loss_op.gradient("log_probs")
@@ -63,23 +59,18 @@ def _(grad, log_probs, labels, steps, lengths, log_alpha, errors, zero_infinity)
     nondifferentiable=["labels", "steps", "lengths", "log_alpha", "errors"],
 )
 def ctc_loss_backward(
-    grad_output: Layout, log_probs: Layout, labels: Layout, steps: Layout, lengths: Layout, log_alpha: Layout,
-    errors: Layout, zero_infinity: bool,
-) -> Prepared:
+    p: Plan, grad_output: TensorRef, log_probs: TensorRef, labels: TensorRef, steps: TensorRef, lengths: TensorRef,
+    log_alpha: TensorRef, errors: TensorRef, zero_infinity: bool,
+) -> TensorRef:
     """``grad_output * (exp(log_probs) - p)``, p being the probability that an example is at a label in a step.
 
     This is the gradient for what ``log_softmax`` made the logarithms of, as PyTorch has it: that for the logarithms
     is ``-grad_output * p``, and ``log_softmax`` makes the same of both.
     """
     (time, batch, classes), width = log_probs.shape, labels.shape[1]
-    given = grad_output, log_probs, labels, steps, lengths, log_alpha, errors
-    reads = [row_reader(each) for each in given]
-    compute = log_probs.type.backend.ctc_gradient_launcher(
-        log_probs.type, time, batch, classes, width, zero_infinity
-    )
-    return layout_of(log_probs.type, log_probs.shape), lambda *tensors: compute(
-        *[read(one) for read, one in zip(reads, tensors, strict=True)]
-    )
+    given = map(p.contiguous, (grad_output, log_probs, labels, steps, lengths, log_alpha, errors))
+    out = p.backend.ctc_gradients(p, *given, time, batch, classes, width, zero_infinity)
+    return p.tensor(out, log_probs.type, log_probs.shape)
 
 
 @differentiated_as(ctc_loss_backward)

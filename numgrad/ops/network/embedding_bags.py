@@ -6,21 +6,14 @@ there are bags, begins with 0, never falls, and ends at most with the number of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from ... import devices
-from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor
 from ...core.types import int64, tensor_type
+from ...devices import Buffer, Plan, TensorRef
 from ..creation.factories import arange
 from ..indexing.gathering import embedding_dense_backward, embedding_op, scatter_zeros
 from ..indexing.index import index_op
-from ..indexing.launchers import index_reader
-from ..memory.copying import row_reader
 from ..pointwise.arithmetic import div, mul
 from ..pointwise.comparison import eq, ge, where
-from ..reductions.axes import Prepared
 from ..reductions.searching import searchsorted
 from ..reductions.sums import sum_dims
 from ..shapes.dimensions import unsqueeze
@@ -34,9 +27,9 @@ from ..table.planned import planned
     nondifferentiable=["indices", "starts"], extras=["divisors"],
 )
 def embedding_bag_op(
-    weight: Layout, indices: Layout, starts: Layout, factors: Layout | None, mean: bool, scale_grad_by_freq: bool,
-    padding_idx: int,
-) -> Prepared:
+    p: Plan, weight: TensorRef, indices: TensorRef, starts: TensorRef, factors: TensorRef | None, mean: bool,
+    scale_grad_by_freq: bool, padding_idx: int,
+) -> tuple[TensorRef, TensorRef]:
     """The sums, or the means, of the rows in each bag, and by how many of them each mean was divided.
 
     Args:
@@ -45,29 +38,14 @@ def embedding_bag_op(
         scale_grad_by_freq: whether a row's gradient is divided by the number of its indices.
     """
     count, (rows, width) = starts.size - 1, weight.shape
-    compute = weight.type.backend.bag_sums_launcher(
-        weight.type, rows, width, indices.size, count, padding_idx, mean
-    )
-    launch = _launcher(compute, weight, indices, starts, factors)
-    return (layout_of(weight.type, (count, width)), layout_of(weight.type, (count,))), launch
+    buffers, beside = _buffers(p, weight, indices, starts), None if factors is None else p.contiguous(factors)
+    out, divisors = p.backend.bag_sums(p, *buffers, beside, rows, width, padding_idx, mean)
+    return p.tensor(out, weight.type, (count, width)), p.tensor(divisors, weight.type, (count,))
 
 
-def _launcher(
-    compute: Callable[..., Any], weight: Layout, indices: Layout, starts: Layout, *factors: Layout | None
-) -> Callable[..., Any]:
-    """What gives ``compute`` the elements of tensors of these layouts."""
-    reads = [row_reader(weight), index_reader(indices), row_reader(starts), *map(row_reader, factors)]
-
-    def launch(*tensors: Any) -> Any:
-        try:
-            return compute(*[read(tensor) for read, tensor in zip(reads, tensors, strict=True)])
-        except devices.OutOfBoundsError as error:
-            raise RuntimeError(
-                f"embedding_bag: the input takes value {error.index} which is not in the valid range [0, "
-                f"{error.size}), for a weight of shape {list(weight.shape)}"
-            ) from error
-
-    return launch
+def _buffers(p: Plan, weight: TensorRef, indices: TensorRef, starts: TensorRef) -> tuple[Buffer, Buffer, Buffer]:
+    """The elements of tensors in order, the indices as int64."""
+    return p.contiguous(weight), p.contiguous(indices, int64), p.contiguous(starts)
 
 
 @embedding_bag_op.gradient("weight")
@@ -98,17 +76,17 @@ def _of_each(grad: Tensor, starts: Tensor, count: int) -> Tensor:
     "EmbeddingBagBackward0", aten="_embedding_bag", inputs=["weight", "indices", "starts"],
     nondifferentiable=["indices", "starts"], extras=["chosen"],
 )
-def embedding_bag_max_op(weight: Layout, indices: Layout, starts: Layout, padding_idx: int) -> Prepared:
+def embedding_bag_max_op(
+    p: Plan, weight: TensorRef, indices: TensorRef, starts: TensorRef, padding_idx: int
+) -> tuple[TensorRef, TensorRef]:
     """The largest element of each column in the rows of each bag, and the row that it is from.
 
     Where a bag has no row that counts, these are 0 and -1.
     """
     count, (rows, width) = starts.size - 1, weight.shape
-    compute = weight.type.backend.bag_largest_launcher(
-        weight.type, rows, width, indices.size, count, padding_idx
-    )
-    chosen = layout_of(tensor_type(int64, weight.type.device), (count, width))
-    return (layout_of(weight.type, (count, width)), chosen), _launcher(compute, weight, indices, starts)
+    out, chosen = p.backend.bag_largest(p, *_buffers(p, weight, indices, starts), rows, width, padding_idx)
+    numbers = tensor_type(int64, weight.type.device)
+    return p.tensor(out, weight.type, (count, width)), p.tensor(chosen, numbers, (count, width))
 
 
 @embedding_bag_max_op.gradient("weight")

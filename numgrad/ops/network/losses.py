@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from numgrad_kernels import scalar
 
 from ...autograd.grad_mode import GRAD, LEVELS, state
 from ...autograd.locations import UNRECORDED
-from ...core.layout import Layout, layout_of, numel
 from ...core.tensor import Tensor, tensor_of
+from ...devices import Plan, TensorRef
 from ..batching.batches import is_batched, is_shared, physical, physical_of
 from ..batching.physical import aligned
 from ..indexing.gathering import gather_op
 from ..indexing.index import index_op
-from ..memory.copying import convert, row_of, row_reader
+from ..memory.copying import convert, row_of
 from ..pointwise.arithmetic import abs, div, mul, neg, sub
 from ..pointwise.comparison import choose, eq, ne, where
 from ..pointwise.exponential import log, sigmoid
 from ..pointwise.special import log_one_plus_exp
-from ..reductions.axes import Prepared
 from ..reductions.sums import sum_all
 from ..shapes.dimensions import squeeze_dim, unsqueeze
 from ..shapes.views import reshape
@@ -240,11 +237,6 @@ def _(grad, grad_output, input, target, delta):
 # -- the negative log-likelihood of classes ---------------------------------------------------------------------
 
 
-def _classes(shape: tuple[int, ...]) -> tuple[int, int]:
-    """The number of classes, and of elements from one class to the next: they are the second, or only, dimension."""
-    return (shape[1], numel(shape[2:])) if len(shape) > 1 else (shape[0], 1)
-
-
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str
 ) -> tuple[Tensor, Tensor]:
@@ -312,44 +304,27 @@ def _averaged(
 def _operations(name: str, node: str, aten: str) -> tuple[Planned, Planned]:
     """The loss and its gradient, by the names that they have for targets of rows, or of the positions of images."""
 
-    def forward(input: Layout, target: Layout, weight: Layout | None, ignored: int, reduction: str) -> Prepared:
+    def forward(
+        p: Plan, input: TensorRef, target: TensorRef, weight: TensorRef | None, ignored: int, reduction: str
+    ) -> tuple[TensorRef, TensorRef]:
         """``-weight[t] * input[n, t]`` for each row ``n`` and its target ``t``, 0 where that is ``ignored``; and the
         weights of the targets that count, added up.
         """
-        classes, inner = _classes(input.shape)
-        read, read_target, read_weight = [row_reader(one) for one in (input, target, weight)]
-        compute = input.type.backend.likelihood_launcher(
-            input.type, input.size, classes, inner, target.size, None if weight is None else weight.size, ignored,
-            reduction,
-        )
-
-        def launch(tensor: Tensor, targets: Tensor, weights: Any) -> Any:
-            flat, total, wrong = compute(read(tensor), read_target(targets), read_weight(weights))
-            if wrong is not None:
-                raise IndexError(
-                    f"Target {wrong} is out of bounds: input of shape {list(input.shape)} has {classes} classes."
-                )
-            return flat, total
-
-        out = layout_of(input.type, target.shape if reduction == "none" else ())
-        return (out, layout_of(input.type, ())), launch
+        weights = None if weight is None else p.contiguous(weight)
+        given = p.contiguous(input), p.contiguous(target), weights
+        out, total = p.backend.likelihood(p, *given, input.shape, ignored, reduction)
+        shape = target.shape if reduction == "none" else ()
+        return p.tensor(out, input.type, shape), p.tensor(total, input.type, ())
 
     def backward(
-        grad_output: Layout, target: Layout, weight: Layout | None, total_weight: Layout, shape: tuple[int, ...],
-        ignored: int, reduction: str,
-    ) -> Prepared:
+        p: Plan, grad_output: TensorRef, target: TensorRef, weight: TensorRef | None, total_weight: TensorRef,
+        shape: tuple[int, ...], ignored: int, reduction: str,
+    ) -> TensorRef:
         """Zeros of ``shape`` with ``-weight[t] * grad_output`` at each target ``t``, by ``total_weight`` for a mean."""
-        divisor = total_weight if reduction == "mean" else None
-        read, read_target, read_weight, read_total = [
-            row_reader(one) for one in (grad_output, target, weight, divisor)
-        ]
-        compute = grad_output.type.backend.likelihood_gradient_launcher(
-            grad_output.type, grad_output.size, *_classes(shape), target.size,
-            None if weight is None else weight.size, ignored,
-        )
-        return layout_of(grad_output.type, shape), lambda grad, targets, weights, total: compute(
-            read(grad), read_target(targets), read_weight(weights), read_total(total)
-        )
+        divisor = p.contiguous(total_weight) if reduction == "mean" else None
+        weights = None if weight is None else p.contiguous(weight)
+        given = p.contiguous(grad_output), p.contiguous(target), weights, divisor
+        return p.tensor(p.backend.likelihood_gradient(p, *given, shape, ignored), grad_output.type, shape)
 
     forward.__name__, backward.__name__ = f"{name}_op", f"{name}_backward"
     others = ["target", "weight", "total_weight"]
