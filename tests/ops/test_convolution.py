@@ -136,6 +136,23 @@ def test_sums_kept_in_registers_are_those_of_products_of_matrices(images, filter
         assert (found.detach() - wanted).abs().max() <= tolerance * wanted.abs().max()
 
 
+def test_products_by_the_kernels_themselves(monkeypatch):
+    """Where BLAS is not known, and of integers."""
+    x, w = [(tensor.detach() * 4).round().requires_grad_() for tensor in _randoms((3, 4, 11, 13), (4, 2, 3, 3))]
+
+    def results(*tensors):
+        out = numgrad.conv2d(*tensors, stride=(2, 3), padding=1, groups=2)
+        gradients = numgrad.autograd.grad(out, tensors, out.detach()) if tensors[0].requires_grad else ()
+        return out, numgrad.conv_transpose2d(*tensors, stride=2), *gradients
+
+    wanted = results(*[tensor.detach().to(numgrad.complex128).requires_grad_() for tensor in (x, w)])
+    monkeypatch.setattr(cpu_convolution, "blas_addresses", lambda function: {})
+    for found, other in zip(results(x, w), wanted, strict=True):
+        assert numgrad.equal(found, other.real)
+    for found, other in zip(results(x.long(), w.long()), wanted[:2], strict=True):
+        assert numgrad.equal(found, other.real.long())
+
+
 def test_a_window_has_the_same_product_wherever_it_stands_in_a_line():
     x, w = _randoms((2, 4, 20, 48), (5, 4, 3, 3), dtype=numgrad.float32)
     out = numgrad.conv2d(x, w)

@@ -21,7 +21,7 @@ from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
 
 __all__ = [
-    "Row", "bound", "empty", "filled", "kernel_for", "launch", "memory_launcher", "share_elements", "zeros",
+    "Row", "empty", "filled", "kernel_for", "launch", "memory_launcher", "share_elements", "zeros",
 ]
 
 #: The class of the rows that tensors keep their elements in.
@@ -70,55 +70,6 @@ def _made(key: Any) -> Kernel:
         parallel=parallel,
     )
     return kernel
-
-
-def bound(
-    function: Callable[..., None], compute: np.dtype, read: Callable[[Any], np.ndarray] | None, source: np.dtype,
-    given: Sequence[Any], outs: Sequence[tuple[int, np.dtype]], work: int = 0, **parts: Callable[..., Any],
-) -> Callable[..., Any]:
-    """What runs a hand-written kernel on what ``read`` gives of a tensor: a row of dtype ``source``.
-
-    Without ``read`` it takes the row itself.  Besides, the kernel gets the rows and numbers ``given``, where a dtype
-    stands for a row that comes with each call, and new rows of these sizes and dtypes, which are returned.  It runs
-    on several threads if ``work`` elements are worth it, and not at all if there is nothing to write.
-    """
-    signature = source, *[value.dtype if value.__class__ is Row else _type_of(value) for value in given]
-    kernel_of = kernel_for(function, compute, (*signature, *[dtype for _, dtype in outs]), work, **parts)
-    large = any(size * dtype.itemsize >= LARGE for size, dtype in outs)
-    late = tuple([isinstance(value, np.dtype) for value in given])
-    bind = _binder(read is not None, late, len(outs), any(size for size, _ in outs), work >= PARALLEL_FROM)
-    return bind(kernel_of, read, given, outs, empty_row if large else np.empty)
-
-
-def _type_of(value: Any) -> Any:
-    return value if isinstance(value, np.dtype) else value.__class__
-
-
-@functools.cache
-def _binder(
-    reads: bool, given: tuple[bool, ...], outs: int, runs: bool, threads: bool
-) -> Callable[..., Callable[..., Any]]:
-    """What binds a kernel to its arguments, some of which come with each call: to pass them one by one is quickest."""
-    names, rows = [f"n{i}" for i in range(len(given))], [f"o{i}" for i in range(outs)]
-    taken = [name for name, late in zip(names, given, strict=True) if late]
-    arguments = ", ".join(["read(x)" if reads else "x", *names, *rows])
-    serial = ["if kernel is None:", "    kernel = kernel_of()", f"kernel.entry({arguments})"]
-    run = [f"kernel_of().entry({arguments})"] if threads else serial
-    text = [
-        "def bind(kernel_of, read, given, outs, empty):",
-        f"    {', '.join([*names, ''])}= given" if names else "",
-        f"    {', '.join([f'(s{o}, d{o})' for o in rows])}, = outs",
-        "    kernel = None",
-        f"    def launch({', '.join(['x', *taken])}):",
-        "        nonlocal kernel",
-        *[f"        {o} = empty(s{o}, d{o})" for o in rows],
-        *[f"        {line}" for line in run if runs],
-        f"        return {', '.join(rows)}",
-        "    return launch",
-    ]
-    namespace: dict[str, Any] = {}
-    exec("\n".join(text), namespace)
-    return namespace["bind"]
 
 
 def kernel_for(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,13 @@ from ...autograd.grad_mode import no_grad
 from ...core.layout import Ints, Layout, layout_of, numel
 from ...core.tensor import Tensor, check_one_device
 from ...core.types import TensorType, int64
-from ...devices import Plan, TensorRef
+from ...devices import Given, Plan, TensorRef
 from ..creation.factories import linspace, ones
 from ..matrices.matmul import matmul
 from ..memory.copying import contiguous, convert
 from ..pointwise.arithmetic import abs, add, div, mul, neg, sub
 from ..pointwise.comparison import ge, gt, le, lt, where
 from ..pointwise.rounding import floor, round_op, trunc
-from ..reductions.axes import Prepared
 from ..shapes.dimensions import unsqueeze_op
 from ..shapes.joining import stack
 from ..shapes.parts import select_op
@@ -176,15 +175,18 @@ def _taps(
 
 
 @planned("GridSampler2DBackward0", aten="grid_sampler_2d", inputs=["input", "grid"], batch=1)
-def grid_sampler_op(input: Layout, grid: Layout, mode: str, padding: str, align_corners: bool) -> Prepared:
+def grid_sampler_op(
+    p: Plan, input: TensorRef, grid: TensorRef, mode: str, padding: str, align_corners: bool
+) -> tuple[TensorRef, ...]:
     """The images at the points of a grid; see ``grid_sample``."""
     out = layout_of(input.type, (*input.shape[:2], *grid.shape[1:-1]))
+    return p.host(_unrecorded, [out], _sampled, Given(0), Given(1), mode, padding, align_corners)
 
-    def launch(input: Tensor, grid: Tensor) -> Any:
-        with no_grad():
-            return contiguous(_sampled(input, grid, mode, padding, align_corners))._storage
 
-    return out, launch
+def _unrecorded(compute: Callable[..., Tensor], *arguments: Any) -> tuple[Any]:
+    """The memory of what operations compute, of which nothing is recorded."""
+    with no_grad():
+        return (contiguous(compute(*arguments))._storage,)
 
 
 @differentiated_as(grid_sampler_op)
@@ -298,16 +300,14 @@ def grid_sample(
 
 
 @planned("AffineGridGeneratorBackward0", aten="affine_grid_generator", inputs=["theta"], batch=1, linear=True)
-def affine_grid_op(theta: Layout, size: Ints, align_corners: bool) -> Prepared:
+def affine_grid_op(p: Plan, theta: TensorRef, size: Ints, align_corners: bool) -> tuple[TensorRef, ...]:
     """The points of images of ``size``, (h, w) or (d, h, w), mapped by the matrices ``theta``."""
     out = layout_of(theta.type, (theta.shape[0], *size, len(size)))
+    return p.host(_unrecorded, [out], _mapped, Given(0), size, align_corners)
 
-    def launch(theta: Tensor) -> Any:
-        with no_grad():
-            points = _points(theta, size, align_corners)
-            return contiguous(matmul(points, theta.transpose(1, 2)))._storage
 
-    return out, launch
+def _mapped(theta: Tensor, size: Ints, align_corners: bool) -> Tensor:
+    return matmul(_points(theta, size, align_corners), theta.transpose(1, 2))
 
 
 @affine_grid_op.gradient("theta")
