@@ -248,7 +248,8 @@ class MersenneTwister(Generator, device_type="cpu"):
         if dtype.char not in "fd":
             raise TypeError(f"uniform and normal numbers are float32 or float64, not {dtype}")
         p = devices.Plan(devices.cpu)
-        p.results = (draw(p, p.operand(MersenneTwister), size, dtype, *[p.operand(float) for _ in numbers]),)
+        generator, out = p.operand(MersenneTwister), p.new(size, dtype)
+        p.results = (draw(p, generator, out, *[p.operand(float) for _ in numbers]),)
         return p(self, *map(float, numbers))
 
     # -- the state, in the layout of PyTorch's ``get_state`` ----------------------------------------------

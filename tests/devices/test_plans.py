@@ -163,7 +163,7 @@ DRAWS = {
 def test_both_ways_to_draw_random_numbers_agree(draw, size):
     p, numbers = Plan(cpu), DRAWS[draw]
     generator, *operands = [p.operand(kind) for kind in (numgrad.Generator, *map(type, numbers))]
-    p.results = (getattr(cpu, f"draw_{draw}")(p, generator, size, np.dtype(np.float32), *operands),)
+    p.results = (getattr(cpu, f"draw_{draw}")(p, generator, p.new(size, np.dtype(np.float32)), *operands),)
     interpreted, bound = [launch(numgrad.Generator().manual_seed(3), *numbers) for launch in (p, cpu.bind(p))]
     assert interpreted.size == size
     np.testing.assert_array_equal(interpreted, bound)

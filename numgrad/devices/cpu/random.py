@@ -1,9 +1,8 @@
 """Steps that draw random numbers of a Mersenne Twister, whose state goes on; see the kernels.
 
-The functions of a device that draw take the generator, how many numbers and of which dtype, and the parameters of the
-distribution; ``into`` is a buffer that may be drawn into.  They return the buffer with the numbers: ``into``, or a new
-one, for truth values and integers perhaps of another dtype.  Kernels on one thread are not interrupted by other
-threads, so that each draw is in one piece.
+The functions of a device that draw take the generator, a buffer for the numbers and the parameters of the distribution.
+They return the buffer with the numbers: that, or a new one, for truth values and integers perhaps of another dtype.
+Other threads do not interrupt a kernel on one thread, so that each draw is in one piece.
 """
 
 from __future__ import annotations
@@ -46,88 +45,68 @@ def _convert(dtype: np.dtype) -> Any:
     return getattr(random, f"uniform_{dtype.name}")
 
 
-def draw_uniform(
-    p: Plan, generator: Any, size: int, dtype: np.dtype, low: Any, high: Any, into: Buffer | None = None
-) -> Buffer:
+def draw_uniform(p: Plan, generator: Any, out: Buffer, low: Any, high: Any) -> Buffer:
     """Numbers from [low, high)."""
-    out = p.new(size, dtype) if into is None else into
-    if size:
-        given = _state(generator), *_room(p, size, dtype), low, high, out
-        p.run(random.uniform, dtype, *given, convert=_convert(dtype))
+    if out.size:
+        given = _state(generator), *_room(p, out.size, out.dtype), low, high, out
+        p.run(random.uniform, out.dtype, *given, convert=_convert(out.dtype))
     return out
 
 
-def draw_normal(
-    p: Plan, generator: Any, size: int, dtype: np.dtype, mean: Any, std: Any, into: Buffer | None = None
-) -> Buffer:
+def draw_normal(p: Plan, generator: Any, out: Buffer, mean: Any, std: Any) -> Buffer:
     """Normal numbers, in blocks."""
-    if size < _BLOCK:
-        return draw_normal_pairs(p, generator, size, dtype, mean, std, into)
-    out = p.new(size, dtype) if into is None else into
-    given = _state(generator), *_room(p, size, dtype), mean, std, out
-    transform = getattr(random, f"normal_{dtype.name}")
-    p.run(random.normal, dtype, *given, convert=_convert(dtype), transform=transform)
+    if out.size < _BLOCK:
+        return draw_normal_pairs(p, generator, out, mean, std)
+    given = _state(generator), *_room(p, out.size, out.dtype), mean, std, out
+    transform = getattr(random, f"normal_{out.dtype.name}")
+    p.run(random.normal, out.dtype, *given, convert=_convert(out.dtype), transform=transform)
     return out
 
 
-def draw_normal_pairs(
-    p: Plan, generator: Any, size: int, dtype: np.dtype, mean: Any, std: Any, into: Buffer | None = None
-) -> Buffer:
+def draw_normal_pairs(p: Plan, generator: Any, out: Buffer, mean: Any, std: Any) -> Buffer:
     """Normal numbers as PyTorch makes them for tensors that are not contiguous, whatever their size: by pairs.
 
     One that is left over waits for the next draw, whatever the dtype of that.
     """
-    out, spare = p.new(size, dtype) if into is None else into, State(generator.number, "_spare", _FLOAT64)
-    draws = p.new((size + 1) // 2 * 4, _DRAWS)
-    p.run(random.normal_pairs, dtype, _state(generator), draws, spare, mean, std, out)
+    draws, spare = p.new((out.size + 1) // 2 * 4, _DRAWS), State(generator.number, "_spare", _FLOAT64)
+    p.run(random.normal_pairs, out.dtype, _state(generator), draws, spare, mean, std, out)
     return out
 
 
-def draw_bernoulli(
-    p: Plan, generator: Any, size: int, dtype: np.dtype, probability: Any, value: Any, into: Buffer | None = None
-) -> Buffer:
+def draw_bernoulli(p: Plan, generator: Any, out: Buffer, probability: Any, value: Any) -> Buffer:
     """Truth values, each true with the probability, or with one of its own."""
-    out = p.new(size, _BOOL)
+    found = p.new(out.size, _BOOL)
     own = probability.__class__ is Buffer
     number, numbers = (0.0, probability) if own else (probability, no_row(_FLOAT64))
-    if size:
-        draws, _ = _room(p, size, numbers.dtype)
-        units = p.new(min(size, _CHUNK), numbers.dtype)
-        p.run(
-            random.bernoulli, numbers.dtype, _state(generator), draws, units, number, numbers, out,
-            convert=_convert(numbers.dtype),
-        )
-    return out
+    if out.size:
+        draws, units = _room(p, out.size, numbers.dtype)[0], p.new(min(out.size, _CHUNK), numbers.dtype)
+        given = _state(generator), draws, units, number, numbers, found
+        p.run(random.bernoulli, numbers.dtype, *given, convert=_convert(numbers.dtype))
+    return found
 
 
-def draw_exponential(
-    p: Plan, generator: Any, size: int, dtype: np.dtype, rate: Any, into: Buffer | None = None
-) -> Buffer:
+def draw_exponential(p: Plan, generator: Any, out: Buffer, rate: Any) -> Buffer:
     """Numbers from the exponential distribution."""
-    units = draw_uniform(p, generator, size, _FLOAT64, 0.0, 1.0)
-    return p.host(_exponentials, [p.new(size, dtype)], units, rate, dtype)[0]
+    units = draw_uniform(p, generator, p.new(out.size, _FLOAT64), 0.0, 1.0)
+    return p.host(_exponentials, [p.new(out.size, out.dtype)], units, rate, out.dtype)[0]
 
 
-def draw_integers(
-    p: Plan, generator: Any, size: int, dtype: np.dtype, low: Any, high: Any, into: Buffer | None = None
-) -> Buffer:
+def draw_integers(p: Plan, generator: Any, out: Buffer, low: Any, high: Any) -> Buffer:
     """Integers from [low, high), of one draw each."""
-    return p.host(_integers, [p.new(size, _INT64)], _draws(p, generator, size), low, high)[0]
+    return p.host(_integers, [p.new(out.size, _INT64)], _draws(p, generator, out.size), low, high)[0]
 
 
-def draw_wide_integers(
-    p: Plan, generator: Any, size: int, dtype: np.dtype, low: Any, high: Any, into: Buffer | None = None
-) -> Buffer:
+def draw_wide_integers(p: Plan, generator: Any, out: Buffer, low: Any, high: Any) -> Buffer:
     """Integers from [low, high), of two draws each; the range is at most 2**64."""
-    return p.host(_wide_integers, [p.new(size, _INT64)], _draws(p, generator, 2 * size), low, high)[0]
+    return p.host(_wide_integers, [p.new(out.size, _INT64)], _draws(p, generator, 2 * out.size), low, high)[0]
 
 
-def draw_permutation(p: Plan, generator: Any, size: int, dtype: np.dtype, into: Buffer | None = None) -> Buffer:
-    """The numbers from 0 to ``size - 1`` in random order."""
-    draws, out = p.new(size, _DRAWS).part(0, max(size - 1, 0)), p.new(size, _INT64)
+def draw_permutation(p: Plan, generator: Any, out: Buffer) -> Buffer:
+    """The numbers from 0 on in random order."""
+    draws, found = p.new(out.size, _DRAWS).part(0, max(out.size - 1, 0)), p.new(out.size, _INT64)
     p.run(random.draw, _DRAWS, _state(generator), draws)
-    p.run(random.shuffle, _INT64, draws, out)
-    return out
+    p.run(random.shuffle, _INT64, draws, found)
+    return found
 
 
 def _draws(p: Plan, generator: Any, count: int) -> Buffer:

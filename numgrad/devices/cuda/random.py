@@ -59,11 +59,8 @@ def _signed(number: int) -> int:
     return number - (number >> 63 << 64)
 
 
-def _drawn(
-    p: Plan, generator: Any, size: int, dtype: np.dtype, into: Buffer | None, distribution: str, *numbers: Any
-) -> Buffer:
+def _drawn(p: Plan, generator: Any, out: Buffer, distribution: str, *numbers: Any) -> Buffer:
     """Have the generator count a draw, and fill a buffer with its numbers."""
-    out = p.new(size, dtype) if into is None else into
     p.call(_fill, generator, out, distribution, *numbers)
     return out
 
@@ -72,53 +69,43 @@ def _fill(generator: Any, out: DeviceRow, distribution: str, first: Any, second:
     generator.fill(out, distribution, first, second)
 
 
-def draw_uniform(
-    p: Plan, generator: Any, size: int, dtype: np.dtype, low: Any, high: Any, into: Buffer | None = None
-) -> Buffer:
+def draw_uniform(p: Plan, generator: Any, out: Buffer, low: Any, high: Any) -> Buffer:
     """Numbers from [low, high)."""
-    return _drawn(p, generator, size, dtype, into, "uniform", low, high)
+    return _drawn(p, generator, out, "uniform", low, high)
 
 
-def draw_normal(
-    p: Plan, generator: Any, size: int, dtype: np.dtype, mean: Any, std: Any, into: Buffer | None = None
-) -> Buffer:
+def draw_normal(p: Plan, generator: Any, out: Buffer, mean: Any, std: Any) -> Buffer:
     """Normal numbers."""
-    return _drawn(p, generator, size, dtype, into, "normal", mean, std)
+    return _drawn(p, generator, out, "normal", mean, std)
 
 
 draw_normal_pairs = draw_normal
 
 
-def draw_bernoulli(
-    p: Plan, generator: Any, size: int, dtype: np.dtype, probability: Any, value: Any, into: Buffer | None = None
-) -> Buffer:
+def draw_bernoulli(p: Plan, generator: Any, out: Buffer, probability: Any, value: Any) -> Buffer:
     """``value`` with the probability, otherwise 0; or 1 with a probability of its own."""
     if probability.__class__ is not Buffer:
-        return _drawn(p, generator, size, dtype, into, "bernoulli", probability, value)
-    out, own = p.new(size, dtype) if into is None else into, probability.dtype
-    draws = draw_uniform(p, generator, size, own, 0.0, 1.0)
-    p.run(random.below, own, as_numbers(out), size, draws, probability, grid=(blocks_for(size), THREADS))
+        return _drawn(p, generator, out, "bernoulli", probability, value)
+    draws = draw_uniform(p, generator, p.new(out.size, probability.dtype), 0.0, 1.0)
+    grid = blocks_for(out.size), THREADS
+    p.run(random.below, draws.dtype, as_numbers(out), out.size, draws, probability, grid=grid)
     return out
 
 
-def draw_exponential(
-    p: Plan, generator: Any, size: int, dtype: np.dtype, rate: Any, into: Buffer | None = None
-) -> Buffer:
+def draw_exponential(p: Plan, generator: Any, out: Buffer, rate: Any) -> Buffer:
     """Numbers from the exponential distribution; none is 0."""
-    return _drawn(p, generator, size, dtype, into, "exponential", rate)
+    return _drawn(p, generator, out, "exponential", rate)
 
 
-def draw_integers(
-    p: Plan, generator: Any, size: int, dtype: np.dtype, low: Any, high: Any, into: Buffer | None = None
-) -> Buffer:
+def draw_integers(p: Plan, generator: Any, out: Buffer, low: Any, high: Any) -> Buffer:
     """Integers from [low, high); the range is at most 2**64."""
-    return _drawn(p, generator, size, dtype, into, "integers", low, high)
+    return _drawn(p, generator, out, "integers", low, high)
 
 
 draw_wide_integers = draw_integers
 
 
-def draw_permutation(p: Plan, generator: Any, size: int, dtype: np.dtype, into: Buffer | None = None) -> Buffer:
-    """The numbers from 0 to ``size - 1`` in random order: where random keys stand when they are sorted."""
-    keys = draw_integers(p, generator, size, INT64, -(2**63), 2**63)
-    return sort_axis(p, keys, 1, size, 1, False)[1]
+def draw_permutation(p: Plan, generator: Any, out: Buffer) -> Buffer:
+    """The numbers from 0 on in random order: where random keys stand when they are sorted."""
+    keys = draw_integers(p, generator, p.new(out.size, INT64), -(2**63), 2**63)
+    return sort_axis(p, keys, 1, out.size, 1, False)[1]

@@ -44,18 +44,19 @@ def _plan_of(draw: str, layout: Layout, into: bool, given: tuple[Any, ...]) -> d
     p = devices.Plan(type.backend, type.device.index)
     generator, operands = p.operand(random.Generator), [p.operand(one) for one in given]
     operands = [p.contiguous(one) if isinstance(one, devices.TensorRef) else one for one in operands]
-    target = p.operand(layout) if into else None
-    own = p.contiguous(target) if target is not None and layout.contiguous else None
-    name = "normal_pairs" if draw == "normal" and into and own is None else draw
-    made = getattr(p.backend, f"draw_{name}")(p, generator, layout.size, type.numpy, *operands, own)
+    target = p.operand(layout) if into else p.new_tensor(layout)
+    whole = layout.contiguous
+    own = p.contiguous(target) if whole else p.new(layout.size, type.numpy)
+    name = draw if whole or draw != "normal" else "normal_pairs"
+    made = getattr(p.backend, f"draw_{name}")(p, generator, own, *operands)
     drawn = type.with_dtype(to_dtype(made.dtype))
-    if target is None:
-        found = p.tensor(made, drawn, layout.shape)
-        return p.returns(p.tensor(p.contiguous(found, type.dtype), type, layout.shape))
-    if made is not own:  # in the order in which the elements lie in memory
-        steps = output_strides(layout.shape, ((layout.shape, layout.strides),))
-        p.assign(p.tensor(made, drawn, layout.shape).viewed(layout_of(drawn, layout.shape, steps)), target)
-    return p.returns()
+    steps = output_strides(layout.shape, ((layout.shape, layout.strides),))  # the order in which elements lie
+    found = p.tensor(made, drawn, layout.shape).viewed(layout_of(drawn, layout.shape, steps))
+    if not into and drawn is type:
+        return p.returns(found)
+    if not (whole and made is own):
+        p.assign(found, target)
+    return p.returns(*() if into else (target,))
 
 
 def new_drawn(draw: str, layout: Layout, source: Any, *given: Any) -> Tensor:
