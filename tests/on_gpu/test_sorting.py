@@ -104,8 +104,8 @@ def test_lines_of_nothing_but_nan(cuda):
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
 def test_different_elements(cuda, elements, dtype):
     _, values = elements(SHAPES[3], dtype)
-    found, inverse, counts = run_steps(cuda, "unique_elements", cuda.row_from(values))
-    expected, _, occurring = run_steps(cpu, "unique_elements", values)
+    found, inverse, counts = run_steps(cuda, "unique_slices", cuda.row_from(values), 1, values.size, 1, False)
+    expected, _, occurring = run_steps(cpu, "unique_slices", values, 1, values.size, 1, False)
     np.testing.assert_array_equal(found.host(), expected)
     np.testing.assert_array_equal(found.host()[inverse.host()], values)  # which NaN is which is not said
     np.testing.assert_array_equal(counts.host(), occurring)
@@ -117,18 +117,17 @@ def test_different_slices(cuda, shape, dtype):
     values = np.random.default_rng(3).integers(0, 2, np.prod(shape)).astype(dtype)
     if dtype == "float32":
         values[-1] = np.nan
-    row = cuda.row_from(values)
-    check(run_steps(cuda, "unique_rows", row, *shape), run_steps(cpu, "unique_rows", values, *shape))
-    check(run_steps(cuda, "consecutive_rows", row, *shape), run_steps(cpu, "consecutive_rows", values, *shape))
+    for consecutive in (False, True):
+        found = run_steps(cuda, "unique_slices", cuda.row_from(values), *shape, consecutive)
+        check(found, run_steps(cpu, "unique_slices", values, *shape, consecutive))
 
 
-def test_different_slices_of_nothing(cuda):
+@pytest.mark.parametrize("consecutive", [False, True])
+@pytest.mark.parametrize("shape", [(2, 0, 3), (0, 4, 1), (1, 0, 1)], ids=str)
+def test_different_slices_of_nothing(cuda, shape, consecutive):
     nothing = np.empty(0, "float32")
-    for shape in ((2, 0, 3), (0, 4, 1)):
-        row = cuda.row_from(nothing)
-        check(run_steps(cuda, "unique_rows", row, *shape), run_steps(cpu, "unique_rows", nothing, *shape))
-        check(run_steps(cuda, "consecutive_rows", row, *shape), run_steps(cpu, "consecutive_rows", nothing, *shape))
-    check(run_steps(cuda, "unique_elements", row), run_steps(cpu, "unique_elements", nothing))
+    found = run_steps(cuda, "unique_slices", cuda.row_from(nothing), *shape, consecutive)
+    check(found, run_steps(cpu, "unique_slices", nothing, *shape, consecutive))
 
 
 def test_the_public_functions(cuda):

@@ -19,8 +19,7 @@ from ..recording import by_host, reads_values
 from .threads import PARALLEL_FROM
 
 __all__ = [
-    "bincount", "consecutive_rows", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis",
-    "unique_elements", "unique_rows",
+    "bincount", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis", "unique_slices",
 ]
 
 _INT64 = np.dtype(np.int64)
@@ -159,23 +158,19 @@ def _modes(flat: np.ndarray, outer: int, length: int, inner: int) -> tuple[np.nd
 # -- different elements -----------------------------------------------------------------------------------------
 
 
-def unique_elements(p: Plan, x: Buffer) -> tuple[Buffer, ...]:
-    """The different elements, sorted; for each element which it is; how many there are.  No NaN equals another."""
-    return p.host(_unique_elements, _results(p, x, x.size), x)
+def unique_slices(
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, consecutive: bool
+) -> tuple[Buffer, Buffer, Buffer]:
+    """The different slices along the middle axis, sorted by their elements in turn, which of them each slice is, and
+    how many of each there are; if ``consecutive``, the slices that differ from the one before, in their order.
 
-
-def unique_rows(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[Buffer, ...]:
-    """The same for the slices along the middle axis, sorted by their elements in turn."""
-    return p.host(_unique_rows, _results(p, x, length), x, outer, length, inner)
-
-
-def consecutive_rows(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[Buffer, ...]:
-    """The slices along the middle axis that differ from the one before; for each slice which; how many in a row."""
-    return p.host(_consecutive_rows, _results(p, x, length), x, outer, length, inner)
-
-
-def _results(p: Plan, x: Buffer, length: int) -> tuple[Buffer, ...]:
-    return p.unsized(x.dtype), p.new(length, _INT64), p.unsized(_INT64)
+    No NaN equals another.
+    """
+    results = p.unsized(x.dtype), p.new(length, _INT64), p.unsized(_INT64)
+    if outer == inner == 1 and not consecutive:
+        return p.host(_unique_elements, results, x)
+    find = _consecutive_slices if consecutive else _unique_slices
+    return p.host(find, results, x, outer, length, inner)
 
 
 @reads_values("unique()")
@@ -187,7 +182,7 @@ def _unique_elements(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 @reads_values("unique()")
 @by_numpy("numpy.lexsort")
-def _unique_rows(
+def _unique_slices(
     flat: np.ndarray, outer: int, length: int, inner: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     slices = flat.reshape(outer, length, inner).swapaxes(0, 1).reshape(length, outer * inner)
@@ -199,7 +194,7 @@ def _unique_rows(
 
 
 @reads_values("unique_consecutive()")
-def _consecutive_rows(
+def _consecutive_slices(
     flat: np.ndarray, outer: int, length: int, inner: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     slices = flat.reshape(outer, length, inner).swapaxes(0, 1).reshape(length, outer * inner)

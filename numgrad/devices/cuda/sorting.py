@@ -21,8 +21,7 @@ from .reductions import fold_axis
 from .scans import scan_axis
 
 __all__ = [
-    "bincount", "consecutive_rows", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis",
-    "unique_elements", "unique_rows",
+    "bincount", "histogram", "kth_axis", "median_axis", "mode_axis", "search_rows", "sort_axis", "unique_slices",
 ]
 
 
@@ -154,28 +153,24 @@ def mode_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[
 # -- different elements -----------------------------------------------------------------------------------------------
 
 
-def unique_elements(p: Plan, x: Buffer) -> tuple[Buffer, Buffer, Buffer]:
-    """The different elements, sorted; for each element which it is; how many there are.  No NaN equals another."""
-    values, origins = sort_axis(p, x, 1, x.size, 1, False)
-    return _runs(p, values, 1, x.size, 1, _numbers(p, x.size), origins)
+def unique_slices(
+    p: Plan, x: Buffer, outer: int, length: int, inner: int, consecutive: bool
+) -> tuple[Buffer, Buffer, Buffer]:
+    """The different slices along the middle axis, sorted by their elements in turn, which of them each slice is, and
+    how many of each there are; if ``consecutive``, the slices that differ from the one before, in their order.
 
-
-def unique_rows(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[Buffer, Buffer, Buffer]:
-    """The same for the slices along the middle axis, sorted by their elements in turn."""
-    own, order, width = as_numbers(x), _numbers(p, length), 1
-    while width < length:
+    No NaN equals another.
+    """
+    order, own, width = _numbers(p, length), as_numbers(x), 1
+    if outer == inner == 1 and not consecutive:
+        return _runs(p, *sort_axis(p, x, 1, length, 1, False), 1, length, 1, order)
+    while width < length and not consecutive:
         merged = p.new(length, INT64)
         p.run(
             unique.merge_slices, own.dtype, own, order, outer, length, inner, width, merged, grid=_grid(length)
         )
         order, width = merged, 2 * width
-    return _runs(p, x, outer, length, inner, order, order)
-
-
-def consecutive_rows(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[Buffer, Buffer, Buffer]:
-    """The slices along the middle axis that differ from the one before; for each slice which; how many in a row."""
-    order = _numbers(p, length)
-    return _runs(p, x, outer, length, inner, order, order)
+    return _runs(p, x, order, outer, length, inner, order)
 
 
 def _numbers(p: Plan, count: int) -> Buffer:
@@ -186,7 +181,7 @@ def _numbers(p: Plan, count: int) -> Buffer:
 
 
 def _runs(
-    p: Plan, x: Buffer, outer: int, length: int, inner: int, order: Buffer, origin: Buffer
+    p: Plan, x: Buffer, origin: Buffer, outer: int, length: int, inner: int, order: Buffer
 ) -> tuple[Buffer, Buffer, Buffer]:
     """The slices that differ from the one before in the order; for each slice, by its origin, which; their runs."""
     own, grid = as_numbers(x), _grid(length)

@@ -37,13 +37,17 @@ def unique_op(
     p: Plan, input: TensorRef, dim: int | None, consecutive: bool, return_inverse: bool, return_counts: bool
 ) -> Plan:
     """The different elements, or slices along a dimension; for each of the input's which it is; how many there are."""
-    x, sizes = p.contiguous(input), (1, input.size, 1) if dim is None else axis_sizes(input.shape, (dim,))
-    if consecutive:
-        found = p.backend.consecutive_rows(p, x, *sizes)
-    elif dim is None:
-        found = p.backend.unique_elements(p, x)
-    else:
-        found = p.backend.unique_rows(p, x, *sizes)
+    refuse_complex_order(input, "unique")
+    shape, sizes = input.shape, (1, input.size, 1)
+    if dim is not None:
+        dim = normal_dim(dim, len(shape))
+        sizes = axis_sizes(shape, (dim,))
+        if input.size == 0 and sizes[1]:
+            raise RuntimeError(
+                f"There are 0 sized dimensions, and they aren't selected, so unique{'_consecutive' * consecutive} "
+                f"cannot be applied (dim {dim}, shape {list(shape)})"
+            )
+    found = p.backend.unique_slices(p, p.contiguous(input), *sizes, consecutive)
     return p.found(_laid_out, input.layout, dim, return_inverse, return_counts, *found)
 
 
@@ -63,20 +67,6 @@ def _laid_out(
     return (tuple(layouts), memories) if len(layouts) > 1 else (layouts[0], different)
 
 
-def _different(input: Tensor, dim: int | None, consecutive: bool, return_inverse: bool, return_counts: bool) -> Any:
-    """The different elements, or slices along a dimension, and what is asked for besides."""
-    layout = input._layout
-    refuse_complex_order(layout, "unique")
-    if dim is not None:
-        dim = normal_dim(dim, len(layout.shape))
-        if layout.size == 0 and layout.shape[dim]:
-            raise RuntimeError(
-                f"There are 0 sized dimensions, and they aren't selected, so unique{'_consecutive' * consecutive} "
-                f"cannot be applied (dim {dim}, shape {list(layout.shape)})"
-            )
-    return unique_op(input, dim, consecutive, return_inverse, return_counts)
-
-
 @public
 @dynamic("_unique2")
 def unique(
@@ -94,7 +84,7 @@ def unique(
         return_inverse: whether to return for each element (or slice) which of them it is, too.
         return_counts: whether to return how often each occurs, too.
     """
-    return _different(input, dim, False, return_inverse, return_counts)
+    return unique_op(input, dim, False, return_inverse, return_counts)
 
 
 @public
@@ -103,7 +93,7 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements, or slices along ``dim``, that differ from the one before; see :func:`unique`."""
-    return _different(input, dim, True, return_inverse, return_counts)
+    return unique_op(input, dim, True, return_inverse, return_counts)
 
 
 # -- counting ---------------------------------------------------------------------------------------------------
