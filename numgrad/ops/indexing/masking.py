@@ -87,7 +87,7 @@ def _filled(
 @masked_fill_number.gradient("input")
 @masked_fill_tensor.gradient("input")
 def _(grad, mask):
-    return masked_fill_number(grad, mask, 0)
+    return masked_fill_number(grad, mask, 0.0)
 
 
 @masked_fill_tensor.gradient("value")
@@ -199,7 +199,7 @@ def _scatter(
 
 @masked_scatter_op.gradient("input")
 def _(grad, mask):
-    return masked_fill_number(grad, mask, 0)
+    return masked_fill_number(grad, mask, 0.0)
 
 
 @masked_scatter_op.gradient("source")
