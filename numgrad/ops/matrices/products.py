@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 from ...autograd.grad_mode import TRACED, state
@@ -156,7 +155,9 @@ def _turned_product(
         turned, product = (_turned_stack, bmm_op) if len(left._layout.shape) == 3 else (t_op, mm_op)
         out = product(turned(left) if turn_left else left, turned(right) if turn_right else right)
         return turned(out) if turn_result else out
-    return _planned_by(turned_plan, left, right, turn_left, turn_right, turn_result)
+    key = turned_plan, left._layout, right._layout, turn_left, turn_right, turn_result
+    layout, launch = _known_turned.get(key) or _decided(key)
+    return tensor_of(layout, launch(left, right))
 
 
 #: The layouts of products in rules and what computes them, by the plan's function and its arguments.
@@ -164,16 +165,15 @@ _turned = Entries()
 _known_turned = _turned.recent
 
 
-def _planned_by(plan: Callable[..., Plan], left: Tensor, right: Tensor, *how: bool) -> Tensor:
-    """The product of two tensors that is not recorded, by the plan for their layouts."""
-    key = plan, left._layout, right._layout, *how
+def _decided(key: Any) -> tuple[Layout, Any]:
+    """The layout of such a product and what computes it."""
+    plan, *arguments = key
 
     def make(again: bool) -> tuple[Layout, Any]:
-        made = plan(*key[1:])
+        made = plan(*arguments)
         return made.layout, made.launcher(again)
 
-    layout, launch = _known_turned.get(key) or _turned.find(key) or _turned.make(key, make)
-    return tensor_of(layout, launch(left, right))
+    return _turned.find(key) or _turned.make(key, make)
 
 
 def turned_plan(
@@ -263,7 +263,9 @@ def turned_mv(matrix: Tensor, vec: Tensor) -> Tensor:
     """The product of the transposed matrix and a vector."""
     if state.mode & TRACED:
         return mv_op(t_op(matrix), vec)
-    return _planned_by(_turned_mv_plan, matrix, vec)
+    key = _turned_mv_plan, matrix._layout, vec._layout
+    layout, launch = _known_turned.get(key) or _decided(key)
+    return tensor_of(layout, launch(matrix, vec))
 
 
 def _turned_mv_plan(matrix: Layout, vec: Layout) -> Plan:
