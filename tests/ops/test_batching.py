@@ -6,9 +6,7 @@ from ops.samples import SAMPLES
 from ops.sampling import REPRESENTATIVES
 
 import numgrad
-from numgrad.core.layout import layout_of
 from numgrad.func import jvp, vjp, vmap
-from numgrad.ops.memory.copying import row_reader
 from numgrad.ops.table.elementwise import Pointwise
 from numgrad.ops.table.planned import planned
 
@@ -209,9 +207,9 @@ def test_examples_join_the_batch_that_an_operation_has(monkeypatch):
     seen = []
 
     @planned("FoldBackward0", inputs=["input", "weight"], shapes=["shape"], batch=1, shared=["weight"])
-    def fold(input, weight, shape):
+    def fold(p, input, weight, shape):
         seen.append((input.shape, weight.shape, shape))
-        return layout_of(input.type, shape), lambda tensor, weight: row_reader(input)(tensor)
+        return p.tensor(p.contiguous(input), input.type, shape)
 
     images, weights = numgrad.arange(24.0).reshape(4, 2, 3), numgrad.ones(4, 5)
     found = vmap(lambda image: fold(image, weights[0], (2, 3, 1)))(images)

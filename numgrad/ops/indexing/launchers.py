@@ -21,7 +21,7 @@ from ...core.tensor import Tensor
 from ...core.types import TensorType, dtype, int64, tensor_type
 from ...devices import Buffer, Plan, TensorRef
 from ..batching.batches import is_mapped
-from ..memory.copying import empty_of, filled_of, row_reader
+from ..memory.copying import empty_of, filled_of
 from ..memory.overwriting import fill_
 from ..table.lookup import operation
 from ..table.planned import Planned, planned
@@ -121,11 +121,6 @@ def expanded_layout(input: Layout, shape: Ints) -> Layout:
     if not broadcasts(input.shape, shape):
         raise RuntimeError(f"shape mismatch: {list(input.shape)} does not broadcast to {list(shape)}")
     return layout_of(input.type, shape, broadcast_strides(input.shape, input.strides, shape))
-
-
-def index_reader(index: Layout) -> Callable[[Tensor], Any]:
-    """What gives the elements of an index, of int64 or int32, as a row of int64."""
-    return row_reader(index, int64)
 
 
 def row_found(type: TensorType, row: Any) -> tuple[Layout, Any]:

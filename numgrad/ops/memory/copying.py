@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import devices
@@ -16,7 +15,7 @@ from ...core.formats import check_memory_format, formatted_layout, is_formatted
 from ...core.layout import Layout, broadcasts, layout_of, overlaps_itself
 from ...core.tensor import Tensor, fresh, strided
 from ...core.types import TensorType, contiguous_format, dtype, float32, int64, preserve_format, tensor_type
-from ...devices import Plan, TensorRef, copy_program
+from ...devices import Plan, TensorRef
 from ..table.dispatch import unary
 from ..table.entries import Entries, Entry
 from ..table.op import attach, public
@@ -100,35 +99,11 @@ def row_of(tensor: Tensor) -> Any:
     return row
 
 
-def row_reader(layout: Layout | None, dtype: dtype | None = None) -> Callable[[Any], Any]:
-    """What gives the elements of a tensor of this layout in order, as the bare row that kernels take; of None, None.
-
-    That is a part of the tensor's memory, if they lie there so, and are of the ``dtype``, else a copy.
-    """
-    if layout is None:
-        return lambda nothing: None
-    size, own = layout.size, layout.type.dtype
-    if not layout.contiguous or dtype not in (None, own):
-        row = layout_of(tensor_type(dtype or own, layout.type.device), layout.shape)
-        return devices.pointwise_plan(copy_program(layout.type.numpy, row.type.numpy), [layout], [row]).launcher()
-
-    def read(tensor: Tensor) -> Any:
-        storage = tensor._storage
-        return storage if storage.size == size else storage[tensor._offset : tensor._offset + size]
-
-    return read
-
-
 def _writing(source: Layout, target: Layout) -> Plan:
     """The plan that overwrites a tensor of the layout ``target``, its second operand, with one of ``source``."""
     p = Plan(target.type.backend, target.type.device.index)
     p.assign(p.operand(source), p.operand(target))
     return p.returns()
-
-
-def writer(source: Layout, target: Layout) -> Callable[[Tensor, Tensor], Any]:
-    """What overwrites a tensor of the layout ``target``, its second argument, with one of ``source``, its first."""
-    return _writing(source, target).launcher()
 
 
 #: What overwrites tensors of one layout with those of another, or with numbers of a class.
@@ -168,25 +143,6 @@ def write(target: Tensor, source: Tensor) -> None:
     entry = writing(target._layout, source._layout)
     assert entry is not None
     entry.launch(source, target)
-
-
-def assembly(out: Layout, parts: Sequence[tuple[Layout, Layout, int] | None], zeroed: bool = False) -> Plan:
-    """The plan that makes memory of tensors, one by one: each is written to a part that begins so many elements later.
-
-    ``parts`` are the layouts of the tensors and of the parts, and the starts; None stands for a tensor left out.
-    """
-    p = Plan(out.type.backend, out.type.device.index)
-    made = p.new_tensor(out, zeroed)
-    for part in parts:
-        tensor = p.operand(None if part is None else part[0])
-        if part is not None:
-            p.assign(tensor, made.viewed(*part[1:]))
-    return p.returns(made)
-
-
-def copier(source: Layout, target: Layout) -> Callable[[Tensor], Any]:
-    """What makes memory that shows, in the layout ``target``, the elements of a tensor of the layout ``source``."""
-    return assembly(target, [(source, target, 0)]).launcher()
 
 
 def kept_copy(input: Tensor) -> Tensor:

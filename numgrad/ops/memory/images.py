@@ -1,6 +1,6 @@
 """Results of operations on images have their channels last if the images have, as PyTorch lays them out.
 
-What launches kernels reads images of any strides, and computes row-major ones; these are then brought into order.
+The steps of operations read images of any strides, and compute row-major ones; these are then brought into order.
 """
 
 from __future__ import annotations
@@ -11,15 +11,11 @@ from typing import Any
 
 from ...core.formats import has_channels_last, with_channels_last
 from ...core.layout import Layout
-from ...core.tensor import Tensor, tensor_of
+from ...core.tensor import Tensor
 from ...core.types import channels_last, channels_last_3d, dtype
 from ...devices import Plan, TensorRef
 from ..table.op import parameters
-from ..table.planned import builds_plan
-from .copying import copier, formatted_op
-
-#: What an operation decides: the layout of its result and what computes that, or those of several.
-Decided = tuple[Any, Callable[..., Any]]
+from .copying import formatted_op
 
 
 def following(
@@ -43,15 +39,12 @@ def following(
                 inputs = [input for input in inputs if len(input.shape) != 5 or input.type.dtype is volumes]
             return inputs
 
-        def prepare(*args: Any) -> Decided:
-            return in_format_of(chosen(args), *decide(*args))
-
+        @functools.wraps(decide)
         def build(p: Plan, *args: Any) -> Any:
             return in_format(p, chosen(args), decide(p, *args))
 
-        wrapped = functools.wraps(decide)(build if builds_plan(decide) else prepare)
-        wrapped.parameters = named  # type: ignore[attr-defined]
-        return wrapped
+        build.parameters = named  # type: ignore[attr-defined]
+        return build
 
     return decorate
 
@@ -79,40 +72,10 @@ def _relaid(p: Plan, tensor: TensorRef) -> TensorRef:
     return copy
 
 
-def in_format_of(inputs: Sequence[Any], layout: Any, launch: Callable[..., Any]) -> Decided:
-    """What was decided, for results that have channels last if one of the inputs has."""
-    if not any(map(_says_so, inputs)):
-        return layout, launch
-    several = layout.__class__ is tuple
-    made = layout if several else (layout,)
-    wanted = tuple(map(with_channels_last, made))
-    moves = [_move(own, goal) for own, goal in zip(made, wanted, strict=True)]
-    if not any(moves):
-        return (wanted if several else wanted[0]), launch
-
-    def relaid(*operands: Any) -> Any:
-        rows = launch(*operands)
-        moved = [
-            row if move is None else move(row)
-            for row, move in zip(rows if several else (rows,), moves, strict=True)
-        ]
-        return tuple(moved) if several else moved[0]
-
-    return (wanted if several else wanted[0]), relaid
-
-
 def _says_so(input: Any) -> bool:
     if isinstance(input, tuple):
         return len(input) > 0 and all(map(has_channels_last, input))
     return input is not None and has_channels_last(input)
-
-
-def _move(own: Layout, wanted: Layout) -> Callable[[Any], Any] | None:
-    """What makes of the memory of a result that of one in the order wanted; None if it is the same."""
-    if own is wanted or (own.contiguous and wanted.contiguous):
-        return None
-    copy = copier(own, wanted)
-    return lambda row: copy(tensor_of(own, row))
 
 
 def formatted_like(tensor: Tensor | None, images: Tensor | Layout) -> Any:

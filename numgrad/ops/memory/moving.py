@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 from ... import devices
@@ -13,25 +13,26 @@ from ...core.tensor import Tensor, tensor_of
 from ...core.types import TensorType, contiguous_format, dtype, preserve_format, tensor_type, to_dtype
 from ...core.types import device as Device  # noqa: N812 - the names are parameters of PyTorch's
 from ...core.types import dtype as DType  # noqa: N812
+from ...devices import Buffer, Plan, TensorRef
 from ..table.op import attach, check_tensors, public
 from ..table.planned import planned
-from .copying import convert, copier, to_format, to_type, warn_of_loss
+from .copying import convert, to_format, to_type, warn_of_loss
 
 
 @planned("ToCopyBackward0", aten="to", linear=True, dims=())
-def move_op(input: Layout, type: TensorType, wait: bool) -> Any:
+def move_op(p: Plan, input: TensorRef, type: TensorType, wait: bool) -> TensorRef:
     """A copy on another device; without ``wait``, pinned memory may still be read or written when there is one."""
     own = input.type
     smaller = type.dtype if type.dtype.itemsize < own.dtype.itemsize else own.dtype  # what is moved should be small
-    dense, read = _dense(input, tensor_type(smaller, own.device))
-    arrived, out = [layout_of(t, input.shape, dense.strides) for t in (tensor_type(smaller, type.device), type)]
-    convert = None if arrived is out else copier(arrived, out)
+    layout, row = _dense(p, input, tensor_type(smaller, own.device))
+    arrived, out = [layout_of(t, input.shape, layout.strides) for t in (tensor_type(smaller, type.device), type)]
+    return p.host(functools.partial(_moved, arrived, out, wait), [out], row)[0]
 
-    def launch(tensor: Tensor) -> Any:
-        row = devices.moved(read(tensor), type.device, wait)
-        return row if convert is None else convert(tensor_of(arrived, row))
 
-    return out, launch
+def _moved(arrived: Layout, out: Layout, wait: bool, row: Any) -> tuple[Any]:
+    """A row moved to a device in one layout, and converted there to another."""
+    row = devices.moved(row, out.type.device, wait)
+    return (row if arrived is out else to_type.function(tensor_of(arrived, row), out.type)._storage,)
 
 
 @move_op.gradient("input")
@@ -44,24 +45,23 @@ def placed(input: Tensor, target: Device) -> Tensor:
     return move_op.function(input, tensor_type(input.dtype, target), True)
 
 
-def _dense(input: Layout, type: TensorType) -> tuple[Layout, Callable[[Tensor], Any]]:
-    """The layout in another type, without gaps or repeats, and what gives the elements as a row that lies so."""
-    dense = layout_of(type, input.shape, kept_layout(input).strides)
-    if dense is not input:
-        return dense, copier(input, dense)
-    return dense, lambda tensor: tensor._storage[tensor._offset : tensor._offset + dense.size]
+def _dense(p: Plan, input: TensorRef, type: TensorType) -> tuple[Layout, Buffer]:
+    """The layout in another type, without gaps or repeats, and the elements, as they lie or copied to lie so."""
+    dense = layout_of(type, input.shape, kept_layout(input.layout).strides)
+    memory, _, start = input if dense is input.layout else to_type.build(p, input, type)
+    return dense, Buffer(memory, dense.size, type.numpy, start)
 
 
 @planned("PinMemoryBackward0", aten="pin_memory", linear=True, dims=(), passed=["input"])
-def pin_op(input: Layout) -> Any:
-    dense, read = _dense(input, input.type)
+def pin_op(p: Plan, input: TensorRef) -> TensorRef:
+    layout, row = _dense(p, input, input.type)
+    return p.host(_pinned, [layout], row)[0]
 
-    def launch(tensor: Tensor) -> Any:
-        pinned = devices.pinned(dense.size, dense.type.numpy)
-        pinned[:] = read(tensor)
-        return pinned
 
-    return dense, launch
+def _pinned(row: Any) -> tuple[Any]:
+    pinned = devices.pinned(row.size, row.dtype)
+    pinned[:] = row
+    return (pinned,)
 
 
 @public(function=False, direct=True)

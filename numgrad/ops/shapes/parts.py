@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from ...autograd.grad_mode import state
@@ -206,11 +206,6 @@ def cut(tensor: TensorRef, ranges: Iterable[tuple[int, int, int]]) -> TensorRef:
         layout, step = slice_op.prepare(tensor.layout, dim, start, stop, 1)
         tensor = tensor.viewed(layout, start * step)
     return tensor
-
-
-def of_part(part: Layout, start: int, launch: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
-    """What launches on the part of a tensor that has this layout and begins so many elements later."""
-    return lambda tensor: launch(tensor_of(part, tensor._storage, tensor._offset + start))
 
 
 def _backwards(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
