@@ -155,7 +155,7 @@ def _turned_product(
         turned, product = (_turned_stack, bmm_op) if len(left._layout.shape) == 3 else (t_op, mm_op)
         out = product(turned(left) if turn_left else left, turned(right) if turn_right else right)
         return turned(out) if turn_result else out
-    key = turned_plan, left._layout, right._layout, turn_left, turn_right, turn_result
+    key = _turned_plan, left._layout, right._layout, turn_left, turn_right, turn_result
     layout, launch = _known_turned.get(key) or _decided(key)
     return tensor_of(layout, launch(left, right))
 
@@ -176,7 +176,7 @@ def _decided(key: Any) -> tuple[Layout, Any]:
     return _turned.find(key) or _turned.make(key, make)
 
 
-def turned_plan(
+def _turned_plan(
     left: Layout, right: Layout, turn_left: bool = False, turn_right: bool = False, turn_result: bool = False
 ) -> Plan:
     """The plan of the product of such factors."""
