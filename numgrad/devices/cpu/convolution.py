@@ -52,6 +52,9 @@ _AGAIN, _MANY = 1.4, 128
 #: Windows over which such a kernel sums products one after the other, about; a line may have four times as many.
 _SUMMED = 256
 
+#: How many windows of a line are multiplied at a time, at least.
+_LEAST = 64
+
 #: How many parts of the work have memory of their own, at most.
 _WORKERS = 16
 
@@ -173,7 +176,7 @@ def _plan(
     across = three([step * gap for step, gap in zip(strides[2:], stride, strict=True)], 0)
     lines, columns = counts[0] * counts[1], counts[2]
     most = max(BYTES // (channels * math.prod(extents) * image.type.numpy.itemsize), 1)  # windows
-    tall, wide = min(lines, max(1, most // columns)), min(columns, max(most, _SUMMED))
+    tall, wide = min(lines, max(1, most // columns)), min(columns, max(most, _LEAST))
     follow = zip(counts, across, (counts[1] * columns, columns, 1), strict=True)
     straight = math.prod(extents) == 1 and strides[1] >= lines * columns
     straight = straight and all(count == 1 or step == own for count, step, own in follow)

@@ -13,6 +13,7 @@ from ...core.layout import Ints, Layout, contiguous_strides, layout_of, numel
 from ..common import row_adder
 from ..plan import Buffer, Plan, TensorRef
 from ..windows import add_overlapping
+from .products import product_into
 
 __all__ = ["correlation", "depthwise", "spread_products", "window_products"]
 
@@ -59,11 +60,11 @@ def _tiles(
             )  # fmt: skip
 
 
-def _matrices(p: Plan, tensor: TensorRef, shape: Ints) -> TensorRef:
-    """A copy of a tensor, as a stack of matrices."""
-    copy = p.new_tensor(layout_of(tensor.type, tensor.shape))
-    p.assign(tensor, copy)
-    return copy.viewed(layout_of(tensor.type, shape))
+def _matrices(p: Plan, tensor: TensorRef, shape: Ints, room: Buffer) -> TensorRef:
+    """A copy of a tensor in a buffer that has room for it, as a stack of matrices."""
+    buffer = room.part(0, tensor.size)
+    p.assign(tensor, p.tensor(buffer, tensor.type, tensor.shape))
+    return p.tensor(buffer, tensor.type, shape)
 
 
 def _beside(bias: Buffer, type: Any, shape: Ints, dims: Ints) -> TensorRef:
@@ -82,14 +83,17 @@ def correlation(
 ) -> Buffer:  # fmt: skip
     """The products of filters with the windows of images, plus a number for each filter, of the shape ``out``."""
     type, made = image.type, p.new_tensor(layout_of(image.type, out))
-    for tile in _tiles(image, out, kernel, stride, dilation, groups):
-        matrices = p.tensor(filters, type, (groups, out[1] // groups, tile.columns[1]))
-        product = p.backend.product(p, matrices, _matrices(p, tile.windows, tile.columns))
-        found, part = p.tensor(product, type, tile.part.shape), made.viewed(tile.part, tile.start)
+    tiles = list(_tiles(image, out, kernel, stride, dilation, groups))
+    columns, products = [p.new(size, type.numpy) for size in (numel(tiles[0].columns), tiles[0].part.size)]
+    matrices = p.tensor(filters, type, (groups, out[1] // groups, tiles[0].columns[1]))
+    for tile in tiles:
+        found = products.part(0, tile.part.size)
+        product_into(p, matrices, _matrices(p, tile.windows, tile.columns, columns), (False, False), None, found)
+        each, part = p.tensor(found, type, tile.part.shape), made.viewed(tile.part, tile.start)
         if bias is None:
-            p.assign(found, part)
+            p.assign(each, part)
         else:
-            p.pointwise(row_adder(type.numpy), [found, _beside(bias, type, found.shape, (0, 1))], part)
+            p.pointwise(row_adder(type.numpy), [each, _beside(bias, type, each.shape, (0, 1))], part)
     return p.contiguous(made)
 
 
@@ -107,27 +111,28 @@ def spread_products(
     else:
         p.assign(_beside(bias, type, out.shape, (1,)), out)
     grads = p.tensor(grad, type, windows)
-    for tile in _tiles(out, windows, kernel, stride, dilation, groups):
-        (_, height, count), each = tile.columns, windows[1] // groups
-        given = _matrices(p, grads.viewed(tile.part, tile.start), (groups, each, count))
-        matrices = p.tensor(filters, type, (groups, each, height))
-        product = p.backend.product(p, matrices, given, (True, False))
-        add_overlapping(p, p.tensor(product, type, tile.windows.shape), tile.windows)
+    tiles = list(_tiles(out, windows, kernel, stride, dilation, groups))
+    columns, parts = [p.new(size, type.numpy) for size in (numel(tiles[0].columns), tiles[0].part.size)]
+    matrices = p.tensor(filters, type, (groups, windows[1] // groups, tiles[0].columns[1]))
+    for tile in tiles:
+        shape, found = (*tile.part.shape[:2], tile.columns[2]), columns.part(0, numel(tile.columns))
+        given = _matrices(p, grads.viewed(tile.part, tile.start), shape, parts)
+        product_into(p, matrices, given, (True, False), None, found)
+        add_overlapping(p, p.tensor(found, type, tile.windows.shape), tile.windows)
 
 
 def window_products(
     p: Plan, image: TensorRef, grad: Buffer, windows: Ints, out: Ints, stride: Ints, dilation: Ints, groups: int
 ) -> Buffer:
     """The products of gradients, of the shape ``windows``, with the windows of images."""
-    type, total = image.type, None
-    grads = p.tensor(grad, type, windows)
-    for tile in _tiles(image, windows, out[2:], stride, dilation, groups):
-        given = _matrices(p, grads.viewed(tile.part, tile.start), (*tile.part.shape[:2], tile.columns[2]))
-        columns = _matrices(p, tile.windows, tile.columns)
-        made = p.tensor(p.backend.product(p, given, columns, (False, True)), type, out)
-        if total is None:
-            total = made
-        else:
-            p.pointwise(row_adder(type.numpy), [total, made], total)
-    assert total is not None
-    return p.contiguous(total)
+    type, grads = image.type, p.tensor(grad, image.type, windows)
+    tiles = list(_tiles(image, windows, out[2:], stride, dilation, groups))
+    columns, parts = [p.new(size, type.numpy) for size in (numel(tiles[0].columns), tiles[0].part.size)]
+    total, later = [p.new(numel(out), type.numpy) for _ in range(2)]
+    for tile in tiles:
+        shape, made = (*tile.part.shape[:2], tile.columns[2]), total if tile is tiles[0] else later
+        given = _matrices(p, grads.viewed(tile.part, tile.start), shape, parts)
+        product_into(p, given, _matrices(p, tile.windows, tile.columns, columns), (False, True), None, made)
+        if made is later:
+            p.backend.row_step(p, row_adder(type.numpy), [total, later, total], total.size)
+    return total

@@ -48,19 +48,27 @@ def product(
 
     A factor whose rows or columns lie in one piece is given to cuBLAS as it lies, another is copied.
     """
+    matrices, m, n, _ = product_sizes(left.shape, right.shape, turned)
+    out = p.new(matrices * m * n, left.type.numpy)
+    product_into(p, left, right, turned, bias, out)
+    return out
+
+
+def product_into(
+    p: Plan, left: TensorRef, right: TensorRef, turned: tuple[bool, bool], bias: Buffer | None, out: Buffer
+) -> None:
+    """The same, written to a buffer."""
     steps = [_steps(one.layout, turn) for one, turn in zip((left, right), turned, strict=True)]
     sizes = matrices, m, n, k = product_sizes(left.shape, right.shape, turned)
     dtype, size = left.type.numpy, matrices * m * n
-    out = p.new(size, dtype)
     library = cublas.routines(dtype) if size and k else None
     if library is None:
         _by_kernel(p, sizes, steps, left, right, bias, out)
-        return out
+        return
     if bias is not None:
         p.run(repeat_row, dtype, bias, n, size, out, grid=(blocks_for(size), THREADS))
     (x, first), (y, second) = [_for_cublas(p, one, turn) for one, turn in zip((left, right), turned, strict=True)]
     p.call(_by_cublas, library.gemm, *sizes, x, first, y, second, out, bias is not None)
-    return out
 
 
 def _by_cublas(routine: Any, *arguments: Any) -> None:
