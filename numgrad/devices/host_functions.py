@@ -6,8 +6,8 @@ copy.  It returns a new array, or a tuple of them.  On the CPU that becomes the 
 operation lays its result out in another way; then, and for a GPU, it is copied.
 
 Where the package ``cpu`` or ``cuda`` has a function of the same name, that is used on this device, and the operation
-knows nothing of it.  It is called with the layout of the result and the arguments of the operation, layouts
-instead of tensors, and returns the launcher.
+does not mention it.  It builds the plan: it is given that and the arguments of the operation, tensors of the plan
+instead of tensors, and returns the result, or a tuple of several.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class HostFunction:
     """A function of arrays instead of a kernel.
 
     Attributes:
-        name: what a kernel instead of it is called, in the package of a device.
+        name: that of the function which builds a plan in its place, in the package of a device.
         library: the library's function that does the work, such as "numpy.sort": listeners are told of it.
     """
 

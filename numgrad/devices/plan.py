@@ -19,7 +19,7 @@ operands, is theirs.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -405,10 +405,6 @@ class Plan:
     def layout(self) -> Any:
         """The layout of the result; of several a tuple; None where it depends on values."""
         return self.layouts if self.layouts is None or len(self.layouts) != 1 else self.layouts[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        """The layout and the launcher, for operations that are not written as plans yet."""
-        return iter((self.layout, self.launcher()))
 
     # -- running -----------------------------------------------------------------------------------------------------
 

@@ -1,27 +1,23 @@
 """Operations of the table that decide by layouts what a call comes to: all that are not pointwise.
 
-``@planned(...)`` decorates the function that decides; it computes nothing.  One whose first parameter is ``p`` builds a
-plan (see ``devices.plan``): it is given that and the arguments of a call, with tensors of the plan instead of tensors,
-adds steps, and returns the tensor of the plan that is the result, or a tuple of several; where the size of the result
-depends on values, it returns ``p.found(...)``.  Other operations that need this one call its ``build`` with their own
-plan.
+``@planned(...)`` decorates the function that decides; it computes nothing.  Its first parameter ``p`` is a plan (see
+``devices.plan``).  It is given the arguments of a call, with tensors of the plan instead of tensors, adds steps, and
+returns the tensor of the plan that is the result, or a tuple of several; where the size of the result depends on
+values, it returns ``p.found(...)``.  Other operations that need this one call its ``build`` with their own plan.
 
-Any other is given the arguments with layouts instead of tensors, and returns the layout of the result and the launcher:
-``launch(*tensors)`` runs what there is to run and returns the memory of the result.  Of several results it returns a
-tuple of layouts, and ``launch`` a tuple.  Of a view it returns instead of the launcher by how many elements the view
-begins later than the tensor; of several views a tuple, and of one in another dtype what gives the tensor's memory in
-that and where the view begins.
+The function of a view builds no plan.  It is given layouts instead of tensors, and returns the layout of the view and
+by how many elements the view begins later than the tensor; of several views two tuples, and of one in another dtype
+instead of the number a function that gives the tensor's memory in that dtype and where the view begins.  Where a host
+function computes the result, ``prepare`` returns its layout, or those of several in a tuple.
 
-What ``prepare`` decided is remembered (see ``dispatch``), with the layouts and all other arguments as the key, except
-``numbers``: these are given to ``launch`` after the tensors, and ``prepare`` gets their classes.  An index, where a
-view begins, is such a number: ``prepare`` returns by how many elements each 1 of it moves the view, and ``key`` says
-what the view's layout depends on.  Where the size of the result depends on values, ``prepare`` returns None instead of
-the layout, and ``launch`` the layout and the memory.
+What was decided is remembered (see ``dispatch``), with the layouts and all other arguments as the key, except
+``numbers``: these are operands of the plan, behind the tensors.  An index, where a view begins, is such a number:
+``prepare`` returns by how many elements each 1 of it moves the view, and ``key`` says what the view's layout depends
+on.
 
 What an operation does in place, to the first of its inputs, is decided by the function that ``op.changing`` decorates:
-it is given the same, and returns ``launch(*tensors, target)``, which overwrites the target.  One that builds a plan is
-given the target in place of the first input, and adds steps that overwrite it.  ``op.in_place`` is called with the
-arguments of ``op``.
+it is given the target in place of the first input, and adds steps that overwrite it.  ``op.in_place`` is called with
+the arguments of ``op``.
 """
 
 from __future__ import annotations
@@ -241,16 +237,11 @@ class Planned(Op):
                 given[position] = given[position].__class__
         if in_place:
             layout, launch = given[0], self._planned_change(*given)
-        elif self.build is not None:
-            launch = self._planned(*given)
-            layout = launch.layout
-        elif self.host is None:
+        elif self.view:
             layout, launch = self.prepare(*given)
         else:
-            layout = self.prepare(*given)
-            first = layout[0] if layout.__class__ is tuple else layout
-            own = getattr(first.type.backend, self.host.name, None)
-            launch = self._hosted(layout, given) if own is None else own(layout, *given)
+            launch = self._planned(*given)
+            layout = launch.layout
         several = layout.__class__ is tuple
         outputs = layout if several else (layout or given[0],)
         if not self.view:
@@ -267,21 +258,17 @@ class Planned(Op):
     def _planned(self, *given: Any) -> Plan:
         """The plan of a call for tensors of these layouts, numbers of these classes and the other arguments."""
         p, arguments = self._opened(given)
-        made = self.build(p, *arguments)
+        build = self.build if self.host is None else getattr(p.backend, self.host.name, None)
+        if build is None:
+            assert self.host is not None
+            return p.returns(*self.host.add_to(p, self.prepare(*given), arguments))
+        made = build(p, *arguments)
         if made is p:
             return p
         return p.returns(made) if made.__class__ is TensorRef else p.returns(*made)
 
-    def _hosted(self, layout: Any, given: Sequence[Any]) -> Plan:
-        """The plan of a call that the host function does."""
-        assert self.host is not None
-        p, arguments = self._opened(given)
-        return p.returns(*self.host.add_to(p, layout, arguments))
-
-    def _planned_change(self, *given: Any) -> Any:
-        """The same of a call in place, or a launcher."""
-        if not builds_plan(self.prepare_change):
-            return self.prepare_change(*given)
+    def _planned_change(self, *given: Any) -> Plan:
+        """The plan of a call in place."""
         p, arguments = self._opened(given)
         self.prepare_change(p, p.operand(given[0]), *arguments[1:])
         return p
