@@ -6,7 +6,7 @@ columns of a matrix.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...core.layout import Ints, Layout, contiguous_strides, layout_of, numel
@@ -21,7 +21,10 @@ __all__ = ["correlation", "depthwise", "spread_products", "window_products"]
 BYTES, _TIMES = 1 << 27, 16
 
 
-def depthwise(p: Plan, *arguments: Any) -> None:
+def depthwise(
+    p: Plan, name: str, first: TensorRef, second: TensorRef, bias: TensorRef | None, images: int, channels: int,
+    multiplier: int, sizes: Sequence[int],
+) -> None:  # fmt: skip
     """None: convolutions of any groups are products with windows; see the CPU's."""
 
 
