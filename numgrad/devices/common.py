@@ -57,12 +57,6 @@ def copy_program(source: np.dtype, target: np.dtype) -> Program:
     return Program("copy", target, (Operand("input", source),), (("out", target),), (_input,))
 
 
-@functools.cache
-def factor_copier(dtype: np.dtype) -> Program:
-    """The program that copies a factor of a matrix product."""
-    return Program("copy_factor", dtype, (Operand("value", dtype),), (("out", dtype),), (_same,))
-
-
 #: A copy does not look at the elements: all that have one size are copied by one kernel.
 WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,12 +12,10 @@ import numpy as np
 from numgrad_kernels.cpu import copying
 
 from ...core.layout import Layout, loop_nest, matrix_steps, numel
-from ..common import WORDS, evenly_spaced, factor_copier, word_of
-from ..memory import NO_MEMORY, check_countable, empty_row, out_of_memory
+from ..common import WORDS, evenly_spaced, word_of
+from ..memory import NO_MEMORY, check_countable, out_of_memory
 from ..plan import Buffer, HandWritten, Plan, Step, TensorRef
 from .launching import kernel_for
-from .pointwise import pointwise_kernel
-from .threads import worth_threads
 
 __all__ = ["copy_step", "counted", "join_rows", "keep_triangle", "roll_rows", "spread"]
 
@@ -73,19 +70,21 @@ def join_rows(p: Plan, tensors: Sequence[TensorRef], dim: int, out: TensorRef) -
         widths.append(0)
     pairs = [(n, widths[n], widths[n + 1], starts[n]) for n in range(0, len(widths), 2)]
     if len(tensors) > TOGETHER:
-        join = functools.partial(_join_all, pairs, outer, stride)
+        word = word_of(out.type.numpy)
+        kernel_of = kernel_for(copying.join_rows, word, (word, int, int, int) * 2 + (int, int, int, word), 0)
+        join = functools.partial(_join_all, kernel_of, pairs, outer, stride)
         p.call(join, Buffer(out.memory, out.size, out.type.numpy), *itertools.chain(*places))
         return
     for n, width, other, start in pairs:
         _join(p, (*places[n], width, width), (*places[n + 1], other, other), outer, stride, start, out)
 
 
-def _join_all(pairs: Sequence[Any], outer: int, stride: int, out: np.ndarray, *places: Any) -> None:
+def _join_all(
+    kernel_of: Callable[[], Any], pairs: Sequence[Any], outer: int, stride: int, out: np.ndarray, *places: Any
+) -> None:
     """Write tensors, given by their memory and where they begin, beside each other, two at a time."""
-    word = word_of(out.dtype)
-    join = kernel_for(copying.join_rows, word, (word, int, int, int) * 2 + (int, int, int, word), 0)().entry
-    for n, width, other, start in pairs:
-        x, begin, y, other_begin = places[2 * n : 2 * n + 4]
+    join, each = kernel_of().entry, iter(places)
+    for (_, width, other, start), x, begin, y, other_begin in zip(pairs, each, each, each, each, strict=True):
         join(x, begin, width, width, y, other_begin, other, other, outer, stride, start, out)
 
 
@@ -108,22 +107,6 @@ def _join(
     (x, *where), (y, *other) = left, right
     given = x._replace(dtype=word), *where, y._replace(dtype=word), *other
     p.run(copying.join_rows, word, *given, outer, stride, start, Buffer(out.memory, out.size, word))
-
-
-def rearranger(
-    dtype: np.dtype, sizes: tuple[int, int], steps: tuple[int, int], start: int = 0
-) -> Callable[[np.ndarray], np.ndarray]:
-    """What makes a row of another one's elements, seen as a matrix: those in these steps from ``start`` on."""
-    size, program = math.prod(sizes), factor_copier(dtype)
-    nest = np.array([*sizes, *steps, sizes[1], 1], np.int64)
-
-    def launch(row: np.ndarray) -> np.ndarray:
-        out = empty_row(size, dtype)
-        if size:
-            pointwise_kernel(program, 2, False, worth_threads(size), "aa").entry(row, start, out, 0, nest)
-        return out
-
-    return launch
 
 
 def keep_triangle(p: Plan, source: TensorRef, target: TensorRef, diagonal: int, above: bool) -> None:
