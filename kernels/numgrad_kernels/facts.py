@@ -14,9 +14,8 @@ All other arrays are only read.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
@@ -48,8 +47,7 @@ class Facts:
         most: tells how many elements a run goes to of any array, at most: what it is given may be longer.
         hidden: tells of arrays that only their addresses are given of, by names, how many elements a run goes to.
         calls_blas: whether BLAS does its work.
-        partial: of those that it writes and does not read, the ones that it may leave as they were in part.
-        reports: of those, the ones that say what is wrong: see ``Report``.
+        reports: the names of the arrays in which it reports that something is wrong; see ``Report``.
     """
 
     compute: np.dtype
@@ -59,20 +57,12 @@ class Facts:
     most: Callable[[Any], int] = lambda given: sys.maxsize
     hidden: Callable[[Any], dict[str, int]] = lambda given: {}
     calls_blas: bool = False
-    partial: frozenset[str] = frozenset()
     reports: frozenset[str] = frozenset()
 
     @property
     def hides(self) -> bool:
         """Whether it is given addresses of arrays, in a row ``addresses``."""
         return self.hidden is not Facts.hidden
-
-    def covered(self, given: Mapping[str, Any]) -> frozenset[str]:
-        """The names of the arrays that a run with these arguments, by name, overwrites as a whole."""
-        whole = self.written - self.read - self.partial
-        parts = self.partial - self.reports
-        most = self.most(SimpleNamespace(**given)) if parts else 0
-        return whole | {name for name in parts if given[name].size <= most}
 
 
 Function = TypeVar("Function", bound=Callable[..., None])
@@ -104,7 +94,5 @@ def facts_of(kernel: Any, compute: np.dtype) -> Facts:
         raise TypeError(f"{kernel.__name__}: say which arrays the kernel writes, with Out, Part or InOut")
     read = frozenset(parameters) - (written - kinds[InOut])
     most = getattr(kernel, "most", Facts.most)
-    return Facts(
-        compute, parameters, read, written, most, calls_blas=Blas in hints.values(),
-        partial=kinds[Part] | kinds[Report], reports=kinds[Report],
-    )
+    calls_blas = Blas in hints.values()
+    return Facts(compute, parameters, read, written, most, calls_blas=calls_blas, reports=kinds[Report])
