@@ -1,4 +1,4 @@
 """Numgrad's kernels: arrays in, arrays out.
 
-Nothing here knows of tensors, graphs or allocation, and nothing imports ``numgrad``.
+This package is independent of tensors, graphs and allocation, and never imports ``numgrad``.
 """

@@ -1,10 +1,11 @@
-"""sin, cos and tan in float32 or float64 and whole numbers, for GPUs.
+"""sin, cos and tan for GPUs, computed in float32 or float64 and integers.
 
-NVIDIA's own reduce a large angle in float64, which many GPUs compute at a 64th of their speed, and with an array in
-memory.  Here an angle is reduced to a quadrant and the rest, at most pi/4: by three parts of pi/2 (Cody and Waite,
-1980), if it is large by as many bits of 2/pi as matter (Payne and Hanek, 1983).  The polynomials were fitted for this
-file by Remez' exchange in 200-bit arithmetic, minimising the relative error, and then rounded; the error that remains
-stands beside them.  Rounding included, sin and cos stay below 2 units in the last place, tan below 3.
+NVIDIA's own functions reduce a large angle in float64, which many GPUs compute at 1/64 of their speed, using an array
+in memory.  Here an angle is reduced to a quadrant and a remainder of at most pi/4: by three parts of pi/2 (Cody and
+Waite, 1980), or, if it is large, by as many bits of 2/pi as matter (Payne and Hanek, 1983).  The polynomials were
+fitted for this file by Remez' exchange in 200-bit arithmetic, minimising the relative error, and then rounded; comments
+state the remaining error.  Rounding included, the errors of sin and cos stay below 2 units in the last place, those of
+tan below 3.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .instructions import Value, absolute, bits, fma, from_bits, horner, select
 
 
 class Format(NamedTuple):
-    """A floating-point format, and what approximates the functions in it."""
+    """A floating-point format, and the constants that approximate the functions in it."""
 
     mantissa: int  # bits stored
     bias: int  # of the exponent
@@ -87,7 +88,7 @@ def cos(x: Value) -> Value:
 
 
 def sin_cos(x: Value) -> tuple[Value, Value]:
-    """Sine and cosine of an angle in radians, which is reduced once."""
+    """Sine and cosine of an angle in radians, reducing it once."""
     rest, quadrant = _reduced(x)
     near = _near(rest)
     return select(x == 0, x, _turned(near, quadrant)), _turned(near, quadrant + 1)
@@ -102,20 +103,20 @@ def tan(x: Value) -> Value:
 
 
 def _near(rest: Value) -> tuple[Value, Value]:
-    """Sine and cosine of an angle of at most pi/4."""
+    """Return the sine and cosine of an angle of at most pi/4."""
     c, z = _format(rest), rest * rest
     return fma(rest * z, horner(z, c.sin), rest), fma(z * z, horner(z, c.cos), fma(z, -0.5, z.like(1)))
 
 
 def _turned(near: tuple[Value, Value], quadrant: Value) -> Value:
-    """The sine after as many quarters of a turn."""
+    """Return the sine after this number of quarter turns."""
     sine, cosine = near
     chosen = select((quadrant & 1) != 0, cosine, sine)
     return from_bits(bits(chosen) ^ ((quadrant & 2) << (sine.size - 2)))
 
 
 def _reduced(x: Value) -> tuple[Value, Value]:
-    """The angle less a number of quarters of a turn, and that number, of which the last two bits count."""
+    """Return the angle minus a number of quarter turns, and that number, of which the last two bits count."""
     size = absolute(x)
     rest, quadrant = _either(
         size >= _format(x).large, lambda: _reduced_by_bits(x, size), lambda: _reduced_by_parts(x)
@@ -126,7 +127,7 @@ def _reduced(x: Value) -> tuple[Value, Value]:
 def _either(
     condition: Value, then: Callable[[], tuple[Value, Value]], otherwise: Callable[[], tuple[Value, Value]]
 ) -> tuple[Value, Value]:
-    """What one of two functions computes: the first is seldom needed, and costs too much to be computed in vain."""
+    """Return the results of one of two functions by branching: the first is seldom needed and expensive to compute."""
     builder, results = condition.builder, []
     with builder.if_else(condition.value, likely=False) as branches:
         for branch, function in zip(branches, (then, otherwise), strict=True):
@@ -143,7 +144,7 @@ def _either(
 
 def _reduced_by_parts(x: Value) -> tuple[Value, Value]:
     c = _format(x)
-    rounder = 1.5 * 2.0**c.mantissa  # so large that a sum with it is whole, and stands in its lowest bits
+    rounder = 1.5 * 2.0**c.mantissa  # so large that a sum with it is whole, with its value in the lowest bits
     rounded = fma(x, 0.6366197723675814, x.like(rounder))
     count = rounded - rounder
     rest = x
@@ -155,13 +156,13 @@ def _reduced_by_parts(x: Value) -> tuple[Value, Value]:
 def _reduced_by_bits(x: Value, size: Value) -> tuple[Value, Value]:
     c, pattern, word = _format(x), bits(size), x.size
     whole = _wide((pattern & ((1 << c.mantissa) - 1)) | (1 << c.mantissa))
-    # size = whole * 2**(exponent - mantissa).  Of 2/pi, with a word of zeros before it, only three words of bits from
-    # this position on count: those before make whole turns, those behind less than is kept.
+    # size = whole * 2**(exponent - mantissa).  Of 2/pi, preceded by a word of zeros, only three words of bits from this
+    # position on matter: those before make whole turns, and those after are less than the precision kept.
     position = (pattern >> c.mantissa) - (c.bias + c.mantissa + 2 - word)
     shift = position & (word - 1)
     high, middle, low = [_wide(_joined(*pair, shift)) for pair in pairwise(_words(position >> (word.bit_length() - 1)))]
     product = ((whole * high) << word) + whole * middle + ((whole * low) >> word)
-    unit = 2 * word - 2  # of the product is a quarter of a turn
+    unit = 2 * word - 2  # this bit of the product is a quarter turn
     quadrant = (product + (1 << (unit - 1))) >> unit
     fraction = product - (quadrant << unit)
     below = (fraction >> (2 * word - 1)) != 0
@@ -172,7 +173,7 @@ def _reduced_by_bits(x: Value, size: Value) -> tuple[Value, Value]:
 
 
 def _scaled(fraction: Value, c: Format) -> Value:
-    """A fraction of a quarter of a turn, in two words without the first two bits, as an angle."""
+    """Convert a fraction of a quarter turn, in two words without the first two bits, to an angle."""
     builder, word = fraction.builder, fraction.size // 2
     float_type = ir.FloatType() if word == 32 else ir.DoubleType()
     spare = word - 3 - c.mantissa  # bits of the first word that a float cannot hold
@@ -187,13 +188,13 @@ def _scaled(fraction: Value, c: Format) -> Value:
 
 
 def _words(index: Value) -> list[Value]:
-    """Four words of 2/pi, with a word of zeros before it, from number ``index`` on."""
+    """Return four words of 2/pi, preceded by a word of zeros, from number ``index`` on."""
     size, last = index.size, 4 if index.size == 32 else 16
     count = last + 4
     table = [(_TWO_OVER_PI >> (1216 - size * number)) & ((1 << size) - 1) for number in range(count)]
     words = [index.like(word) for word in table]
     step = last
-    while step:  # by the index' binary digits
+    while step:  # one binary digit of the index at a time
         moved = (index & step) != 0
         left = 4 + step - 1
         words = [
@@ -205,7 +206,7 @@ def _words(index: Value) -> list[Value]:
 
 
 def _joined(first: Value, second: Value, shift: Value) -> Value:
-    """The upper one of two words moved to the left by less than a word."""
+    """Return the upper one of two words, shifted to the left by less than a word."""
     builder, size = first.builder, first.size
     upper = builder.shl(first.value, shift.value)
     lower = builder.lshr((second >> 1).value, ((size - 1) - shift).value)
@@ -213,10 +214,10 @@ def _joined(first: Value, second: Value, shift: Value) -> Value:
 
 
 def _wide(n: Value) -> Value:
-    """A whole number without a sign in twice as many bits."""
+    """Extend an unsigned whole number to twice as many bits."""
     return Value(n.builder, n.builder.zext(n.value, ir.IntType(2 * n.size)))
 
 
 def _narrow(n: Value) -> Value:
-    """The lower half of a whole number."""
+    """Return the lower half of a whole number."""
     return Value(n.builder, n.builder.trunc(n.value, ir.IntType(n.size // 2)))

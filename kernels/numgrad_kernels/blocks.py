@@ -1,7 +1,7 @@
-"""Blocks: neighbouring elements of a row as one value, with which a kernel computes as with a number.
+"""Blocks: neighbouring elements of a row as one value, which a kernel uses like a number.
 
-LLVM makes the same vector instructions of loops over as many elements, but what goes on in such a loop is compiled in
-several times the time: as a scalar, then for vectors, then for the elements that are left.
+LLVM generates the same vector instructions for loops over as many elements, but such a loop takes several times as long
+to compile: its body is compiled as a scalar, then for vectors, then for the remaining elements.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .overloads import generated, registered
 
 
 class Block(types.Type):
-    """Numba's type of a block: so many elements of a floating-point type."""
+    """Numba's type of a block: ``size`` elements of a floating-point type."""
 
     def __init__(self, element: types.Type, size: int):
         super().__init__(f"Block({element}, {size})")
@@ -30,8 +30,10 @@ class Block(types.Type):
 
 
 def block(x: np.ndarray, offset: int, size: int) -> np.ndarray:
-    """The elements from number ``offset`` of a row of floats; their number is a literal power of 2, as in all that
-    follows."""
+    """The elements from number ``offset`` of a row of floats.
+
+    Their number is a literal power of 2, as in all functions below.
+    """
     return x[offset : offset + size].copy()
 
 
@@ -51,18 +53,18 @@ def put(x: np.ndarray, offset: int, values: np.ndarray) -> None:
 
 
 def between(values: np.ndarray, first: int, stop: int, other: Any) -> np.ndarray:
-    """The block with ``other`` in place of the elements before number ``first``, and from number ``stop`` on."""
+    """The block with ``other`` in place of the elements before number ``first`` and from number ``stop`` on."""
     numbers = np.arange(len(values))
     return np.where((numbers >= first) & (numbers < stop), values, other)
 
 
 def larger(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Of each two elements the first if it is larger, else the second."""
+    """For each pair of elements the first if it is larger, else the second."""
     return np.where(left > right, left, right)
 
 
 def tree_total(array: np.ndarray, size: int) -> Any:
-    """The sum of the ``size`` elements of an array or block: the halves are added until one is left."""
+    """The sum of the ``size`` elements of an array or block: the two halves are added until one element is left."""
     while size > 1:
         size //= 2
         array = array[:size] + array[size : 2 * size]
@@ -70,7 +72,7 @@ def tree_total(array: np.ndarray, size: int) -> Any:
 
 
 def tree_largest(array: np.ndarray, size: int) -> Any:
-    """The largest of the ``size`` real elements of an array or block, found in the same way; anything if one is NaN."""
+    """The largest of the ``size`` real elements of an array or block, by halves; undefined if one is NaN."""
     while size > 1:
         size //= 2
         array = np.where(array[size : 2 * size] > array[:size], array[size : 2 * size], array[:size])
@@ -99,7 +101,7 @@ def _every_other(typing_context: Any, x: Any, offset: Any, size: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         row, first, _ = arguments
         loaded = []
-        for offset in (first, builder.add(first, first.type(result.size - 1))):  # reads none behind the last wanted
+        for offset in (first, builder.add(first, first.type(result.size - 1))):  # reads no element too many
             pointer, align = _place(context, builder, x, result, row, offset)
             loaded.append(builder.load(pointer, align=align))
         lanes = [*range(0, result.size, 2), *range(result.size + 1, 2 * result.size, 2)]
@@ -164,8 +166,10 @@ def _tree_largest(typing_context: Any, array: Any, size: Any) -> Any:
 
 
 def _tree(array: Any, size: Any, combine: Any) -> Any:
-    """The type of a tree's result, and the vector instructions that ``combine`` halves: a loop takes far longer to
-    compile.  The parts of a complex number are two elements."""
+    """Return the type of a tree's result, and a generator of the vector instructions that ``combine`` halves.
+
+    A loop takes far longer to compile.  The parts of a complex number are two elements.
+    """
     if not isinstance(size, types.IntegerLiteral):
         return None
     element: Any = array.element if isinstance(array, Block) else array.dtype
@@ -200,10 +204,10 @@ def _tree(array: Any, size: Any, combine: Any) -> Any:
 
 @registered
 def _tell_numba() -> None:
-    from numba.core.datamodel import models, register_default  # not needed by who only loads kernels
+    from numba.core.datamodel import models, register_default  # not needed to load kernels
     from numba.core.imputils import lower_builtin
 
-    from .scalar import exp, sigmoid, tanh  # for their names: what a block's are made of, is imported above
+    from .scalar import exp, sigmoid, tanh  # the public functions; their instructions come from the imports above
 
     @register_default(Block)
     class Model(models.PrimitiveModel):
@@ -225,10 +229,10 @@ def _tell_numba() -> None:
 
 
 class _Arithmetic(AbstractTemplate):
-    """Numba's rule: two blocks, or a block and a number, which is taken to be of the type of its elements."""
+    """Numba's rule for two blocks, or a block and a number, which is converted to the type of the block's elements."""
 
     def generic(self, args: Any, kws: Any) -> Any:
-        """The types that are computed in, None where there is no block."""
+        """Return the types to compute in, None if there is no block."""
         for one in args:
             if isinstance(one, Block) and all(isinstance(other, types.Float) or other == one for other in args):
                 return signature(one, *[other if other == one else one.element for other in args])
@@ -236,15 +240,15 @@ class _Arithmetic(AbstractTemplate):
 
 
 class _Function(AbstractTemplate):
-    """Numba's rule: a function of each element."""
+    """Numba's rule for a function of each element."""
 
     def generic(self, args: Any, kws: Any) -> Any:
-        """The block's type, None of anything else."""
+        """Return the signature for a block, None for anything else."""
         return signature(args[0], args[0]) if isinstance(args[0], Block) else None
 
 
 def _arithmetic(instruction: str) -> Callable[..., Any]:
-    """What Numba calls for an instruction on two vectors, or a vector and a number."""
+    """Return the code generator of an instruction on two vectors, or a vector and a number."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         size = signature.return_type.size
@@ -265,7 +269,7 @@ def _splat(builder: Any, value: Any, size: int) -> Any:
 
 
 def _place(context: Any, builder: Any, x: Any, values: Block, row: Any, offset: Any) -> tuple[Any, int]:
-    """Where a block lies in a row, and what its address is a multiple of."""
+    """Return the address of a block in a row, and its alignment in bytes."""
     from numba.np.arrayobj import make_array
 
     element = context.get_data_type(values.element)

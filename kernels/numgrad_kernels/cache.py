@@ -1,8 +1,9 @@
-"""The kernel cache on disk: where it is, whose files are taken from it, and how files are written whole.
+"""The kernel cache on disk: its location, which files are trusted, and atomic writes.
 
-What is read here runs as machine code, so a file counts only if nobody but this user or the super-user can have written
-it: it belongs to one of the two, is closed to writing by others, and is a regular file of a sensible size.  The same
-holds of the directory.  Systems without such owners (Windows) guard the user's own folders by themselves.
+Files in the cache are run as machine code.  A file is therefore used only if nobody but this user or the super-user can
+have written it: it belongs to one of the two, is not writable by others, and is a regular file of a sensible size.  The
+same conditions apply to the directory.  Systems without such owners (Windows) protect the user's own folders
+themselves.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ try:
 except ImportError:  # Windows: two processes may compile the same kernel
     fcntl = None  # type: ignore[assignment]
 
-#: Bytes of the largest file that is read: the largest kernels have a hundredth of this.
+#: Size in bytes of the largest file that is read; the largest kernels have a hundredth of this.
 LARGEST = 1 << 26
 
-#: Seconds for which a process waits for another one that compiles the same kernel: most take a tenth of that, and the
-#: other one may have been suspended.
+#: Seconds for which a process waits for another one that compiles the same kernel.  Most kernels take a tenth of that,
+#: and the other process may have been suspended.
 PATIENCE = 1.0
 
-#: Nothing blocks (a FIFO nobody writes to) and no link is followed; systems without these flags have no such files.
+#: Flags to open files with: opening must not block (on a FIFO without a writer) nor follow links.  Systems without
+#: these flags have no such files.
 _READ = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"))
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -42,7 +44,7 @@ _reported: set[Path] = set()
 #: Modules of this package that take part in compiling every kernel.
 COMPILER = ("instructions", "libm", "overloads", "parallel", "passes", "rows", "store")
 
-#: Those that kernels import, with what these are made of besides.
+#: Modules that kernels import, with the modules that these depend on.
 IMPORTED = {
     "scalar": (
         "angles", "circular", "complexes", "polynomials", "polynomials32", "remainders", "scalar",
@@ -54,15 +56,15 @@ IMPORTED = {
     "foreign": ("foreign",),
 }  # fmt: skip
 
-#: Those on which no machine code depends but by the kernels' texts, which digests cover by themselves.
+#: Modules that affect machine code only through the kernels' texts, which the digests cover.
 WRITING = ("cache", "facts", "inline", "pointwise", "progress", "source", "syntax", "updates")
 
 
 def cache_directory(system: str = sys.platform, variables: Mapping[str, str] = os.environ) -> Path:
-    """Where kernels are kept: ``NUMGRAD_CACHE_DIR``, or a folder ``numgrad`` in the user's cache directory.
+    """Return the directory of the kernels: ``NUMGRAD_CACHE_DIR``, or ``numgrad`` in the user's cache directory.
 
     Args:
-        system: ``sys.platform``, which decides where users have their caches.
+        system: ``sys.platform``, which determines the location of the user's cache.
         variables: the environment.
     """
     chosen = variables.get("NUMGRAD_CACHE_DIR")
@@ -78,7 +80,7 @@ def cache_directory(system: str = sys.platform, variables: Mapping[str, str] = o
 
 
 def load(name: str, digest: str) -> bytes | None:
-    """What was sealed with this digest and saved in this file; None if there is no such file, whole and trusted."""
+    """Return the content that ``save`` wrote, sealed with this digest; None without such a file, intact and trusted."""
     path = cache_directory() / name
     try:
         content = _content(path) if _is_trusted_directory(path.parent) else None
@@ -90,10 +92,10 @@ def load(name: str, digest: str) -> bytes | None:
 
 
 def sources(text: str) -> str:
-    """A digest of what compiles the kernel of this text and of all that it imports of this package.
+    """Return a digest of the compiler's sources and of all modules of this package that the kernel's text imports.
 
-    What concerns other kernels, or writes such texts, leaves it as it is: a new version of numgrad compiles again what
-    has changed in it.
+    Modules that concern only other kernels, or that generate such texts, do not change it.  A new version of numgrad
+    thus compiles only kernels whose sources have changed.
     """
     modules = {module for name, made_of in IMPORTED.items() if f"{__package__}.{name} " in text for module in made_of}
     return "".join(map(_file_digest, (*COMPILER, *sorted(modules))))
@@ -105,13 +107,12 @@ def _file_digest(module: str) -> str:
 
 
 def sealed(payload: bytes, digest: str) -> bytes:
-    """The payload behind its checksum, which covers the digest, too: another kernel's file under this one's name is
-    noticed."""
+    """Return the payload behind its checksum, which covers the digest, too, and so detects another kernel's file."""
     return hashlib.sha256(digest.encode() + payload).digest() + payload
 
 
 def save(name: str, content: bytes) -> None:
-    """Write the whole file or nothing: readers never see a part, and a full or read-only disk is no error."""
+    """Write the whole file or nothing, for readers to see no partial file; a full or read-only disk is no error."""
     path = cache_directory() / name
     temporary = None
     try:
@@ -131,9 +132,9 @@ def save(name: str, content: bytes) -> None:
 
 
 def _report_the_super_users(directory: Path) -> None:
-    """Warn once if the directory, or the first there is of those around it, is the super-user's, below the user's home.
+    """Warn once if the directory, or its nearest existing parent, is in the user's home but belongs to the super-user.
 
-    A program that is run with ``sudo`` makes it so.  Elsewhere such directories are meant to be read only.
+    Running a program with ``sudo`` causes this.  Outside the home such directories are meant to be read-only.
     """
     there = next(path for path in (directory, *directory.parents) if os.path.exists(path))
     user, home = _user(), Path(os.path.expanduser("~"))
@@ -150,10 +151,10 @@ def _report_the_super_users(directory: Path) -> None:
 
 @contextlib.contextmanager
 def claimed(name: str) -> Iterator[None]:
-    """While this process makes the file of this name: others that want it wait, and then find it.
+    """Hold the lock of the file with this name while this process creates it; other processes wait and then find it.
 
-    It holds no longer than the process lives.  One that is killed leaves an empty file, which the next process to make
-    that kernel locks and removes.  Without files or locks of files there is nothing to wait for.
+    The lock does not outlive the process.  A process that is killed leaves an empty file, which the next process to
+    make that kernel locks and removes.  Without files or file locks, there is nothing to wait for.
     """
     path = cache_directory() / f"{name}.lock"
     descriptor = None
@@ -169,13 +170,13 @@ def claimed(name: str) -> Iterator[None]:
     finally:
         if descriptor is not None:
             with contextlib.suppress(OSError):
-                os.unlink(path)  # who waits has it open; who comes later finds what was made
-                fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child of a fork may have it open, too
+                os.unlink(path)  # waiting processes have it open; later ones find the finished file
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # a forked child may have it open, too
             os.close(descriptor)
 
 
 def _wait_for(descriptor: int) -> None:
-    """Lock a file, unless another process holds it for too long."""
+    """Lock a file, or give up if another process holds it for too long."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         try:
@@ -186,10 +187,10 @@ def _wait_for(descriptor: int) -> None:
 
 
 def _content(path: Path) -> bytes | None:
-    """The content of a trusted file, None of another.
+    """Return the content of a trusted file, or None if it is not trusted.
 
     Raises:
-        OSError: there is none that can be read.
+        OSError: the file does not exist or cannot be read.
     """
     descriptor = os.open(path, _READ)
     try:
@@ -203,10 +204,10 @@ def _content(path: Path) -> bytes | None:
 
 
 def _is_trusted_directory(path: Path) -> bool:
-    """Whether nobody else can put files there; a directory of the user's own is closed to others.
+    """Return True if nobody else can put files into the directory; the user's own directory is closed to others.
 
     Raises:
-        OSError: there is no such directory.
+        OSError: the directory does not exist.
     """
     user = _user()
     if not _is_trusted(path, os.lstat(path), link=True):
@@ -222,8 +223,8 @@ def _is_trusted_directory(path: Path) -> bool:
 
 
 def _is_trusted(path: Path, facts: os.stat_result, link: bool = False) -> bool:
-    """Whether a file or directory can only have been made by this user or the super-user; said once if not."""
-    found = fault(facts.st_uid, 0 if link else facts.st_mode, _user())  # anybody may write to a link, as its mode says
+    """Return True if only this user or the super-user can have made a file or directory; warn once if not."""
+    found = fault(facts.st_uid, 0 if link else facts.st_mode, _user())  # the mode of a link always permits writing
     if found and path not in _reported:
         _reported.add(path)
         warnings.warn(
@@ -235,10 +236,10 @@ def _is_trusted(path: Path, facts: os.stat_result, link: bool = False) -> bool:
 
 
 def fault(owner: int, mode: int, user: int | None) -> str:
-    """Why somebody else than this user and the super-user may have written a file or directory; empty if nobody can.
+    """Return why another user than this one or the super-user may have written a file or directory; empty if none can.
 
     Args:
-        owner, mode: whose it is, and what others may do with it.
+        owner, mode: its owner, and what others may do with it.
         user: this user's number, None on systems that have none.
     """
     if user is None:
@@ -249,5 +250,5 @@ def fault(owner: int, mode: int, user: int | None) -> str:
 
 
 def _user() -> int | None:
-    """The user's number; None on systems that have none."""
+    """Return the user's number; None on systems that have none."""
     return os.geteuid() if hasattr(os, "geteuid") else None

@@ -1,4 +1,4 @@
-"""Circular and hyperbolic functions of single numbers: a part of ``scalar``, which gives them out."""
+"""Circular and hyperbolic functions of single numbers: a part of ``scalar``, which exports them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ __all__ = [
 
 
 def _by_device(name: str) -> Callable[..., Value]:
-    """The C library's function; on a GPU that of ``angles``."""
+    """Return the C library's function, replaced on a GPU by that of ``angles``."""
     library, own = libm.function(name), getattr(angles, name)
     return lambda x: (own if on_gpu(x) else library)(x)
 
@@ -57,7 +57,7 @@ def atan2(y: Any, x: Any) -> Any:
 
 @compiled_as(libm.function("hypot"), python=np.hypot)
 def hypot(x: Any, y: Any) -> Any:
-    """The distance of the point (x, y) from the origin, without overflow; infinite if x or y is."""
+    """The distance of the point (x, y) from the origin, without overflow; infinite if x or y is infinite."""
 
 
 @compiled_as(libm.function("sinh"), python=np.sinh, pairs=complexes.sinh)

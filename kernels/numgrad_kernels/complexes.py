@@ -1,14 +1,14 @@
-"""Functions of complex numbers from functions of real ones.
+"""Functions of complex numbers, composed of functions of real ones.
 
-They serve CPUs and GPUs: for GPUs Numba has none, and for CPUs its own lose infinities, overflow and round
-carelessly.
+They serve CPUs and GPUs: Numba has none for GPUs, and those for CPUs lose infinities, overflow and round carelessly.
 
-A number is a pair of values, its real and its imaginary part.  The branch cuts are NumPy's, a zero's sign says on which
-side of one a number lies.  Nothing overflows on the way to a result that does not, and infinite parts give what C's
-functions do (C11, Annex G), except that the sign of a zero or of an infinity that it leaves open may be another.
+A number is a pair of values, its real and its imaginary part.  The branch cuts are NumPy's, and the sign of a zero
+determines on which side of one a number lies.  Intermediate results do not overflow unless the result does.  Infinite
+parts give the results of C's functions (C11, Annex G), except that the sign of a zero or of an infinity that C leaves
+open may differ.
 
-The formulas are Kahan's (*Branch cuts for complex elementary functions, or much ado about nothing's sign bit*, 1987)
-where nothing else is said, without the branches that a processor would take.
+Unless stated otherwise, the formulas are Kahan's (*Branch cuts for complex elementary functions, or much ado about
+nothing's sign bit*, 1987), without the branches that a processor would take.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ def _real_pow(x: Value, y: Value) -> Value:
 
 
 def _greatest(x: Value) -> int:
-    """The exponent of numbers that are nearly too large, and, negative, of such as are nearly subnormal."""
+    """The exponent beyond which numbers are nearly too large, and, negated, nearly subnormal."""
     return 120 if x.size == 32 else 1000
 
 
 def _precision(x: Value) -> int:
-    """The bits of a float's significand."""
+    """The number of bits of a float's significand."""
     return 24 if x.size == 32 else 53
 
 
 def _infinite(z: Pair) -> Value:
-    """Whether a part is infinite."""
+    """True if a part is infinite."""
     return (absolute(z[0]) == _INF) | (absolute(z[1]) == _INF)
 
 
 def _larger_first(a: Value, b: Value) -> Pair:
-    """The magnitudes of two numbers; in any order if one is NaN."""
+    """The magnitudes of two numbers, the larger first; in any order if one is NaN."""
     a, b = absolute(a), absolute(b)
     ordered = b <= a
     return select(ordered, a, b), select(ordered, b, a)
 
 
 def _scaling(a: Value, b: Value) -> tuple[Value, Value]:
-    """An exponent of two, as a number, and its power: times the power, the larger number is of no extreme size."""
+    """An exponent of two, as a number, and its power, which scales the larger number to a moderate size."""
     largest, _ = _larger_first(a, b)
     huge, tiny = largest > 2.0 ** _greatest(a), largest < 2.0 ** -_greatest(a)
     step = 2 * _precision(a)
@@ -70,7 +70,7 @@ def _scaling(a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def magnitude(z: Pair) -> Value:
-    """The distance from zero; infinite if a part is."""
+    """The distance from zero; infinite if a part is infinite."""
     return _hypot(*z)
 
 
@@ -80,7 +80,7 @@ def angle(z: Pair) -> Value:
 
 
 def divide(z: Pair, w: Pair) -> Pair:
-    """z / w by Smith's algorithm (1962), with numbers of extreme size scaled before; by zero, each part is divided."""
+    """z / w by Smith's algorithm (1962), with numbers of extreme size scaled first; zero divides each part."""
     (_, grown), (_, shrunk) = _scaling(*z), _scaling(*w)
     (a, b), (c, d) = (z[0] * grown, z[1] * grown), (w[0] * shrunk, w[1] * shrunk)
     back = shrunk / grown
@@ -117,7 +117,7 @@ def sqrt(z: Pair) -> Pair:
     real, imaginary = select(negative, other, root) * back, select(negative, root, other) * back
     zero = (a == 0) & (b == 0)
     real, imaginary = select(zero, 0, real), select(zero, 0, imaginary)
-    # of infinite numbers
+    # infinite numbers
     real, imaginary = select(a == _INF, a, real), select((a == _INF) & (b == b), 0, imaginary)
     real, imaginary = select((a == -_INF) & (b == b), 0, real), select(a == -_INF, -a, imaginary)
     infinite = absolute(b) == _INF
@@ -135,14 +135,14 @@ def _one(z: Pair) -> Pair:
 
 
 def _grown(power: Callable[[Value], Value], a: Value, angle: Value) -> Pair:
-    """A power of a, turned by the angle: in two steps, for it may be too large though the result is not."""
+    """A power of a, turned by the angle: in two steps, since the power may overflow although the result does not."""
     half = power(0.5 * a)
     whole = power(a)
     sine, cosine = sin_cos(angle)
     extreme = (whole == _INF) | (whole == 0)
     first, second = select(extreme, half, whole), select(extreme, half, 1)
     real, imaginary = cosine * first * second, sine * first * second
-    known = (absolute(angle) < _INF) | (absolute(a) < _INF)  # of an infinite number the size is, whatever its angle
+    known = (absolute(angle) < _INF) | (absolute(a) < _INF)  # if neither is finite, only the size is known
     real = select(known, real, whole)
     imaginary = select(known, imaginary, select(whole == 0, whole, sine))
     return real, select(angle == 0, angle, imaginary)
@@ -159,7 +159,7 @@ def exp2(z: Pair) -> Pair:
 
 
 def expm1(z: Pair) -> Pair:
-    """e to the power z, less 1: with e^a cos b - 1 = (e^a - 1) cos b - 2 sin(b/2)^2, accurate for small z."""
+    """e to the power z, minus 1: with e^a cos b - 1 = (e^a - 1) cos b - 2 sin(b/2)^2, accurate for small z."""
     a, b = z
     _, cosine = sin_cos(b)
     half, _ = sin_cos(0.5 * b)
@@ -169,7 +169,7 @@ def expm1(z: Pair) -> Pair:
 
 
 def sigmoid(z: Pair) -> Pair:
-    """1 / (1 + e^-z); e^z / (1 + e^z) where the real part is negative, so that nothing overflows."""
+    """1 / (1 + e^-z); e^z / (1 + e^z) if the real part is negative, so that nothing overflows."""
     a, b = z
     real, imaginary = exp((-absolute(a), select(a < 0, b, -b)))
     below = 1 + real, imaginary
@@ -178,16 +178,16 @@ def sigmoid(z: Pair) -> Pair:
 
 
 def turned(z: Pair, w: Pair) -> Pair:
-    """z, or -z where the real part of w is negative, or -0."""
+    """z, or -z if the real part of w is negative or -0."""
     (a, b), (c, _) = z, w
     sign = copysign(c.like(1), c)
     return sign * a, sign * b
 
 
 def pow(z: Pair, w: Pair) -> Pair:
-    """z to the power w = c + i d: of magnitude |z|^c e^(-d t) at the angle c t + d log |z|, t being z's angle.
+    """z to the power w = c + i d: of magnitude |z|^c e^(-d t) at the angle c t + d log |z|, with t the angle of z.
 
-    0 to a power whose real part is positive is 0, and to the power 0 it is 1, as all numbers are.
+    0 to a power with a positive real part is 0, and any number to the power 0 is 1.
     """
     (a, b), (c, d) = z, w
     size, turned = _hypot(a, b), _atan2(b, a)
@@ -256,7 +256,7 @@ def cosh(z: Pair) -> Pair:
 
 
 def _hyperbolic(z: Pair, first: Callable[..., Value], second: Callable[..., Value]) -> Pair:
-    """The first function of a times cos b, the second times sin b, in two steps where they are too large."""
+    """The first function of a times cos b, the second times sin b, in two steps if they are too large."""
     a, b = z
     sine, cosine = sin_cos(b)
     one, other = first(a), second(a)
@@ -286,7 +286,7 @@ def tanh(z: Pair) -> Pair:
 
 
 def _of_turned(function: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:
-    """-i f(i z), which makes sin of sinh, and back."""
+    """-i f(i z), which turns sinh into sin and vice versa."""
 
     def turned(z: Pair) -> Pair:
         real, imaginary = function((-z[1], z[0]))
@@ -303,7 +303,7 @@ def cos(z: Pair) -> Pair:
     return cosh((-z[1], z[0]))
 
 
-# --- their inverses
+# --- inverses of circular and hyperbolic functions
 
 
 def _roots(z: Pair) -> tuple[Pair, Pair]:
@@ -313,7 +313,7 @@ def _roots(z: Pair) -> tuple[Pair, Pair]:
 
 
 def _beyond(z: Pair) -> tuple[Value, Value]:
-    """Whether z is so large that 1 beside its square does not matter, and then log |2 z|."""
+    """True if z is so large that adding 1 to its square makes no difference, and log |2 z| for that case."""
     a, b = z
     large, _ = _larger_first(a, b)
     real, _ = log(z)
@@ -355,7 +355,7 @@ def atanh(z: Pair) -> Pair:
     distance = _hypot(a, b)
     below = (1 - size) * (1 - size) + b * b
     real = 0.25 * polynomials.log1p(4 * size / below)
-    # near 1, where b^2 may be 0 though b is not
+    # near 1, where b^2 may be 0 although b is not
     at_one = 0.25 * polynomials.log(4 + b * b) - 0.5 * polynomials.log(absolute(b))
     real = select((size == 1) & (absolute(b) < 1), at_one, real)
     real = select(beyond, select(distance == _INF, 0, size / distance / distance), real)
@@ -366,7 +366,7 @@ def atanh(z: Pair) -> Pair:
 
 
 def _of_exchanged(function: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:
-    """-i f(i z) of an f whose parts are as odd and even as they are, by an exchange of the parts before and after."""
+    """-i f(i z) of an f whose parts are as odd and even as these, by exchanging the parts before and after."""
 
     def exchanged(z: Pair) -> Pair:
         real, imaginary = function((z[1], z[0]))

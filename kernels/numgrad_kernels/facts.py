@@ -1,12 +1,14 @@
-"""What is known of a kernel besides its text: what it computes in, and what a run of it reads and writes.
+"""Facts about a kernel besides its text: the dtype it computes in and the arrays that a run reads and writes.
 
-A kernel that is written by hand says in its signature which arrays it writes:
+A hand-written kernel declares in its signature which arrays it writes:
 
-- ``out: Out``: every element, whatever was there before; of room for work, which nobody looks at afterwards, as many as
-  it needs.  It is given no more than that, unless it reports that something is wrong.
-- ``out: Part``: some of the elements, as many as it ``reaches``, and none of them is read.  The others stay.
-- ``sums: InOut``: some or all of them, and reads them as they were before.
-- ``wrong: Report``: only what says that something is wrong: True, or a number from 0 on.
+- ``out: Out``: the kernel writes every element, whatever the array held before.  In scratch space, which nothing reads
+  afterwards, it writes as many elements as it needs.  The array is no longer than that, except in a run that reports an
+  error.
+- ``out: Part``: the kernel writes some of the elements, as many as it ``reaches``, and reads none.  The others are
+  unchanged.
+- ``sums: InOut``: the kernel writes some or all of the elements and reads their previous values.
+- ``wrong: Report``: the kernel writes only an error report: True, or a number from 0 on.
 
 All other arrays are only read.
 """
@@ -29,24 +31,26 @@ Part = Annotated[Any, "written in part"]
 #: An array that a kernel reads and writes.
 InOut = Annotated[Any, "read and written"]
 
-#: An array in which a kernel says that something is wrong, and which it may leave alone where all is well.
+#: An array in which a kernel reports an error, and which it may leave alone if there is none.
 Report = Annotated[Any, "report"]
 
-#: The address of one of BLAS's functions, which does the kernel's work.
+#: The address of the BLAS function that does the kernel's work.
 Blas = Annotated[Any, "called"]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """See the module.  ``most`` and ``hidden`` are given a run's arguments, as attributes of one object.
+    """Facts about a kernel; see the module.
+
+    ``most`` and ``hidden`` take the arguments of a run as attributes of one object.
 
     Attributes:
         compute: the dtype that the kernel computes in.
-        parameters: their names, in order.
-        read, written: the names of the arrays that it reads and that it writes.
-        most: tells how many elements a run goes to of any array, at most: what it is given may be longer.
-        hidden: tells of arrays that only their addresses are given of, by names, how many elements a run goes to.
-        calls_blas: whether BLAS does its work.
+        parameters: the names of the parameters, in order.
+        read, written: the names of the arrays that the kernel reads and that it writes.
+        most: returns an upper bound on the number of elements that a run reaches in any array; arguments may be longer.
+        hidden: returns the number of elements that a run reaches in each array passed only by address, by names.
+        calls_blas: True if BLAS does the kernel's work.
         reports: the names of the arrays in which it reports that something is wrong; see ``Report``.
     """
 
@@ -61,7 +65,7 @@ class Facts:
 
     @property
     def hides(self) -> bool:
-        """Whether it is given addresses of arrays, in a row ``addresses``."""
+        """True if the kernel takes the addresses of arrays, in a row ``addresses``."""
         return self.hidden is not Facts.hidden
 
 
@@ -69,7 +73,7 @@ Function = TypeVar("Function", bound=Callable[..., None])
 
 
 def reaches(most: Callable[[Any], int]) -> Callable[[Function], Function]:
-    """Decorator: a kernel that is written by hand goes to so many elements of an array at most; see ``Facts``."""
+    """Decorator that declares how many elements of an array a hand-written kernel reaches at most; see ``Facts``."""
 
     def declare(kernel: Any) -> Any:
         kernel.most = most
@@ -79,12 +83,12 @@ def reaches(most: Callable[[Any], int]) -> Callable[[Function], Function]:
 
 
 def facts_of(kernel: Any, compute: np.dtype) -> Facts:
-    """What the function of a hand-written kernel says, which is compiled for this dtype.
+    """Return the facts that a hand-written kernel declares, compiled for this dtype.
 
     Raises:
-        TypeError: it does not say what it writes.
+        TypeError: the kernel does not declare what it writes.
     """
-    if hasattr(kernel, "facts"):  # one whose function is made of text: see ``updates``
+    if hasattr(kernel, "facts"):  # a kernel whose function is generated from text; see ``updates``
         return kernel.facts(compute)
     parameters = kernel.__code__.co_varnames[: kernel.__code__.co_argcount]
     hints = get_type_hints(kernel, include_extras=True)

@@ -1,6 +1,6 @@
-"""Functions of other libraries, which a kernel is given by their address.
+"""Functions of other libraries, which a kernel receives by address.
 
-An address is an argument like any other: machine code that is kept on disk between processes must know none.
+An address is an ordinary argument: machine code kept on disk between processes must not contain any.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from numba.core import cgutils
 
 from .overloads import generated
 
-#: What BLAS's C interface calls the order of the elements, and a factor as it is; each next number turns it.
+#: The names of BLAS's C interface for the order of the elements and for a factor that is not transposed; adding 1 to
+#: either selects the other choice.
 _ROW_MAJOR, _AS_IT_IS = 101, 111
 
 _WHOLE = types.int64
@@ -24,8 +25,8 @@ _MATRIX = _WHOLE, _WHOLE, _WHOLE
 def gemm(address, m, n, k, x, x_start, x_step, x_turned, y, y_start, y_step, y_turned, add, out, out_start, out_step):
     """``out = add * out + x @ y`` by BLAS's ``cblas_?gemm`` with 64-bit integers, which is at ``address``.
 
-    The (m, k), (k, n) and (m, n) matrices lie in rows of elements, real or complex, from the element ``start``
-    with ``step`` elements between the beginnings of their rows; one that is ``turned`` lies there transposed.
+    The (m, k), (k, n) and (m, n) matrices are stored in rows of elements, real or complex, from the element ``start``
+    with ``step`` elements between the beginnings of their rows; a ``turned`` one is stored transposed.
     """
     left = _matrix(x, x_start, x_step, m, k, x_turned)
     right = _matrix(y, y_start, y_step, k, n, y_turned)
@@ -45,13 +46,12 @@ def gemv(address, m, k, x, x_start, x_step, x_turned, y, y_start, y_step, out):
 
 
 def dot(address, k, x, x_start, x_step, y, y_start, y_step):
-    """The sum of products of two vectors, whose elements are ``step`` apart, by BLAS's ``cblas_?dot`` at ``address``.
-    """
+    """The sum of products of two vectors with elements ``step`` apart, by BLAS's ``cblas_?dot`` at ``address``."""
     return _matrix(x, x_start, x_step, k, 1, 0)[:, 0] @ _matrix(y, y_start, y_step, k, 1, 0)[:, 0]
 
 
 class _Caller:
-    """What calls a function at an address."""
+    """Emitter of calls of the function at an address."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, address: Any):
         self.context = context
@@ -60,18 +60,18 @@ class _Caller:
         self.address = address
 
     def first(self, number: int, row: Any, start: Any) -> Any:
-        """The address of the element ``start`` of a row, the argument of this number."""
+        """Emit the address of the element ``start`` of a row, the argument of this number."""
         from numba.np.arrayobj import make_array  # slow to import, and needed only to compile
 
         return self.builder.gep(make_array(self.types_given[number])(self.context, self.builder, row).data, [start])
 
     def flag(self, value: int, turned: Any = None) -> Any:
-        """The flag of this value, or the next one if it is ``turned``."""
+        """Return the flag of this value, or the next one if it is ``turned``."""
         constant = ir.Constant(ir.IntType(32), value)
         return constant if turned is None else self.builder.add(self.builder.trunc(turned, constant.type), constant)
 
     def factor(self, dtype: Any, value: Any) -> Any:
-        """What BLAS is given for a number: that, or the address of a complex one."""
+        """Return the form in which BLAS takes a number: by value, or by address if it is complex."""
         if not isinstance(dtype, types.Complex):
             return value
         number = self.builder.insert_value(ir.Constant(self.context.get_value_type(dtype), [0, 0]), value, 0)

@@ -1,9 +1,9 @@
-"""Turn scalar functions, as an op's author writes them, into the statements of a loop body.
+"""Turn the scalar functions of an op's author into the statements of a loop body.
 
-``softplus``'s rule may say ``grad * sigmoid(beta * input)``.  In a kernel each name must stand for something that
-Numba compiles and that the kernel's digest covers, so the text of other ops is copied in, mathematics becomes
-``numgrad_kernels.scalar``'s, and each literal takes the dtype the kernel computes in (in Numba ``1 - x`` widens a
-float32 to float64).  What is left is a few plain assignments that a person can read.
+The rule of ``softplus`` may return ``grad * sigmoid(beta * input)``.  In a kernel each name must refer to something
+that Numba compiles and that the kernel's digest covers.  The text of other ops is therefore copied in, mathematical
+functions become those of ``numgrad_kernels.scalar``, and each literal takes the dtype the kernel computes in (in Numba
+``1 - x`` widens a float32 to float64).  The result is a few plain assignments that a person can read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .syntax import syntax_tree, where
 
 
 class Inliner:
-    """Collects the statements that compute scalar functions in one dtype.
+    """Collector of the statements that compute scalar functions in one dtype.
 
     Args:
         compute: dtype of every value and literal.
@@ -36,13 +36,13 @@ class Inliner:
         self._taken = set(taken)
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
-        """Append what computes ``function`` and return the expression of its result.
+        """Append the statements that compute ``function`` and return the expression of its result.
 
-        ``arguments`` gives each parameter the name of a variable, or a Python number to write in its place.
+        ``arguments`` maps each parameter to the name of a variable, or to a Python number to write in its place.
 
         Raises:
-            TypeError: the function is not a straight line of assignments and one return, or uses a name that has
-                no meaning in a kernel.
+            TypeError: the function is not a straight line of assignments and one return, or uses a name that has no
+                meaning in a kernel.
         """
         bound = {
             name: ast.Name(value, ast.Load()) if isinstance(value, str) else ast.Constant(value)
@@ -65,7 +65,7 @@ class Inliner:
         raise _not_straight(function, definition)
 
     def assign(self, name: str, value: ast.expr) -> ast.Name:
-        """Store ``value`` in a fresh variable called ``name`` or nearly so."""
+        """Store ``value`` in a new variable called ``name``, with a number appended if that is taken."""
         fresh, number = name, 1
         while fresh in self._taken:
             number += 1
@@ -76,7 +76,7 @@ class Inliner:
 
 
 class _Scope(ast.NodeTransformer):
-    """Rewrites the expressions of one function: its parameters and variables, and the names it takes from outside."""
+    """Transformer of the expressions of one function: its parameters and variables, and the names from outside."""
 
     def __init__(self, inliner: Inliner, function: Callable[..., Any], variables: dict[str, ast.expr]):
         self.inliner = inliner
@@ -131,7 +131,7 @@ class _Scope(ast.NodeTransformer):
             raise _no_expression(self.function, node)
         arguments = [self.visit(argument) for argument in node.args]
         keywords = {keyword.arg or "**": self.visit(keyword.value) for keyword in node.keywords}
-        inner = getattr(target, "scalar_function", None)  # another op of the table: its text comes along
+        inner = getattr(target, "scalar_function", None)  # another op of the table, whose text is copied in
         name = getattr(target, "__name__", "")
         if inner is None and getattr(scalar, name, None) is not target and target is not builtins.abs:
             raise TypeError(f"{where(self.function)}: '{ast.unparse(node.func)}' cannot be called in a kernel")
@@ -168,11 +168,11 @@ class _Scope(ast.NodeTransformer):
     def _quotient(self, left: ast.expr, right: ast.expr) -> ast.expr:
         if self.inliner.compute.kind != "c":
             return _folded(ast.BinOp(left, ast.Div(), right))
-        self.inliner.imports.add("divide")  # Numba's raises where it divides by zero
+        self.inliner.imports.add("divide")  # Numba's division raises for a zero divisor
         return ast.Call(ast.Name("divide", ast.Load()), [left, right], [])
 
     def _power(self, base: ast.expr, exponent: ast.expr) -> ast.expr:
-        """A power with a small constant exponent is a product (or a root), as in PyTorch."""
+        """Return a power; with a small constant exponent it is a product (or a root), as in PyTorch."""
         if isinstance(exponent, ast.Constant) and self.inliner.compute.kind in "fc":
             if exponent.value in (2, 3, -1, -2) and not isinstance(base, ast.Name):
                 base = self.inliner.assign("base", base)
@@ -213,7 +213,7 @@ class _Scope(ast.NodeTransformer):
 
 
 class _Literals(ast.NodeTransformer):
-    """Writes each literal in the computing dtype."""
+    """Transformer that writes each literal in the computing dtype."""
 
     def __init__(self, compute: np.dtype):
         self.compute = compute
@@ -231,12 +231,12 @@ class _Literals(ast.NodeTransformer):
 
 
 def _folded(node: ast.BinOp | ast.Compare) -> ast.expr:
-    """The expression, computed if it is one of literals, and without factors of 1."""
+    """Return the expression, evaluated if all operands are literals, and without factors of 1."""
     operands = [node.left, *([node.right] if isinstance(node, ast.BinOp) else node.comparators)]
     if all(isinstance(operand, ast.Constant) for operand in operands):
         try:
             return ast.Constant(eval(compile(ast.fix_missing_locations(ast.Expression(node)), "<literal>", "eval")))
-        except ArithmeticError:  # such as a division by zero: the kernel does it in its own way
+        except ArithmeticError:  # such as a division by zero, which is left to the kernel
             return node
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         for factor, other in (operands, operands[::-1]):
@@ -246,7 +246,7 @@ def _folded(node: ast.BinOp | ast.Compare) -> ast.expr:
 
 
 def _number(node: ast.Constant) -> Any:
-    """The value of a literal, which in a scalar function is a number."""
+    """Return the value of a literal, which in a scalar function is a number."""
     return node.value
 
 

@@ -1,9 +1,9 @@
 """Arithmetic for ``@njit`` code, written in Python and emitted as LLVM instructions.
 
-A function of ``Value``s runs while Numba generates code, once for each call in the code; every operator
-in it emits one instruction there. So float32 and 32-bit integers stay as they are, which Numba's own
-arithmetic widens, the bits of a float are at hand, and compiling costs hardly any time. ``emitting`` makes of
-such a function what Numba calls for the instructions of a call::
+A function of ``Value``s runs while Numba generates code, once for each call in the code; every operator in it emits one
+instruction there. float32 and 32-bit integers, which Numba's own arithmetic widens, thus keep their type, the bits of a
+float are accessible, and compiling takes hardly any time. ``emitting`` turns such a function into the code generator
+that Numba calls::
 
     cube = emitting(lambda x: x * x * x)
 """
@@ -24,14 +24,16 @@ from numba.extending import intrinsic
 _SIZES = {ir.FloatType(): 32, ir.DoubleType(): 64}
 _FLOATS = {size: llvm_type for llvm_type, size in _SIZES.items()}
 
-#: A flag that says nothing.  A product without flags a kernel may fuse with the sum that it feeds (``passes.py``), and
-#: the last elements of a loop might then differ from those on vectors.
+#: A flag without effect that marks an instruction.  Kernels may fuse an unflagged product with the sum that it feeds
+#: (``passes.py``), and the last elements of a loop might then differ from those on vectors.
 EXACT = ("",)
 
 
 class Value:
-    """A float, integer or truth value in the code being generated, or a vector of such; Python's numbers beside it take
-    its type."""
+    """A float, integer or truth value in the code being generated, or a vector of these.
+
+    Python's numbers combined with it take its type.
+    """
 
     def __init__(self, builder: ir.IRBuilder, value: ir.Value):
         self.builder = builder
@@ -39,21 +41,21 @@ class Value:
 
     @property
     def size(self) -> int:
-        """Bits of the number."""
+        """Number of bits of the value, or of each element of a vector."""
         return _SIZES.get(self.element) or self.element.width
 
     @property
     def element(self) -> ir.Type:
-        """The type of the number, or of each of a vector."""
+        """The type of the number, or of each element of a vector."""
         return self.value.type.element if isinstance(self.value.type, ir.VectorType) else self.value.type
 
     def of_same_length(self, element: ir.Type) -> ir.Type:
-        """The type of as many numbers of another type."""
+        """Return the type of as many numbers of another type."""
         own = self.value.type
         return ir.VectorType(element, own.count) if isinstance(own, ir.VectorType) else element
 
     def like(self, number: float) -> Value:
-        """The number, in the type of this value."""
+        """Return the number in the type of this value."""
         return Value(self.builder, ir.Constant(self.value.type, number))
 
     def _lift(self, other: Any) -> ir.Value:
@@ -98,7 +100,7 @@ class Value:
         return self._binary("rem", other)
 
     def __neg__(self) -> Value:
-        if on_gpu(self):  # whose compiler does not know the newer instruction
+        if on_gpu(self):  # whose compiler lacks the newer instruction
             return self.like(-0.0) - self
         return Value(self.builder, self.builder.fneg(self.value))
 
@@ -137,12 +139,12 @@ class Value:
 
 
 def on_gpu(x: Value) -> bool:
-    """Whether the code being generated is for an NVIDIA GPU."""
+    """True if the code being generated is for an NVIDIA GPU."""
     return "nvptx" in x.builder.module.triple
 
 
 def device_function(name: str, *arguments: Any) -> Value:
-    """A call of NVIDIA's libdevice, which has C's mathematics by C's names."""
+    """Emit a call of NVIDIA's libdevice, which has C's mathematical functions under C's names."""
     first = arguments[0]
     llvm_type = first.value.type
     symbol = f"__nv_{name}{'f' if first.size == 32 else ''}"
@@ -152,12 +154,12 @@ def device_function(name: str, *arguments: Any) -> Value:
 
 
 def instruction(name: str) -> Callable[..., Value]:
-    """An LLVM intrinsic of floats, such as ``llvm.sqrt``, as a function of values."""
+    """Return an LLVM intrinsic of floats, such as ``llvm.sqrt``, as a function of values."""
     in_c = "fma" if name == "llvm.fmuladd" else name.removeprefix("llvm.")
 
     def call(*arguments: Any) -> Value:
         first = arguments[0]
-        if on_gpu(first):  # NVIDIA's compiler refuses most of LLVM's intrinsics
+        if on_gpu(first):  # NVIDIA's compiler rejects most of LLVM's intrinsics
             return device_function(in_c, *arguments)
         llvm_type = first.value.type
         signature = ir.FunctionType(llvm_type, [llvm_type] * len(arguments))
@@ -175,16 +177,16 @@ _fmuladd = instruction("llvm.fmuladd")
 
 
 def fma(a: Value, b: Any, c: Any) -> Value:
-    """a * b + c: rounded once where the target multiplies and adds in one instruction, twice elsewhere.
+    """a * b + c: rounded once if the target multiplies and adds in one instruction, else twice.
 
-    The target alone decides, so the vector body of a loop and its scalar remainder agree bit for bit. (The
-    ``contract`` flag might let the two differ: it fuses what happens to stand together.)
+    The target alone decides, so the vector body of a loop and its scalar remainder agree bit for bit. (The ``contract``
+    flag might make the two differ, since it fuses operations that happen to be adjacent.)
     """
     return _fmuladd(a, b, c)
 
 
 def product_rest(a: Value, b: Any, product: Value) -> Value:
-    """What the product a * b lost by rounding, exactly (if none of its parts is subnormal or too large)."""
+    """The rounding error of the product a * b, exact if none of its parts is subnormal or too large."""
     if on_gpu(a) or _fuses():
         return fma(a, b, -product)
     # Dekker's product (1971): the products of halves of the numbers are exact.
@@ -200,7 +202,7 @@ def _upper_half(x: Value) -> Value:
 
 @functools.cache
 def _fuses() -> bool:
-    """Whether the target multiplies and adds in one instruction."""
+    """Return True if the target multiplies and adds in one instruction."""
     declaration = "declare float @llvm.fmuladd.f32(float, float, float)"
     body = "%d = call float @llvm.fmuladd.f32(float %a, float %b, float %c) ret float %d"
     assembly = target_assembly(f"{declaration} define float @f(float %a, float %b, float %c) {{ {body} }}")
@@ -208,7 +210,7 @@ def _fuses() -> bool:
 
 
 def target_assembly(text: str) -> str:
-    """The assembly that LLVM makes of a module's text for the processor that Numba compiles for."""
+    """Return the assembly that LLVM generates from a module's text for the processor that Numba compiles for."""
     triple, name, features = cpu_target.target_context.codegen().magic_tuple()
     machine = llvm.Target.from_triple(triple).create_target_machine(name, features)
     return machine.emit_assembly(llvm.parse_assembly(text))
@@ -223,7 +225,7 @@ def horner(x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def select(condition: Value, a: Any, b: Any) -> Value:
-    """a where the condition holds, b elsewhere, without a branch; one of the two may be a plain number."""
+    """a where the condition holds, else b, without a branch; one of the two may be a plain number."""
     typed = a if isinstance(a, Value) else b
     chosen = condition.builder.select(condition.value, typed._lift(a), typed._lift(b))
     return Value(condition.builder, chosen)
@@ -235,12 +237,12 @@ def bits(x: Value) -> Value:
 
 
 def from_bits(n: Value) -> Value:
-    """The float that has these bits."""
+    """The float with these bits."""
     return Value(n.builder, n.builder.bitcast(n.value, n.of_same_length(_FLOATS[n.size])))
 
 
 def emitting(function: Callable[..., Value]) -> Callable[..., Any]:
-    """What Numba calls for the instructions of a function of values."""
+    """Return the code generator of a function of values."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, operands: Any) -> Any:
         return function(*(Value(builder, x) for x in operands)).value
@@ -249,7 +251,7 @@ def emitting(function: Callable[..., Value]) -> Callable[..., Any]:
 
 
 def compiled_pairs(function: Callable[..., Any], arguments: int = 1, real: bool = False) -> Any:
-    """A function of complex numbers, each a pair of values, as one for ``@njit`` code; the result may be ``real``."""
+    """Return a function of complex numbers, each a pair of values, for ``@njit`` code; the result may be ``real``."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, operands: Any) -> Any:
         numbers = [context.make_complex(builder, signature.args[0], x) for x in operands]

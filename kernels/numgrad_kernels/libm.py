@@ -1,16 +1,16 @@
 """Calls of the C library's mathematics that LLVM can vectorise with glibc's vector library, libmvec.
 
-A call with the attribute ``vector-function-abi-variant`` tells LLVM's vectoriser which function takes two,
-four, eight or more numbers at once. glibc 2.22 brought the first six such functions, glibc 2.35 most others.
-Where there is no libmvec (other systems and processors) the C library's scalar function is called.
+A call with the attribute ``vector-function-abi-variant`` specifies for LLVM's vectoriser which function takes two,
+four, eight or more numbers at once. glibc 2.22 introduced the first six such functions, glibc 2.35 most others. Without
+libmvec (other systems and processors), the C library's scalar function is called.
 
-The scalar ``sinf`` rounds differently from the vector one, and the vector functions of different lengths from
-each other; a loop calls them all: the long one in its body, the others for what is left at its end. So that
-an element's value does not depend on its position, one of libmvec's functions computes them all: the one of the
-processor's preferred length. Around it are small functions of other lengths, down to a single number, that
-fill up its lanes or call it several times.
+The scalar ``sinf`` rounds differently from the vector one, and the vector functions of different lengths from each
+other. A loop would call several of them: the long one in its body, the others for the remaining elements. To make an
+element's value independent of its position, a single function of libmvec computes all of them: the one of the
+processor's preferred length. Small wrapper functions of other lengths, down to a single number, fill up its lanes or
+call it several times.
 
-Setting the environment variable NUMGRAD_LIBMVEC=0 before the import does without libmvec.
+Setting the environment variable NUMGRAD_LIBMVEC=0 before the import disables libmvec.
 """
 
 import functools
@@ -27,12 +27,12 @@ from .instructions import Value, device_function, on_gpu, target_assembly
 # The letter of each instruction set in the vector functions' names, and the size of its registers in bits.
 _REGISTER_BITS = {"b": 128, "d": 256, "e": 512}
 
-# How many numbers loops may want at once.
+# The numbers of lanes that vectorised loops may use.
 _LANES = (2, 4, 8, 16, 32)
 
-# Compiled for a target, the first takes a whole 256-bit register (ymm) only with avx2, the second a 512-bit
-# one (zmm) only with avx512f, and only where the compiler thinks that such registers pay. So the compiler itself
-# says what it understands by a processor's name and features.
+# Compiled for a target, the first function uses a whole 256-bit register (ymm) only with avx2, the second a 512-bit one
+# (zmm) only with avx512f, and only where the compiler considers such registers worthwhile. The probe thus follows the
+# compiler's own reading of a processor's name and features.
 _PROBE = """
 define <8 x i32> @d(<8 x i32> %x) { %y = add <8 x i32> %x, %x ret <8 x i32> %y }
 define void @e(ptr %p) #0 {
@@ -44,13 +44,13 @@ define void @e(ptr %p) #0 {
 attributes #0 = { "min-legal-vector-width"="0" }
 """
 
-# Nobody reads errno or signgam, so calls may be moved, be left out, or be made though their result is not needed.
+# errno and signgam are never read, so calls may be moved, omitted, or made though their result is not needed.
 _PURE = "nounwind willreturn memory(none)"
 
 
 @functools.cache
 def libmvec_found() -> bool:
-    """Whether this machine has libmvec for Numba's code to call; it is loaded then."""
+    """Load libmvec if this machine has it, and return True if Numba's code can call it."""
     if os.environ.get("NUMGRAD_LIBMVEC") == "0":
         return False
     try:
@@ -61,16 +61,16 @@ def libmvec_found() -> bool:
 
 
 def ensure_loaded() -> None:
-    """Load libmvec if there is one. Without it machine code that calls it, compiled or cached, crashes."""
+    """Load libmvec if there is one. Without it, machine code that calls it, compiled or cached, crashes."""
     libmvec_found()
 
 
 @functools.cache
 def variant() -> str:
-    """The instruction set whose vector functions are called: b, d (from avx2 on), e (avx512f), or none.
+    """Return the instruction set whose vector functions are called: b, d (from avx2 on), e (avx512f), or none.
 
-    Numba's target decides, not the machine: NUMBA_CPU_NAME and NUMBA_CPU_FEATURES change it, and a loop
-    that calls functions wider than the target's registers computes wrong numbers.
+    Numba's target decides, not the machine: NUMBA_CPU_NAME and NUMBA_CPU_FEATURES change it, and a loop that calls
+    functions wider than the target's registers computes wrong numbers.
     """
     if not libmvec_found():
         return ""
@@ -79,26 +79,25 @@ def variant() -> str:
 
 
 def fingerprint() -> str:
-    """What compiled code depends on here, for the key of a cache."""
+    """Return the part of a cache key that identifies the libraries that compiled code depends on."""
     return f"{_c_library()}, libmvec {variant() or 'absent'}"
 
 
 def _c_library() -> str:
     try:
         return os.confstr("CS_GNU_LIBC_VERSION") or platform.platform()
-    except (AttributeError, ValueError, OSError):  # no confstr, or none that knows the name: not glibc
+    except (AttributeError, ValueError, OSError):  # no confstr, or none that has the name: not glibc
         return platform.platform()
 
 
 def has_vector_form(name: str) -> bool:
-    """Whether libmvec has the function that C calls ``name``, such as "exp" (its version decides)."""
+    """Return True if this version of libmvec has the function that C calls ``name``, such as "exp"."""
     names = (_vector_name("b", 4, arguments, f"{name}f") for arguments in (1, 2))
     return libmvec_found() and any(llvm.address_of_symbol(name) is not None for name in names)
 
 
 def function(name: str) -> Callable[..., Value]:
-    """The function that C calls ``name``, as a function of values: ``sinf`` for float32, ``sin`` for
-    float64."""
+    """Return the function that C calls ``name`` as a function of values: ``sinf`` for float32, ``sin`` for float64."""
 
     def call(*arguments: Value) -> Value:
         first, count = arguments[0], len(arguments)
@@ -120,14 +119,14 @@ def function(name: str) -> Callable[..., Value]:
 
 
 def _vector_name(letter: str, lanes: int, arguments: int, symbol: str) -> str:
-    """The name by the x86 vector function ABI: unmasked, all arguments vectors."""
+    """Return the name by the x86 vector function ABI: unmasked, all arguments vectors."""
     return f"_ZGV{letter}N{lanes}{'v' * arguments}_{symbol}"
 
 
 def _vectorisable_call(
     builder: ir.IRBuilder, symbol: str, number: ir.Type, bits: int, arguments: list[ir.Value]
 ) -> ir.CallInstr:
-    """A call of the function of a single number, with a list of the vector functions that may stand for it."""
+    """Add a call of the function of a single number, with a list of the vector functions that may replace it."""
     module, count = builder.module, len(arguments)
     native = _REGISTER_BITS[variant()] // bits
     vector = ir.VectorType(number, native)
@@ -145,21 +144,21 @@ def _vectorisable_call(
 
 
 def _resized(module: ir.Module, libmvec: ir.Function, lanes: int, symbol: str) -> ir.Function:
-    """The vector function for another number of lanes; for one lane, a function of a single number."""
+    """Return the vector function for another number of lanes; for one lane, a function of a single number."""
     name = f"numgrad_{symbol}_{lanes}"
     if name in module.globals:
         return module.globals[name]
     native = libmvec.function_type.return_type
     own = ir.VectorType(native.element, lanes) if lanes > 1 else native.element
     function = ir.Function(module, ir.FunctionType(own, [own] * len(libmvec.args)), name)
-    function.linkage = "linkonce_odr"  # each kernel brings its own, all of them alike
-    # Inlined before the loop is vectorised it could not be exchanged for another form.
+    function.linkage = "linkonce_odr"  # each kernel has its own copy, all of them identical
+    # If it were inlined before the loop is vectorised, it could not be replaced by another form.
     set.add(function.attributes, f"noinline speculatable {_PURE}")
     builder = ir.IRBuilder(function.append_basic_block())
     vectors = [x if lanes > 1 else builder.bitcast(x, ir.VectorType(native.element, 1)) for x in function.args]
     results = []
     for start in range(0, lanes, native.count):
-        # Where there are too few numbers the last one is repeated: it can do no harm a second time.
+        # If there are too few numbers, the last one is repeated, which is harmless.
         taken = [min(start + lane, lanes - 1) for lane in range(native.count)]
         results.append(builder.call(libmvec, [_shuffled(builder, x, x, taken) for x in vectors]))
     while len(results) > 1:
@@ -171,14 +170,14 @@ def _resized(module: ir.Module, libmvec: ir.Function, lanes: int, symbol: str) -
 
 
 def _shuffled(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, lanes: Iterable[int]) -> ir.Value:
-    """The vector of these lanes of two others."""
+    """Return the vector of these lanes of two others."""
     numbers = [*lanes]
     mask = ir.Constant(ir.VectorType(ir.IntType(32), len(numbers)), numbers)
     return builder.shuffle_vector(a, b, mask)
 
 
 def _keep(module: ir.Module, function: ir.Function) -> None:
-    """Append the function to the list of those that LLVM must not drop, though nothing calls them yet."""
+    """Append the function to the list of those that LLVM must not drop, although nothing calls them yet."""
     name, pointer = "llvm.compiler.used", ir.IntType(8).as_pointer()
     used = module.globals.get(name)
     kept = [] if used is None else list(used.initializer.constant)

@@ -1,5 +1,4 @@
-"""Arrays that a kernel makes for itself: small ones on the stack, rows of others, and windows on memory given by its
-address."""
+"""Arrays in a kernel: small ones on the stack, rows of other arrays, and windows on memory given by its address."""
 
 from __future__ import annotations
 
@@ -14,10 +13,10 @@ from .rows import ElementRow, Row
 
 
 def local_array(size: int, dtype: Any) -> np.ndarray:
-    """An uninitialised 1-D array of a literal ``size``; in compiled code it lives on the stack.
+    """An uninitialised 1-D array of a literal ``size``; in compiled code it is on the stack.
 
-    It needs no allocation, and LLVM knows that it overlaps no other array: loops over it vectorise without
-    run-time checks.  It must not leave the function.
+    It needs no allocation, and LLVM can infer that it overlaps no other array: loops over it vectorise without run-time
+    checks.  It must not leave the function.
     """
     return np.empty(size, dtype)
 
@@ -25,8 +24,8 @@ def local_array(size: int, dtype: Any) -> np.ndarray:
 def array_at(address: int, start: int, count: int, dtype: Any) -> np.ndarray:
     """The ``count`` elements from number ``start`` of the row of elements that begins at ``address``.
 
-    A kernel over many rows takes one array of their addresses, for Numba compiles anew for every number of array
-    arguments.  Whoever passes an address keeps the row alive.
+    A kernel over many rows takes one array of their addresses, since Numba compiles a kernel for each number of array
+    arguments.  The caller that passes an address keeps the row alive.
     """
     item = np.dtype(dtype).itemsize
     memory = (ctypes.c_char * int(count * item)).from_address(int(address + start * item))
@@ -34,20 +33,20 @@ def array_at(address: int, start: int, count: int, dtype: Any) -> np.ndarray:
 
 
 def row(array: np.ndarray, indices: tuple[int, ...]) -> np.ndarray:
-    """The elements along the last dimension at these ``indices`` of the others: they must follow one another in memory.
+    """The elements along the last dimension at these ``indices`` of the others, which must be contiguous in memory.
 
-    Of such a row LLVM knows that its stride is one element, which it cannot know of an array of several dimensions.
+    LLVM can infer that the stride of such a row is one element, which it cannot for an array of several dimensions.
     """
     return array[indices]
 
 
 def element_row(array: np.ndarray, indices: tuple[int, ...]) -> np.ndarray:
-    """The same for a kernel that computes element by element: see :class:`~numgrad_kernels.rows.ElementRow`."""
+    """A row for a kernel that computes element by element; see :class:`~numgrad_kernels.rows.ElementRow`."""
     return row(array, indices)
 
 
 def view(memory: np.ndarray, start: int, sizes: tuple[int, ...], steps: tuple[int, ...]) -> np.ndarray:
-    """The elements of ``memory`` from number ``start`` on, in steps of so many elements."""
+    """The elements of ``memory`` from number ``start`` on, in steps of these numbers of elements."""
     item = memory.itemsize
     return np.ndarray(sizes, memory.dtype, memory, start * item, tuple([step * item for step in steps]))
 
@@ -124,7 +123,7 @@ def _strided_view(typing_context: Any, memory: Any, start: Any, sizes: Any, step
 
 
 def _row(context: Any, builder: Any, array_type: Any, data: Any, extent: Any) -> Any:
-    """Code for an array of ``extent`` elements at ``data`` that owns no memory."""
+    """Emit an array of ``extent`` elements at ``data`` that owns no memory."""
     from numba.np.arrayobj import make_array, populate_array  # slow to import, and needed only to compile
 
     item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(array_type.dtype)))

@@ -1,7 +1,7 @@
-"""The two forms of a scalar function: what ``@njit`` code that calls it computes, and what plain Python does.
+"""The two forms of a scalar function: one for ``@njit`` code that calls it, and one for plain Python.
 
-Numba is told of the first (``register``) only when something is to be compiled: it takes as long as all the rest of
-``import numgrad``, and a process whose kernels are all on disk can do without.
+The first form is registered with Numba (``register``) only when something is to be compiled.  Registering takes as long
+as the rest of ``import numgrad``, and a process whose kernels are all on disk does not need it.
 """
 
 import functools
@@ -17,7 +17,7 @@ from numba.np.numpy_support import as_dtype, from_dtype
 
 from .instructions import Value, compiled_pairs, emitting
 
-# No contraction: it could make values depend on the position of an element in a loop. Division by zero is no error.
+# Contraction is off: it could make values depend on their position in a loop. Division by zero is no error.
 OPTIONS: Any = {"error_model": "numpy", "fastmath": False, "forceinline": True}
 
 
@@ -26,9 +26,9 @@ _pending_on_gpu: list[Callable[[], Any]] = []
 
 
 def register() -> None:
-    """Tell Numba how to compile calls of the functions in this package.
+    """Register with Numba the functions of this package that ``@njit`` code may call.
 
-    The kernel store does; other ``@njit`` code gets it through the package's entry point for Numba extensions.
+    The kernel store calls this; for other ``@njit`` code the package's entry point for Numba extensions does.
     """
     from . import blocks, local, scalar  # noqa: F401 - importing them fills the list
 
@@ -37,19 +37,19 @@ def register() -> None:
 
 
 def register_on_gpu() -> None:
-    """Tell Numba what of it GPUs compute in another way; numba-cuda must have been imported."""
+    """Register with Numba the functions that GPUs compute in another way; numba-cuda must have been imported."""
     while _pending_on_gpu:
         _pending_on_gpu.pop()()
 
 
 def registered(tell: Callable[[], Any]) -> Callable[[], Any]:
-    """Decorator: what tells Numba of something."""
+    """Decorator that defers a function that registers something with Numba."""
     _pending.append(tell)
     return tell
 
 
 def overloaded(public: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Decorator: how Numba compiles calls of ``public``, as ``numba.extending.overload`` says."""
+    """Decorator that registers how Numba compiles calls of ``public``, as ``numba.extending.overload`` does."""
 
     def decorate(implementation: Any) -> Any:
         _pending.append(lambda: overload(public, jit_options=OPTIONS)(implementation))
@@ -59,9 +59,9 @@ def overloaded(public: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 def generated(public: Callable[..., Any], **options: Any) -> Callable[[Any], Any]:
-    """Decorator: the instructions that calls of ``public`` become, as ``numba.extending.intrinsic`` says.
+    """Decorator that registers the instructions for calls of ``public``, as ``numba.extending.intrinsic`` does.
 
-    An overload that calls an intrinsic would do the same, but Numba compiles an overload as a function: 30 ms.
+    An overload that calls an intrinsic would have the same effect, but Numba compiles an overload as a function: 30 ms.
     """
 
     def decorate(implementation: Any) -> Any:
@@ -76,20 +76,20 @@ def generated(public: Callable[..., Any], **options: Any) -> Callable[[Any], Any
 
 
 def jitable(function: Any) -> Any:
-    """Decorator: ``@njit`` code may call this plain function."""
+    """Decorator that makes a plain function callable from ``@njit`` code."""
     _pending.append(lambda: register_jitable(function))
     return function
 
 
 def _common_type(numbers: Sequence[Any], floating: bool) -> Any:
-    """The type in which these numbers, or numbers of these dtypes, are computed."""
+    """Return the type in which these numbers, or numbers of these dtypes, are computed."""
     inexact = [x for x in numbers if np.result_type(x).kind in "fc"]
     result = np.result_type(*(inexact or numbers))
     return np.float64 if floating and result.kind not in "fc" else result.type
 
 
 def in_python(function: Callable[..., Any], *arguments: Any, floating: bool = True) -> Any:
-    """The function of the arguments in their common type, without warnings."""
+    """Return the function of the arguments in their common type, without warnings."""
     number = _common_type(arguments, floating)
     with np.errstate(all="ignore"):
         return function(*map(number, arguments))
@@ -99,16 +99,16 @@ def compiled_as(
     floats: Callable[..., Value], python: Any = None, integers: Any = None, complexes: Any = None, pairs: Any = None,
     real: bool = False,
 ) -> Callable[[Any], Any]:  # fmt: skip
-    """Decorator: what the function computes, in ``@njit`` code and in plain Python, by the type of the arguments.
+    """Decorator that defines a function for ``@njit`` code and for plain Python, by the type of the arguments.
 
-    Without ``integers``, these count as float64.
+    Without ``integers``, integers count as float64.
 
     Args:
         floats: a function of values (``instructions.py``), for ``@njit`` code.
-        python: a function of NumPy's numbers of one type, for plain Python; None where the body of the function does.
+        python: a function of NumPy's numbers of one type, for plain Python; None if the function's own body serves.
         integers, complexes: functions that Numba compiles.
         pairs: a function of pairs of values, for complex numbers, instead of ``complexes``.
-        real: whether ``pairs`` makes real numbers.
+        real: True if ``pairs`` returns real numbers.
     """
 
     def decorate(declared: Any) -> Any:
@@ -150,7 +150,7 @@ def compiled_as(
 
 
 def _of_so_many(typed: Callable[[Sequence[Any]], Any], count: int) -> Any:
-    """What Numba asks for the type and the instructions of a call."""
+    """Return the function that gives Numba the type and the instructions of a call."""
 
     def unary(typing_context, x):
         return typed([x])
@@ -162,9 +162,9 @@ def _of_so_many(typed: Callable[[Sequence[Any]], Any], count: int) -> Any:
 
 
 def _implementation(chosen: Callable[[Sequence[Any]], tuple[Any, Any]], count: int) -> Any:
-    """What Numba asks for an implementation: ``chosen`` gives the type to compute in, and a function, or None."""
+    """Return an overload; ``chosen`` returns the type to compute in and the function to call, or None."""
 
-    def unary(x):  # Numba compares its signature with the lambda's: no annotations
+    def unary(x):  # no annotations: Numba compares the signature with the lambda's
         number, function = chosen([x])
         return None if function is None else lambda x: function(number(x))
 
@@ -176,7 +176,7 @@ def _implementation(chosen: Callable[[Sequence[Any]], tuple[Any, Any]], count: i
 
 
 def _overload_on_gpu(public: Any, function: Any, count: int) -> None:
-    """Have GPUs compute calls of ``public`` with complex numbers by this function of such."""
+    """Compile calls of ``public`` with complex numbers on GPUs as this function of complex numbers."""
 
     def chosen(arguments: Sequence[Any]) -> tuple[Any, Any]:
         if not any(isinstance(x, types.Complex) for x in arguments):

@@ -1,9 +1,9 @@
-"""Functions within a kernel's machine code: the rounds of loops that run on several threads, and what ``call`` calls.
+"""Functions within a kernel's machine code: rounds of loops that run on threads, and functions that ``call`` calls.
 
-Numba analyses a whole function to run its ``prange`` loops on threads, which takes more than half of the time that a
-kernel is compiled in.  The loops of kernels need none of that: what one round writes, no other one reads.  So the body
-of a loop is made a function of its own, of the numbers of the first round and of that after the last, and of the
-variables that it reads.  Numba's threading layer is given that function.
+To run ``prange`` loops on threads, Numba analyses the whole function, which takes more than half of a kernel's compile
+time.  The loops of kernels do not need that, since no round reads what another one writes.  The body of a loop
+therefore becomes a function of its own.  Its parameters are the numbers of the first round and of the one after the
+last, and the variables that it reads.  That function is passed to Numba's threading layer.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .passes import KernelCompiler
 
 
 def with_parts(text: str) -> str:
-    """The module text of a kernel with its ``prange`` loops as calls of :func:`parallel_for`.
+    """Return the module text of a kernel with its ``prange`` loops replaced by calls of :func:`parallel_for`.
 
     Raises:
-        TypeError: a loop is not over ``prange(count)`` in the kernel itself, a round can end it, or writes a variable
-            that is known outside of the rounds.
+        TypeError: a loop is not over ``prange(count)`` in the kernel itself, or a round can end the loop or writes a
+            variable that is used outside of the rounds.
     """
     module = ast.parse(text)
     (kernel,) = [node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == "kernel"]
@@ -41,7 +41,7 @@ def with_parts(text: str) -> str:
 
 
 class _Loops(ast.NodeTransformer):
-    """Takes the loops out of a kernel, and notes what it knows outside of them."""
+    """Transformer that takes the loops out of a kernel, and records the variables used outside of them."""
 
     def __init__(self) -> None:
         self.found: list[tuple[ast.Name, list[ast.stmt], ast.Tuple]] = []  # their indices, bodies and variables
@@ -62,7 +62,7 @@ class _Loops(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def parts(self, parameters: set[str]) -> list[ast.stmt]:
-        """The functions of the loops' rounds, which take the variables of the kernel that they read."""
+        """Return the functions of the loops' rounds, which take the variables of the kernel that they read."""
         known = parameters | self.written
         return [self._part(number, known, *loop) for number, loop in enumerate(self.found, 1)]
 
@@ -86,7 +86,7 @@ class _Loops(ast.NodeTransformer):
 
 
 def _can_end(body: Iterable[ast.stmt], inner: bool = False) -> bool:
-    """Whether one of these statements of a loop, or of an ``inner`` one in it, ends the loop before its time."""
+    """Return True if one of these statements of a loop, or of an ``inner`` one in it, ends the loop early."""
     for statement in body:
         if isinstance(statement, ast.Return) or (isinstance(statement, ast.Break) and not inner):
             return True
@@ -98,9 +98,9 @@ def _can_end(body: Iterable[ast.stmt], inner: bool = False) -> bool:
 
 @intrinsic
 def parallel_for(typing_context: Any, function: Any, count: Any, arguments: Any) -> Any:
-    """``function(first, stop, *arguments)`` for ranges that make up ``range(count)``, one for each thread.
+    """Run ``function(first, stop, *arguments)`` for ranges that make up ``range(count)``, one for each thread.
 
-    An error in one of them is not told: a kernel must raise none.
+    Errors in them are not reported: a kernel must raise none.
     """
     variables = map(types.unliteral, arguments.types)  # type: ignore[attr-defined]
     rounds = types.void(types.int64, types.int64, *variables)
@@ -126,9 +126,9 @@ def parallel_for(typing_context: Any, function: Any, count: Any, arguments: Any)
 
 @intrinsic
 def call(typing_context: Any, function: Any, arguments: Any) -> Any:
-    """``function(*arguments)``, which returns nothing and stays a function of its own in the kernel's machine code.
+    """Call ``function(*arguments)``, which returns nothing and stays a separate function in the kernel's machine code.
 
-    In the code around it LLVM would lose sight of which strides are known.
+    If it were inlined, LLVM would lose track of which strides are known.
     """
     own = types.void(*map(types.unliteral, arguments.types))  # type: ignore[attr-defined]
 
@@ -143,10 +143,10 @@ def call(typing_context: Any, function: Any, arguments: Any) -> Any:
 
 
 def _compiled_within(context: Any, function: Any, signature: Any) -> Any:
-    """The descriptor of a function whose code becomes part of the library that is being made.
+    """Return the descriptor of a function whose code becomes part of the library under construction.
 
-    Calling it as a compiled function would do the same, but Numba would first optimise it by itself and make machine
-    code of it that nobody runs.
+    Calling it as a compiled function would have the same effect, but Numba would first optimise it separately and
+    generate machine code of it that is never run.
     """
     flags = ConfigStack.top_or_none().copy()
     flags.no_compile = flags.no_cpython_wrapper = True
@@ -161,18 +161,19 @@ def _compiled_within(context: Any, function: Any, signature: Any) -> Any:
 
 _INT32, _INT64, _BYTES = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
 
-#: What Numba's threading layers call: addresses of elements, how many there are, their steps, and further data.
+#: Type of the functions that Numba's threading layers call: addresses of elements, their number, their steps, and
+#: further data.
 _CALLBACK = ir.FunctionType(ir.VoidType(), [_BYTES.as_pointer(), _INT64.as_pointer(), _INT64.as_pointer(), _BYTES])
 
-#: The function of theirs that does so: it is given that, the number of sizes besides the loop's own, none, and those of
-#: addresses and threads.
+#: Type of their function that runs a callback: it takes the callback and its arguments, the number of sizes besides the
+#: loop's own (none), the number of addresses and that of threads.
 _RUN = ir.FunctionType(ir.VoidType(), [_BYTES, *_CALLBACK.args, _INT64, _INT64, _INT32])
 
 
 def _callback(context: Any, module: Any, name: str, function: Any, signature: Any, data_type: Any) -> Any:
-    """A function that threading layers can call, which calls that of the rounds with what the data hold.
+    """Return a function for threading layers that calls the function of the rounds with the contents of the data.
 
-    What layers count are pieces of the loop: one that calls for each element in turn does so once for each thread.
+    A layer counts pieces of the loop as its elements: one that calls for each element in turn calls once per thread.
     """
     callback = ir.Function(module, _CALLBACK, module.get_unique_name(f"{name}.rounds"))
     callback.linkage = "internal"

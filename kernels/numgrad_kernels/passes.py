@@ -1,4 +1,4 @@
-"""Numba's passes over a kernel: those that its few loops need, for which it is compiled in less time."""
+"""Numba's passes over a kernel: only those that its few loops need, which makes compiling faster."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numba.core.compiler_machinery import PassManager
 
 
 class KernelCompiler(compiler.CompilerBase):
-    """Numba's compiler without what looks for closures, array expressions, ``with`` blocks and branches never taken.
+    """Numba's compiler without the passes for closures, array expressions, ``with`` blocks and branches never taken.
 
-    A kernel has none: each of these passes would go through all of its code and change nothing.  Nor has it a variable
-    of several types, so that none need be taken apart into one for each assignment.
+    Kernels contain none of these, so each of the passes would traverse all of the code and change nothing.  No variable
+    of a kernel has several types either, so none needs to be split into one for each assignment.
     """
 
     def __init__(
@@ -26,7 +26,7 @@ class KernelCompiler(compiler.CompilerBase):
         super().__init__(typing_context, target_context, library, args, return_type, flags, locals)
 
     def define_pipelines(self) -> list[PassManager]:
-        """What ``CompilerBase`` asks for: one sequence of passes."""
+        """Return a single sequence of passes."""
         passes = PassManager("kernel")
         passes.add_pass(untyped_passes.TranslateByteCode, "bytecode to Numba's representation")
         passes.add_pass(untyped_passes.FixupArgs, "arguments by name")
@@ -44,13 +44,14 @@ class KernelCompiler(compiler.CompilerBase):
 class _Library(JITCodeLibrary):
     """A kernel's machine code, which LLVM optimises once, as a whole.
 
-    Numba has it do so three times: for each function, to find what counts references, and then.  A kernel counts none.
+    Numba optimises three times: each function, then to remove reference counting, and then the whole.  A kernel has no
+    reference counting.
     """
 
     def add_ir_module(self, module: Any) -> None:
-        """Take the code of a function, in which a product may be fused with the sum it feeds.
+        """Add the code of a function, permitting products to be fused with the sums they feed.
 
-        Not so in what says of itself that it is ``EXACT``: Numba's option would have calls fused, too.
+        Instructions flagged ``EXACT`` are excluded.  Numba's own option would fuse calls, too.
         """
         for function in module.functions:
             for block in function.blocks:

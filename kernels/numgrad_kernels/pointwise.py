@@ -1,7 +1,7 @@
-"""Loop templates: from a pointwise op's scalar functions to the text of its kernel.
+"""Loop templates: generate the text of a pointwise op's kernel from its scalar functions.
 
-There is one loop shape, a nest over the dimensions that are left once adjacent ones are merged (contiguous arrays
-of one shape are one flat loop).  The parallel form cuts the first dimension into fixed pieces.
+There is one loop shape: a nest over the dimensions that remain once adjacent ones are merged (contiguous arrays of one
+shape make one flat loop).  The parallel form cuts the first dimension into fixed pieces.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from .rows import ElementRow, Row
 #: Elements per piece of a parallel loop: fixed, so that results cannot depend on the number of threads.
 BLOCK = 4096
 
-#: Elements that a loop over arrays of any strides takes at once.
+#: Elements that a loop over arrays of any strides processes at once.
 LANES = 64
 
-#: Names that a kernel's text uses itself: no variable may be called so.
+#: Names that a kernel's text uses itself, which no variable may have.
 _OWN_NAMES = {
     *["bool_", "call", "high", "i", "inf", "kernel", "loop", "low", "max", "min", "nan", "nest", "njit", "piece"],
     *["count", "cuda", "left", "load4", "local_array", "n", "prange", "quads", "quotient", "range", "rest", "row"],
@@ -40,16 +40,16 @@ _OWN_NAMES = {
 }
 
 
-#: How kernels' texts end the names of further variables that belong to one: ``x_s0`` is a stride of ``x``.
+#: Suffix of the names of further variables that belong to another one: ``x_s0`` is a stride of ``x``.
 _NUMBERED = re.compile(r"_[qs][0-9]+$")
 
 
 def _with_ends(name: str) -> set[str]:
-    """The name of an operand or output, and those of the variables that belong to it."""
+    """Return the name of an operand or output, and those of the variables that belong to it."""
     return {name, *[f"{name}_{end}" for end in "bioqr"]}
 
 
-#: The scalar functions that cost no more than their operands' way from memory.
+#: The scalar functions that cost no more than loading their operands from memory.
 _CHEAP = frozenset(
     ["abs", "ceil", "conj", "copysign", "floor", "isinf", "isnan", "maximum", "minimum", "round", "sign", "trunc"]
 )
@@ -59,8 +59,9 @@ _CHEAP = frozenset(
 class Operand:
     """An input of a program.
 
-    An array has its ``dtype``; a Python number passed at run time is a ``scalar`` and has the dtype it is passed
-    in; a ``constant`` is written into the text.  ``cast`` is False for a value read as it is (a condition).
+    An array has a ``dtype``.  A Python number passed at run time is a ``scalar``, whose ``dtype`` is the one it is
+    passed in.  A ``constant`` is written into the text.  ``cast`` is False for a value read without conversion (a
+    condition).
     """
 
     name: str
@@ -74,8 +75,8 @@ class Operand:
 class Program:
     """Scalar functions fused in one pass over memory.
 
-    ``functions`` gives for each output the scalar function that computes it; parameters are found by name among
-    ``inputs``.  All is computed in ``compute`` and stored in the output's own dtype.
+    ``functions`` contains for each output the scalar function that computes it; parameters are found by name among
+    ``inputs``.  Everything is computed in ``compute`` and stored in the output's own dtype.
     """
 
     name: str
@@ -83,13 +84,13 @@ class Program:
     inputs: tuple[Operand, ...]
     outputs: tuple[tuple[str, np.dtype], ...]
     functions: tuple[Callable[..., Any], ...]
-    #: For the device to keep the program's kernels in, and plans that serve contiguous tensors of all small sizes.
+    #: Storage for the device: the program's kernels, and plans that serve contiguous tensors of all small sizes.
     kernels: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     plans: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @functools.cached_property
     def variables(self) -> dict[str, str]:
-        """What the inputs are called in the kernel's text: their own names, unless it uses those itself."""
+        """The names of the inputs in the kernel's text: their own, unless the text uses those itself."""
         taken = _OWN_NAMES.union(*[_with_ends(name) for name, _ in self.outputs])
         result = {}
         for operand in self.inputs:
@@ -112,7 +113,7 @@ class Program:
 
     @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
-        """The kernel's: inputs, then outputs."""
+        """The parameters of the kernel: inputs, then outputs."""
         return (*[self.variables[i.name] for i in self.arguments], *self.written)
 
     @functools.cached_property
@@ -123,24 +124,24 @@ class Program:
 
     @functools.cached_property
     def weight(self) -> int:
-        """How much work an element is, in additions, roughly: a function such as exp is as much as its operands."""
+        """The approximate work per element: 1, plus 1 for each expensive function such as exp."""
         return 1 + len(self.body[1] - _CHEAP)
 
     @functools.cached_property
     def arguments(self) -> tuple[Operand, ...]:
-        """The inputs that the kernel takes: all that are not written into its text."""
+        """The inputs that the kernel takes: all except those written into its text."""
         return tuple([i for i in self.inputs if i.dtype is not None])
 
 
 def argument_types(program: Program) -> tuple[types.Type, ...]:
-    """Numba's types of the arguments of the kernel over rows: inputs, then outputs."""
+    """Return Numba's types of the arguments of the kernel over rows: inputs, then outputs."""
     row = ElementRow if len(program.outputs) == 1 else Row
     inputs = [from_dtype(i.dtype) if i.scalar else row(from_dtype(i.dtype)) for i in program.arguments]  # type: ignore[arg-type]
     return (*inputs, *[row(from_dtype(dtype)) for _, dtype in program.outputs])
 
 
 def nest_types(program: Program) -> tuple[types.Type, ...]:
-    """The same of the kernel over a nest of loops."""
+    """Return Numba's types of the arguments of the kernel over a nest of loops."""
     types_of_one: list[Any] = []
     for kind in argument_types(program):
         types_of_one += [kind, types.int64] if isinstance(kind, Row) else [kind]
@@ -148,13 +149,14 @@ def nest_types(program: Program) -> tuple[types.Type, ...]:
 
 
 def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", nest: bool = False) -> str:
-    """The module text of the program's kernel over arrays of ``rank`` dimensions (1 or more).
+    """Return the module text of the program's kernel over arrays of ``rank`` dimensions (1 or more).
 
-    With ``nest`` the kernel takes each array as a row of memory and the number of its first element there, and at the
-    end the row ``nest``: the sizes of the loops, then for each array, inputs and then outputs, its steps in elements.
+    With ``nest`` the kernel takes each array as a row of memory and the number of its first element there.  The last
+    argument is the row ``nest``: the sizes of the loops, then for each array, inputs and then outputs, its steps in
+    elements.
 
-    ``inner`` may have a letter for each array, inputs and then outputs: "c" if its elements follow one another in
-    the innermost loop, "r" if it repeats one element there, "a" if it has any stride.  LLVM makes better code for the
+    ``inner`` may contain a letter for each array, inputs and then outputs: "c" if its elements are contiguous in the
+    innermost loop, "r" if it repeats one element there, "a" if it has any stride.  LLVM generates better code for the
     first two; mathematics on the third goes through small buffers.
     """
     variables, outputs = program.variables, program.written
@@ -204,12 +206,12 @@ def kernel_text(program: Program, rank: int, parallel: bool, inner: str = "", ne
 
 
 def row_facts(program: Program) -> Facts:
-    """What is known of the kernel over rows."""
+    """Return the facts of the kernel over rows."""
     return pointwise_facts(program, program.parameters, lambda given: getattr(given, program.written[0]).size)
 
 
 def nest_facts(program: Program) -> Facts:
-    """What is known of the kernel over a nest of loops."""
+    """Return the facts of the kernel over a nest of loops."""
     rows = 1 + len(program.arrays + program.written)
     return pointwise_facts(
         program, _nest_parameters(program), lambda given: math.prod(given.nest[: given.nest.size // rows].tolist())
@@ -217,7 +219,7 @@ def nest_facts(program: Program) -> Facts:
 
 
 def pointwise_facts(program: Program, parameters: Sequence[str], most: Callable[[Any], int]) -> Facts:
-    """What is known of a kernel of this program, on whatever device."""
+    """Return the facts of a kernel of this program, on any device."""
     read, written = frozenset(program.arrays), frozenset(program.written)
     return Facts(program.compute, tuple(parameters), read, written, most)
 
@@ -229,7 +231,7 @@ def _nest_parameters(program: Program) -> list[str]:
 
 
 def _nest_of(program: Program, rank: int) -> list[str]:
-    """The beginning of a kernel over a nest of loops: its arrays, viewed in memory as the nest says."""
+    """Return the first lines of a kernel over a nest of loops, which view its arrays as ``nest`` specifies."""
     lines = [f"def kernel({', '.join(_nest_parameters(program))}):"]
     lines += [f"    sizes = {_tuple([f'nest[{axis}]' for axis in range(rank)])}"]
     for number, name in enumerate(program.arrays + program.written, 1):
@@ -239,7 +241,7 @@ def _nest_of(program: Program, rank: int) -> list[str]:
 
 
 def _body(program: Program) -> tuple[list[str], set[str]]:
-    """Statements that compute every output from variables ``<input>_i``, and the scalar functions they need."""
+    """Return statements that compute every output from variables ``<input>_i``, and the scalar functions they call."""
     names = [*program.variables.values(), *[name for name, _ in program.outputs]]
     inliner = Inliner(program.compute, _OWN_NAMES.union(*map(_with_ends, names)))
     values = {i.name: i.constant if i.dtype is None else f"{program.variables[i.name]}_i" for i in program.inputs}
@@ -253,11 +255,11 @@ def _body(program: Program) -> tuple[list[str], set[str]]:
 
 
 class _Reading:
-    """How the innermost loop gets at the elements of the arrays.
+    """Access of the innermost loop to the elements of the arrays.
 
     Attributes:
         before: statements to put before that loop.
-        arrays: the inputs that are read in it, by their variables; what repeats one element is read before it.
+        arrays: the inputs that are read in the loop, by their variables; repeated elements are read before it.
         elements: for each array the text of its element number ``@``.
     """
 
@@ -269,7 +271,7 @@ class _Reading:
         self.arrays: dict[str, Operand] = {}
         self.elements: dict[str, str] = {}
         for name, letter in zip(program.arrays + program.written, inner, strict=True):
-            if letter == "r" and name in inputs:  # filling an expanded tensor writes one element again and again
+            if letter == "r" and name in inputs:  # filling an expanded tensor writes one element repeatedly
                 first = f"{name}[{', '.join([*outer, '0'])}]"
                 self.before += [f"{name}_i = {cast(inputs[name], first, program.compute)}"]
                 continue
@@ -280,18 +282,18 @@ class _Reading:
                 self.arrays[name] = inputs[name]
 
     def element(self, name: str, index: str) -> str:
-        """The text of one element."""
+        """Return the text of one element."""
         return self.elements[name].replace("@", index)
 
     def buffers(self) -> list[str]:
-        """Statements that make a small buffer for each array."""
+        """Return statements that create a small buffer for each array."""
         dtypes = {name: _stored(operand, self.program.compute) for name, operand in self.arrays.items()}
         dtypes |= dict(self.program.outputs)
         return [f"    {name}_b = local_array({LANES}, {_dtype_name(dtype)})" for name, dtype in dtypes.items()]
 
 
 def _row_maker(program: Program) -> str:
-    """What makes a row of an array's elements along the last dimension."""
+    """Return the name of the function that makes a row of an array's elements along the last dimension."""
     return "element_row" if len(program.outputs) == 1 else "row"
 
 
@@ -309,7 +311,7 @@ def _element_loop(program: Program, body: list[str], reading: _Reading, rank: in
 
 
 def _block_loop(program: Program, body: list[str], reading: _Reading, rank: int) -> list[str]:
-    """Elements go through small buffers, 64 at a time: LLVM vectorises no loop whose strides it does not know."""
+    """Return a loop that moves elements through buffers, 64 at a time: LLVM vectorises no loop with unknown strides."""
     lines = [
         f"n = {program.outputs[0][0]}.shape[{rank - 1}]",
         f"for start in range(0, n, {LANES}):",
@@ -325,7 +327,7 @@ def _block_loop(program: Program, body: list[str], reading: _Reading, rank: int)
 
 
 def _pieces(signature: str, arrays: tuple[str, ...], output: str, rank: int) -> list[str]:
-    """The body of a parallel kernel: fixed pieces of the first dimension."""
+    """Return the body of a parallel kernel: a loop over fixed pieces of the first dimension."""
     pieces = ", ".join(f"{name}[low:high]" if name in arrays else name for name in signature.split(", "))
     inner = " * ".join(f"{output}.shape[{axis}]" for axis in range(1, rank))
     step = f"max(1, {BLOCK} // max(1, {inner}))" if inner else str(BLOCK)
@@ -358,8 +360,10 @@ def cast(operand: Operand, value: str, compute: np.dtype) -> str:
 
 
 def _wraps(operand: Operand, compute: np.dtype) -> bool:
-    """Whether the operand is converted by way of int64: machines convert to 32 or 64 bits, and what does not fit in
-    fewer is to wrap around, as it does in C."""
+    """Return True if the operand is converted by way of int64.
+
+    Machines convert to 32 or 64 bits, and a value that does not fit in fewer must wrap around as it does in C.
+    """
     assert operand.dtype is not None
     return operand.cast and operand.dtype.kind in "fc" and compute.kind in "iu" and compute.itemsize < 4
 

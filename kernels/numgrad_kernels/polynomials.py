@@ -1,14 +1,14 @@
 """exp, log and their relatives as inline arithmetic without branches, in float32 and float64.
 
-These are the hottest functions, and faster so than by any library call: LLVM puts them into the loop that
-calls them and vectorises the whole. Every multiply-add that is to be fused is written as ``fma``, so that
-the scalar and the vector form of a loop agree bit for bit.
+These are the hottest functions, and inline arithmetic is faster than any library call: LLVM puts them into the loop
+that calls them and vectorises the whole. Every multiply-add to be fused is written as ``fma``, so that the scalar and
+the vector form of a loop agree bit for bit.
 
-The methods are the classical ones of argument reduction (Cody and Waite, *Software Manual for the
-Elementary Functions*, 1980; Muller, *Elementary Functions*). The coefficients were fitted for this file by
-Remez' exchange in 300-bit arithmetic, minimising the relative error of the function, and then rounded; the
-error that remains stands beside them. Rounding included, all of them stay below 2 units in the last
-place on a processor that multiplies and adds in one instruction, below 3 elsewhere.
+The methods are the classical ones of argument reduction (Cody and Waite, *Software Manual for the Elementary
+Functions*, 1980; Muller, *Elementary Functions*). The coefficients were fitted for this file by Remez' exchange in
+300-bit arithmetic, minimising the relative error of the function, and then rounded; comments state the remaining error.
+Rounding included, all errors stay below 2 units in the last place on a processor that multiplies and adds in one
+instruction, below 3 elsewhere.
 """
 
 from typing import NamedTuple
@@ -19,14 +19,14 @@ from .instructions import Value, absolute, bits, copysign, fma, from_bits, horne
 
 
 class Format(NamedTuple):
-    """A floating-point format, and what approximates the functions in it."""
+    """A floating-point format, and the constants that approximate the functions in it."""
 
     mantissa: int  # bits stored
     bias: int  # of the exponent
     sqrt_half: int  # the bits of sqrt(1/2)
-    ln2: tuple[float, float]  # a sum whose first part is so short that n times it is exact
-    exp_range: tuple[float, float]  # e^x is 0 before and infinite behind
-    tanh_highest: float  # tanh x is 1 behind
+    ln2: tuple[float, float]  # a sum whose first part is so short that its product with n is exact
+    exp_range: tuple[float, float]  # e^x is 0 below and infinite above
+    tanh_highest: float  # tanh x is 1 above
     expm1: tuple[float, ...]  # e^r = 1 + r + r^2 (c0 + c1 r + ...) for |r| <= ln(2) / 2
     log: tuple[float, ...]  # ln((1 + s) / (1 - s)) = 2 s + s z (c0 + c1 z + ...) for z = s^2, |s| <= 0.172
 
@@ -83,7 +83,7 @@ def exp(x: Value) -> Value:
     lowest, highest = c.exp_range
     x = select(x > highest, highest, x)  # NaN passes
     x = select(x < lowest, lowest, x)
-    # 2^n may be subnormal or too large for a float of its own, so n is shared out between two factors.
+    # 2^n may be subnormal or exceed the largest float, so n is split between two factors.
     n, r_part = _reduced(x, 2 * c.bias)
     first = n >> 1
     return (1 + r_part) * from_bits(first << c.mantissa) * from_bits((n - first) << c.mantissa)
@@ -92,10 +92,10 @@ def exp(x: Value) -> Value:
 def expm1(x: Value) -> Value:
     """e^x - 1 = 2^n (e^r - 1) + (2^n - 1), where the last difference is exact or does not matter."""
     c = _format(x)
-    highest, lowest = c.exp_range[1], -2.0 * c.mantissa  # before the lowest it is -1
+    highest, lowest = c.exp_range[1], -2.0 * c.mantissa  # below the lowest it is -1
     within = select(x > highest, highest, x)
     within = select(within < lowest, lowest, within)
-    n, r_part = _reduced(within, c.bias - 1)  # half the power, for 2^n may be too large
+    n, r_part = _reduced(within, c.bias - 1)  # half the power, since 2^n may be too large
     half = from_bits(n << c.mantissa)
     return copysign(2 * fma(half, r_part, half - 0.5), x)
 
@@ -108,10 +108,10 @@ def log(x: Value) -> Value:
 
 
 def log1p(x: Value) -> Value:
-    """ln(1 + x) = k ln 2 + ln(1 + f), as ``log`` has it, but with an f that has all the bits of x."""
+    """ln(1 + x) = k ln 2 + ln(1 + f), as in ``log``, but with an f that has all the bits of x."""
     c = _format(x)
     f, k = significand(1 + x)
-    # 1 + f = (1 + x) / 2^k. Where k is large the 1 does not matter.
+    # 1 + f = (1 + x) / 2^k. For large k the 1 does not matter.
     power = from_bits(bits(2.0**c.mantissa + c.bias - k) << c.mantissa)
     f = select(x < 2.0**c.mantissa, fma(x, power, power - 1), f)
     result = select(x == np.inf, x, copysign(_log_of_parts(f, k), x))
@@ -130,14 +130,14 @@ def _log_of_parts(f: Value, k: Value) -> Value:
 
 
 def tanh(x: Value) -> Value:
-    """tanh |x| = t / (t + 2) with t = e^2|x| - 1, which loses nothing however small x is."""
+    """tanh |x| = t / (t + 2) with t = e^2|x| - 1, which is accurate however small x is."""
     c = _format(x)
     doubled = 2 * absolute(x)
     doubled = select(doubled > 2 * c.tanh_highest, 2 * c.tanh_highest, doubled)
     n, r_part = _reduced(doubled, c.bias)
     power = from_bits(n << c.mantissa)
     t = fma(power, r_part, power - 1)
-    # What the sum lost: without it float64, though not float32, is a little more than 2 units off in places.
+    # The rounding error of the sum: without it float64, unlike float32, is a little more than 2 units off in places.
     t_low = fma(power, r_part, (power - 1) - t) if x.size == 64 else None
     small = t < 2
     return copysign(_quotient(t, select(small, t, 2), select(small, 2, t), t_low), x)
@@ -176,7 +176,7 @@ def significand(x: Value) -> tuple[Value, Value]:
     normal = select(subnormal, x * 2.0**c.mantissa, x)
     above = bits(normal) + ((c.bias << c.mantissa) - c.sqrt_half)
     f = from_bits((above & ((1 << c.mantissa) - 1)) + c.sqrt_half) - 1
-    # The biased exponent, put into the mantissa of 2^mantissa, is a whole number added to it.
+    # The biased exponent, put into the mantissa of 2^mantissa, adds a whole number to it.
     counter = 2.0**c.mantissa
     exponent = from_bits(above >> c.mantissa | ((c.bias + c.mantissa) << c.mantissa))
     zero = x.like(counter + c.bias)
@@ -184,7 +184,7 @@ def significand(x: Value) -> tuple[Value, Value]:
 
 
 def _quotient(numerator: Value, low: Value, high: Value | float, more: Value | None = None) -> Value:
-    """(numerator + more) / (low + high) for |low| <= |high|, with what the sum and the division lost."""
+    """(numerator + more) / (low + high) for |low| <= |high|, corrected for the rounding of the sum and the division."""
     denominator = low + high
     lost = low - (denominator - high)
     inverse = 1 / denominator

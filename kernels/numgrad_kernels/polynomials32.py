@@ -1,8 +1,8 @@
-"""erf, erfc and pow of float32 as inline arithmetic without branches, as ``polynomials`` has exp and log.
+"""erf, erfc and pow of float32 as inline arithmetic without branches, like exp and log in ``polynomials``.
 
-The coefficients were fitted for this file by Remez' exchange in 200-bit arithmetic, minimising the relative
-error of the function, and then rounded; the error that remains stands beside them. Rounding included, erf stays
-below 2 units in the last place, pow below 3 and erfc below 4.
+The coefficients were fitted for this file by Remez' exchange in 200-bit arithmetic, minimising the relative error of
+the function, and then rounded; comments state the remaining error. Rounding included, the error of erf stays below 2
+units in the last place, that of pow below 3 and that of erfc below 4.
 """
 
 import numpy as np
@@ -23,38 +23,38 @@ _ERFC = (
 
 # log2((1 + s) / (1 - s)) = s (2 / ln 2 + c0 z + c1 z^2 + ...) for z = s^2, |s| <= 0.1716; error 4.8e-12
 _LOG2 = (0.9617967, 0.5770829, 0.411706, 0.34022504)
-_TWO_LOG2_E = (2.88539, 3.851926e-8)  # 2 / ln 2, a sum
+_TWO_LOG2_E = (2.88539, 3.851926e-8)  # 2 / ln 2, as a sum
 
 # 2^r = 1 + r (c0 + c1 r + ...) for |r| <= 1/2; error 2.3e-10 of 2^r - 1
 _EXP2 = (0.6931472, 0.2402265, 0.055504106, 0.009618057, 0.001333367, 0.0001546133, 1.5252695e-5)
 
 
 def erf(x: Value) -> Value:
-    """The error function: a polynomial near 0, elsewhere 1 - erfc x."""
+    """The error function: a polynomial near 0, 1 - erfc x elsewhere."""
     near = fma(x, horner(x * x, _ERF), x)
     return select(absolute(x) < 0.875, near, copysign(1 - _erfc_of_size(x), x))
 
 
 def erfc(x: Value) -> Value:
-    """1 - erf x, for negative x 2 - erfc(-x)."""
+    """1 - erf x, which is 2 - erfc(-x) for negative x."""
     result = _erfc_of_size(x)
     return select(x < 0, 2 - result, result)
 
 
 def _erfc_of_size(x: Value) -> Value:
     """erfc |x|."""
-    # Written like this, the power is the one that LLVM finds in the derivative, too.
+    # In this form LLVM merges the power with the one in the derivative.
     minus_x = -x
     exponent = x * minus_x
     rest = product_rest(x, minus_x, exponent)
     d = fma(absolute(x), 0.4, x.like(1))
     t = 1 / d
     result = exp(exponent) * (t * horner(t, _ERFC))
-    # 1 / (t d) - 1, with what d lost, too; the result goes with about the square of t.
+    # 1 / (t d) - 1, including the rounding error of d; the result is about proportional to the square of t.
     product = t * d
     t_rest = (1 - product) - product_rest(t, d, product) - t * fma(absolute(x), 0.4, 1 - d)
     better = fma(fma(t_rest, 2, rest), result, result)
-    return select(exponent > -128, better, result)  # beyond it is 0, or NaN
+    return select(exponent > -128, better, result)  # beyond, it is 0 or NaN
 
 
 def pow(x: Value, y: Value) -> Value:
@@ -70,7 +70,7 @@ def pow(x: Value, y: Value) -> Value:
     rounder = 1.5 * 2.0**mantissa + 2 * bias  # so large that a sum with it has no bits for a fraction
     rounded = exponent + rounder
     r = (exponent - (rounded - rounder)) + rest
-    # 2^n may be subnormal or too large for a float of its own, so n is shared out between two factors.
+    # 2^n may be subnormal or exceed the largest float, so n is split between two factors.
     n = bits(rounded)
     first = n >> 1
     power = fma(r, horner(r, _EXP2), r.like(1)) * from_bits(first << mantissa) * from_bits((n - first) << mantissa)
@@ -84,9 +84,9 @@ def pow(x: Value, y: Value) -> Value:
 
 
 def _log2(x: Value) -> tuple[Value, Value]:
-    """log2 x of a positive x as a sum, which is 8 bits more precise than a float."""
+    """log2 x of a positive x as a sum that is 8 bits more precise than a float."""
     f, k = significand(x)
-    # s = f / (2 + f), a sum, too
+    # s = f / (2 + f), also as a sum
     denominator = 2 + f
     lost = f - (denominator - 2)
     inverse = 1 / denominator

@@ -1,6 +1,6 @@
-"""A line on the terminal while kernels are compiled, for who has waited for a second already.
+"""A line on the terminal while kernels are compiled, shown once compiling has taken a second.
 
-``NUMGRAD_PROGRESS=0`` silences it.  Where the error output is no terminal nothing is written, nor under pytest.
+``NUMGRAD_PROGRESS=0`` silences it.  Nothing is written if the error output is not a terminal, nor under pytest.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-#: Seconds of compiling in this process after which there is something to tell.
+#: Seconds of compiling in this process after which the line is shown.
 PATIENCE = 1.0
 
 
 class _Waited:
-    """What this process has compiled: how many kernels, in how many seconds."""
+    """The number of kernels that this process has compiled, and the seconds that took."""
 
     kernels = 0
     seconds = 0.0
@@ -26,13 +26,13 @@ _waited = _Waited()
 
 
 def compiled() -> int:
-    """How many kernels this process has compiled."""
+    """Return the number of kernels this process has compiled."""
     return _waited.kernels
 
 
 @contextmanager
 def compiling(name: str) -> Iterator[None]:
-    """Around what compiles the kernel of this name: the line says it, and goes when that is done."""
+    """Show the line, with this name, while a kernel is compiled, and count the kernel."""
     begun = perf_counter()
     try:
         if _waited.seconds < PATIENCE or not _wanted():

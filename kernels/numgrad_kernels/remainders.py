@@ -1,4 +1,4 @@
-"""Whole numbers and remainders of single numbers: a part of ``scalar``, which gives them out."""
+"""Rounding, quotients and remainders of single numbers: a part of ``scalar``, which exports them."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def same(x: Any) -> Any:
 
 
 def _of_floats(ufunc: Any) -> Any:
-    """The function of floats that leaves integers as they are."""
+    """Return the function for floats that leaves integers unchanged."""
     return lambda x: ufunc(x) if isinstance(x, np.floating) else x
 
 
@@ -35,7 +35,7 @@ def ceil(x: Any) -> Any:
 
 @compiled_as(instruction("llvm.nearbyint"), python=_of_floats(np.rint), integers=same)
 def round(x: Any) -> Any:
-    """The nearest whole number; of two equally near the even one."""
+    """The nearest whole number; the even one of two equally near."""
 
 
 @compiled_as(_trunc, python=_of_floats(np.trunc), integers=same)
@@ -45,7 +45,7 @@ def trunc(x: Any) -> Any:
 
 @jitable
 def _integer_floor_quotient(x: Any, y: Any) -> Any:
-    return type(x)(-x if y == -1 else x // y)  # Numba has 0 for the only quotient that overflows
+    return type(x)(-x if y == -1 else x // y)  # Numba returns 0 for the only quotient that overflows
 
 
 def _python_floor_quotient(x: Any, y: Any) -> Any:
@@ -53,7 +53,7 @@ def _python_floor_quotient(x: Any, y: Any) -> Any:
 
 
 def floor_quotient(x: Any, y: Any) -> Any:
-    """x / y rounded towards minus infinity; of integers by zero it is 0, and that of the smallest by -1 wraps."""
+    """x / y rounded towards minus infinity; of integers by zero 0, and the smallest by -1 wraps around."""
     return in_python(_python_floor_quotient, x, y, floating=False)
 
 
@@ -76,7 +76,7 @@ def _python_quotient(x: Any, y: Any) -> Any:
 
 @compiled_as(lambda x, y: _trunc(x / y), python=_python_quotient, integers=_integer_quotient)
 def truncated_quotient(x: Any, y: Any) -> Any:
-    """x / y without its fraction, as C divides integers; of integers by zero it is 0."""
+    """x / y without its fraction, as C divides integers; 0 for integers divided by zero."""
 
 
 @jitable
@@ -87,7 +87,7 @@ def _integer_fmod(x: Any, y: Any) -> Any:
 
 @compiled_as(lambda x, y: x % y, python=np.fmod, integers=_integer_fmod)
 def fmod(x: Any, y: Any) -> Any:
-    """The exact remainder of x / y, with the sign of x as in C. By zero it is NaN, or 0 for integers."""
+    """The exact remainder of x / y, with the sign of x as in C. For y = 0 it is NaN, or 0 for integers."""
 
 
 def _float_remainder(x: Value, y: Value) -> Value:
@@ -107,4 +107,4 @@ def _integer_remainder(x: Any, y: Any) -> Any:
 
 @compiled_as(_float_remainder, python=_python_remainder, integers=_integer_remainder)
 def remainder(x: Any, y: Any) -> Any:
-    """The remainder of x / y, with the sign of y as in Python. By zero it is NaN, or 0 for integers."""
+    """The remainder of x / y, with the sign of y as in Python. For y = 0 it is NaN, or 0 for integers."""

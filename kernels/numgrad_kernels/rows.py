@@ -1,7 +1,7 @@
-"""The type of a kernel's arrays: rows of elements, found by numbers that count from the first.
+"""The type of a kernel's arrays: rows of elements, with indices that count from the first.
 
-Of an index into Numba's own arrays nobody knows that it does not count from the end, unless its type is unsigned.  To
-look whether it does takes instructions, keeps loops from running on vectors, and takes a compiler's time.
+With Numba's own arrays, a signed index might count from the end.  Checking for that takes instructions, prevents loops
+from being vectorised, and takes compile time.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from .overloads import registered
 
 
 class Row(types.Array):
-    """Numba's type of contiguous arrays of one dimension, with indices that are 0 or more."""
+    """Numba's type of contiguous one-dimensional arrays with non-negative indices."""
 
     def __init__(self, element: types.Type):
         super().__init__(element, 1, "C")
 
     def __repr__(self) -> str:
-        return f"Row({self.dtype!r})"  # which tells kernels apart whose arrays are Numba's own
+        return f"Row({self.dtype!r})"  # distinguishes these kernels from those with Numba's own arrays
 
 
 class ElementRow(Row):
-    """A row of a kernel that writes one element in each round, made of elements of the same number.
+    """A row of a kernel that writes one element per round, computed from the elements at the same index.
 
     Note [Rows that are the same]
-    In an operation in place the row that is written is one of those that are read.  LLVM, which cannot know that the
-    others lie apart from it, looks where rows begin and end before a loop runs on vectors, and finds that these two
-    overlap: it would go one element at a time, which takes three to seven times as long.  So these rows tell it that
-    nothing that is written is read.  Of the row that is read and written that does not hold, but what is written
-    depends on all that its round reads, so that it is written after that, and no other round reads it.  Where a kernel
-    writes several elements in a round the second could be made from the first, and rows say nothing.  Rows that
-    overlap in another way are refused before a kernel runs (``check_in_place``), or copied.
+
+    In an operation in place, the row that is written is one of those that are read.  LLVM cannot prove that the others
+    do not overlap it, and checks before a vectorised loop where rows begin and end.  It finds that these two overlap
+    and would process one element at a time, which takes three to seven times as long.  These rows therefore declare
+    that nothing that is written is read.  That is not true of the row that is both read and written.  But a round's
+    result depends on everything that the round reads, so it is written after that, and no other round reads it.  If a
+    kernel writes several elements in a round, the second could depend on the first, so its rows declare nothing.  Rows
+    that overlap in another way are refused before a kernel runs (``check_in_place``), or copied.
     """
 
     def __repr__(self) -> str:
@@ -44,7 +45,7 @@ class ElementRow(Row):
 
 
 def type_given(value: Any) -> types.Type:
-    """The type of a kernel's argument: a row of elements, its dtype in place of one, a number or its class."""
+    """Return the type of a kernel's argument: a row of elements, its dtype in place of one, a number or its class."""
     if isinstance(value, np.ndarray | np.dtype):
         return Row(from_dtype(value if isinstance(value, np.dtype) else value.dtype))
     return _NUMBERS[value if isinstance(value, type) else type(value)]
@@ -55,7 +56,7 @@ _NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64, complex
 
 @registered
 def _tell_numba() -> None:
-    from numba.core.datamodel import models, register_default  # not needed by who only loads kernels
+    from numba.core.datamodel import models, register_default  # not needed to load kernels
     from numba.core.imputils import lower_builtin
 
     for kind in (Row, ElementRow):
@@ -84,7 +85,7 @@ def _write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 def _mark(builder: Any, row_type: Any, before: int, operation: str, kind: str) -> None:
-    """Say of the instructions since ``before`` that read or write a row what Note [Rows that are the same] says."""
+    """Attach the declaration of Note [Rows that are the same] to the row accesses emitted since ``before``."""
     if not isinstance(row_type, ElementRow):
         return
     module = builder.module
@@ -96,7 +97,7 @@ def _mark(builder: Any, row_type: Any, before: int, operation: str, kind: str) -
 
 
 def _element(context: Any, builder: Any, row_type: Any, index_type: Any, row: Any, index: Any) -> Any:
-    """The address of an element."""
+    """Emit the address of an element."""
     data = builder.extract_value(row, context.data_model_manager[row_type].get_field_position("data"))
     index = context.cast(builder, index, index_type, types.intp if index_type.signed else types.uintp)
     return builder.gep(data, [index], inbounds=True)

@@ -1,22 +1,21 @@
 """Mathematics of single numbers, shared by all kernels.
 
-Each function works in two ways. In ``@njit`` code it is compiled into the loop that calls it, which then
-vectorises. In plain Python it takes Python's and NumPy's numbers, and gives infinity or NaN where ``math``
-raises, without warnings.
+Each function works in two ways. In ``@njit`` code it is compiled into the loop that calls it, which then vectorises. In
+plain Python it takes Python's and NumPy's numbers, and returns infinity or NaN where ``math`` raises, without warnings.
 
-Types are kept. float32 gives float32, computed in float32; float64 gives float64; of two floats the wider
-one decides, and an integer beside a float takes the float's type. (In plain Python a Python float beside
-float32 is float32 too; in ``@njit`` code a literal is float64.) Integers alone stay integers in ``pow``,
-``where``, ``conj``, ``abs``, ``sign``, ``maximum``, ``minimum``, ``floor_quotient``, ``truncated_quotient``, ``fmod``,
-``remainder`` and the rounding functions, and count as float64 elsewhere. Complex numbers are taken where the function
-has a complex meaning.
+Types are preserved. float32 gives float32, computed in float32; float64 gives float64; of two floats the wider one
+decides, and an integer combined with a float takes the float's type. (In plain Python a Python float combined with
+float32 is float32, too; in ``@njit`` code a literal is float64.) Integers alone stay integers in ``pow``, ``where``,
+``conj``, ``abs``, ``sign``, ``maximum``, ``minimum``, ``floor_quotient``, ``truncated_quotient``, ``fmod``,
+``remainder`` and the rounding functions, and count as float64 elsewhere. Complex numbers are accepted where the
+function has a complex meaning.
 
-``exp``, ``expm1``, ``log``, ``log1p``, ``tanh`` and ``sigmoid`` are polynomials (``polynomials.py``), less than 2
-units in the last place off, and so are in float32 (``polynomials32.py``) ``erf``, ``pow``, less than 3 units off,
-and ``erfc``, less than 4. The other transcendental functions are the C library's (``libm.py``): with glibc at most
-4 units off, ``lgamma`` 6 near its zeros. No value depends on the element's position in a loop. On GPUs ``sin``, ``cos``
-and ``tan`` have instructions of their own (``angles.py``); the others are NVIDIA's. Functions of complex numbers
-(``complexes.py``) are made of these.
+``exp``, ``expm1``, ``log``, ``log1p``, ``tanh`` and ``sigmoid`` are polynomials (``polynomials.py``) with errors below
+2 units in the last place. In float32 so are ``erf`` and ``pow``, below 3 units, and ``erfc``, below 4
+(``polynomials32.py``). The other transcendental functions are the C library's (``libm.py``); with glibc their errors
+are at most 4 units, and 6 for ``lgamma`` near its zeros. No value depends on the element's position in a loop. On GPUs
+``sin``, ``cos`` and ``tan`` have instructions of their own (``angles.py``); the others are NVIDIA's. Functions of
+complex numbers (``complexes.py``) are composed of these.
 """
 
 import math
@@ -36,7 +35,7 @@ _sqrt = instruction("llvm.sqrt")
 
 
 def _by_size(polynomial: Callable[..., Value], name: str) -> Callable[..., Value]:
-    """The polynomial for float32, the C library's function for float64."""
+    """Return a function that uses the polynomial for float32 and the C library for float64."""
     library = libm.function(name)
     return lambda *numbers: (polynomial if numbers[0].size == 32 else library)(*numbers)
 
@@ -56,7 +55,7 @@ def exp2(x: Any) -> Any:
 
 @compiled_as(polynomials.expm1, python=np.expm1, pairs=complexes.expm1)
 def expm1(x: Any) -> Any:
-    """e to the power x, less 1, accurate for small x."""
+    """e to the power x, minus 1, accurate for small x."""
 
 
 @compiled_as(polynomials.log, python=np.log, pairs=complexes.log)
@@ -94,7 +93,7 @@ def sigmoid(x: Any) -> Any:
 
 @compiled_as(lambda x, y: x / y, python=np.true_divide, pairs=complexes.divide)
 def divide(x: Any, y: Any) -> Any:
-    """x / y; by zero it is infinite or NaN."""
+    """x / y; division by zero gives infinity or NaN."""
 
 
 # --- powers
@@ -118,7 +117,7 @@ def rsqrt(x: Any) -> Any:
 def _integer_power(base: Any, exponent: Any) -> Any:
     number = type(base)
     one = number(1)
-    if exponent < 0:  # among the integers only 1 and -1 have an inverse
+    if exponent < 0:  # 1 and -1 are the only integers with an inverse
         if base == -1 and exponent & 1:
             return base
         return number(base == 1 or base == -1)
@@ -132,7 +131,7 @@ def _integer_power(base: Any, exponent: Any) -> Any:
 
 
 def _python_power(x: Any, y: Any) -> Any:
-    # Not np.power, which takes the square root for y = 1/2, with other results for -0 and -inf.
+    # np.power takes the square root for y = 1/2, with other results for -0 and -inf.
     return type(x)(np.float_power(x, y)) if isinstance(x, np.inexact) else _integer_power(x, y)
 
 
@@ -143,8 +142,8 @@ def _python_power(x: Any, y: Any) -> Any:
 def pow(x: Any, y: Any) -> Any:
     """x to the power y, as C's ``pow``.
 
-    Integers are multiplied exactly, by repeated squaring, and wrap around as their type does; with a negative
-    exponent the result is 0 unless the base is 1 or -1.
+    Integers are multiplied exactly, by repeated squaring, and wrap around in their type. With a negative exponent the
+    result is 0 unless the base is 1 or -1.
     """
 
 
@@ -194,7 +193,7 @@ def abs(x: Any) -> Any:
     python=lambda x, y: -x if np.signbit(y.real) else x, pairs=complexes.turned,
 )
 def turned(x: Any, y: Any) -> Any:
-    """x, negated where the real part of y is negative, or -0."""
+    """x, negated if the real part of y is negative or -0."""
 
 
 def _python_angle(x: Any) -> Any:
@@ -222,7 +221,7 @@ def sign(x: Any) -> Any:
 
 @compiled_as(instruction("llvm.copysign"), python=np.copysign)
 def copysign(x: Any, y: Any) -> Any:
-    """The magnitude of x with the sign of y, that of a zero or NaN included."""
+    """The magnitude of x with the sign of y, also if y is a zero or NaN."""
 
 
 @jitable
@@ -232,7 +231,7 @@ def _maximum(x: Any, y: Any) -> Any:
 
 @compiled_as(lambda x, y: select((x >= y) | (x != x), x, y), python=_maximum, integers=_maximum)
 def maximum(x: Any, y: Any) -> Any:
-    """The larger one; NaN if either is NaN. Of equal ones the first."""
+    """The larger one; NaN if either is NaN. If they are equal, the first."""
 
 
 @jitable
@@ -242,11 +241,11 @@ def _minimum(x: Any, y: Any) -> Any:
 
 @compiled_as(lambda x, y: select((x <= y) | (x != x), x, y), python=_minimum, integers=_minimum)
 def minimum(x: Any, y: Any) -> Any:
-    """The smaller one; NaN if either is NaN. Of equal ones the first."""
+    """The smaller one; NaN if either is NaN. If they are equal, the first."""
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """a if the condition holds, b otherwise. Both may be computed, or only the one chosen."""
+    """Return a if the condition holds, else b. Both may be computed, or only the chosen one."""
     return a if condition else b
 
 
@@ -256,7 +255,7 @@ def _where(condition, a, b):
 
 
 def isnan(x: Any) -> Any:
-    """Whether x is NaN, in either part if it is complex."""
+    """Return True if x is NaN, in either part if it is complex."""
     return in_python(np.isnan, x, floating=False)
 
 
@@ -266,7 +265,7 @@ def _isnan(x):
 
 
 def isinf(x: Any) -> Any:
-    """Whether x is infinite, in either part if it is complex."""
+    """Return True if x is infinite, in either part if it is complex."""
     return in_python(np.isinf, x, floating=False)
 
 
@@ -282,5 +281,5 @@ def _conjugate(x: Any) -> Any:
 
 @compiled_as(same, integers=same, complexes=_conjugate)
 def conj(x: Any) -> Any:
-    """The complex conjugate; of a real number the number itself."""
+    """The complex conjugate; a real number is its own."""
     return x.conjugate()

@@ -1,11 +1,12 @@
-"""The text of a hand-written kernel, everything it calls pasted in, as one module for the kernel store.
+"""Turn a hand-written kernel into the text of one module for the kernel store, with everything it calls pasted in.
 
-Of several functions Numba compiles each for itself, with wrappers, and then once more as part of those that call it,
-which takes 50 to 100 ms for each: so one function is made of them.
+Numba compiles each of several functions separately, with wrappers, and then again as part of its callers, which takes
+50 to 100 ms per function.  All of them are therefore merged into one function.
 
-The text gives what Python would, although calls come first: what one computes is put before the statement that it
-stands in.  So a call that may not run, in one side of a choice, must be of a function that is one expression, and a
-statement must not read an array that a call in it writes.  Both are refused.
+The text computes what Python would, although calls are evaluated first: the statements of a call are inserted before
+the statement that contains it.  A call that may not run, in one branch of a choice, must therefore be of a function
+that is a single expression, and a statement must not read an array that a call in it writes.  Both cases raise an
+error.
 """
 
 from __future__ import annotations
@@ -22,17 +23,18 @@ import numpy as np
 from . import blocks, cache, local, scalar
 from .syntax import syntax_tree
 
-#: Modules whose functions are imported by the text, not pasted into it.
+#: Modules whose functions the text imports instead of containing them.
 _IMPORTED = (*[f"{__package__}.{name}" for name in cache.IMPORTED], f"{__package__}.cuda.language")
 
 
 def module_text(
     function: Callable[..., Any], compute: np.dtype, parts: Mapping[str, Any] = MappingProxyType({})
 ) -> str:
-    """A module that defines ``kernel``, the given function, with ``T`` standing for the ``compute`` dtype.
+    """Return a module that defines ``kernel``, the given function, with ``T`` standing for the ``compute`` dtype.
 
-    Functions that it calls from its own package are pasted into it, so that the digest of the text covers them, and
-    may be given such functions to call; those that ``parts`` names are replaced by the functions given there.
+    Functions that it calls from its own package are pasted in, so that the digest of the text covers them.  Such
+    functions may also be passed to pasted functions as arguments.  Functions named in ``parts`` are replaced by those
+    given there.
 
     Raises:
         TypeError: the function uses a name that a kernel cannot have, or calls a function that cannot be pasted.
@@ -52,7 +54,7 @@ def module_text(
 
 
 class _Module:
-    """What the text has besides its function: imports, constants, and the names that are taken."""
+    """The parts of the text besides its function: imports, constants, and the names that are taken."""
 
     def __init__(self, compute: np.dtype, parts: Mapping[str, Any]):
         self.compute = compute
@@ -62,7 +64,7 @@ class _Module:
         self.taken = {"kernel", "prange", "T", *vars(builtins), *vars(scalar), *vars(local), *vars(blocks)}
 
     def fresh(self, name: str) -> ast.Name:
-        """A variable called ``name`` or nearly so."""
+        """Return a variable called ``name``, with a number appended if that is taken."""
         free, number = name, 1
         while free in self.taken:
             number += 1
@@ -71,7 +73,7 @@ class _Module:
         return ast.Name(free, ast.Load())
 
     def add(self, name: str, value: Any, function: Callable[..., Any]) -> None:
-        """Have the text define ``name`` as ``function`` knows it."""
+        """Define ``name`` in the text as it is defined for ``function``."""
         if name == "T":
             element = "bool_" if self.compute.kind == "b" else self.compute.name
             self.imports.add(f"from numpy import {element} as T")
@@ -86,19 +88,19 @@ class _Module:
 
 
 class _Body(ast.NodeTransformer):
-    """Rewrites the statements of one function: its variables get names of their own, its calls become statements."""
+    """Transformer of one function's statements: variables get names of their own, and calls become statements."""
 
     def __init__(self, module: _Module, function: Callable[..., Any], variables: dict[str, ast.expr]):
         self.module = module
         self.function = function
         self.variables = variables
         self.locals = frozenset(function.__code__.co_varnames)
-        self.before: list[ast.stmt] = []  # what computes the calls of the statement in hand
-        self.always = True  # whether the expression in hand is computed once, whenever its statement runs
-        self.beside: list[ast.expr] = []  # arguments of the calls of the statement in hand
+        self.before: list[ast.stmt] = []  # the statements for the calls in the current statement
+        self.always = True  # True if the current expression is computed exactly once whenever its statement runs
+        self.beside: list[ast.expr] = []  # arguments of the calls in the current statement
 
     def block(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
-        """The statements rewritten."""
+        """Return the rewritten statements."""
         result: list[ast.stmt] = []
         for statement in statements:
             before: list[ast.stmt] = []
@@ -114,7 +116,7 @@ class _Body(ast.NodeTransformer):
         return result
 
     def _check_order(self, before: Sequence[ast.stmt], beside: Sequence[ast.AST]) -> None:
-        """Raise if what is computed before a statement writes an array that the statement itself reads."""
+        """Raise TypeError if a statement reads an array that the statements inserted before it write."""
         both = _elements(before, ast.Store) & _elements(beside, ast.Load) if before else None
         if both:
             raise TypeError(
@@ -176,14 +178,14 @@ class _Body(ast.NodeTransformer):
         return self._paste(called, arguments)
 
     def _function(self, node: ast.expr) -> Any:
-        """The function that a name stands for, if it is one to be pasted, or None."""
+        """Return the function that a name refers to if it is to be pasted, else None."""
         name = node.id if isinstance(node, ast.Name) else ""
         given = self.variables.get(name)
         found = given.value if isinstance(given, ast.Constant) else None if name in self.locals else self._global(name)
         return found if isinstance(found, FunctionType) and found.__module__ not in _IMPORTED else None
 
     def _paste(self, called: FunctionType, arguments: Sequence[ast.expr]) -> ast.expr:
-        """The value of a call, whose statements go before the statement in hand."""
+        """Add the statements of a call before the current statement and return the expression of its value."""
         text = syntax_tree(called)
         expression = isinstance(text.body[0], ast.Return)
         if not (expression or self.always):
@@ -209,11 +211,11 @@ class _Body(ast.NodeTransformer):
 
 
 def _assignment(target: ast.expr, value: ast.expr) -> ast.Assign:
-    return ast.Assign([target], value, lineno=0)  # which it must have to be written
+    return ast.Assign([target], value, lineno=0)  # required by unparse
 
 
 def _elements(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> set[str]:
-    """The names of the arrays of which elements are read (Load) or written (Store); ``x[i] += y`` does both."""
+    """Return the names of the arrays whose elements are read (Load) or written (Store); ``x[i] += y`` does both."""
     inner = [each for node in nodes for each in ast.walk(node)]
     found = [each for each in inner if isinstance(each, ast.Subscript) and isinstance(each.ctx, context)]
     changed = [each.target for each in inner if isinstance(each, ast.AugAssign)]
@@ -221,12 +223,12 @@ def _elements(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> set[
     return {each.value.id for each in found if isinstance(each.value, ast.Name)}
 
 
-#: What a function's result is called in its statements: no variable of its own can be.
+#: Name of a function's result in its statements; a keyword, so it cannot clash with a variable.
 _RESULT = "return"
 
 
 def _returning(statements: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements of a function with assignments in place of the returns that they end in."""
+    """Return the statements of a function with the returns at their end replaced by assignments."""
     for number, statement in enumerate(statements):
         before, after = statements[:number], statements[number + 1 :]
         match statement:

@@ -1,14 +1,14 @@
-"""The kernel store: the text of a kernel in, machine code out, kept on disk between processes.
+"""The kernel store: compile the text of a kernel to machine code and keep it on disk between processes.
 
-A kernel is a short Python module with a function ``kernel`` and *one* signature.  Its file is named after a
-digest of everything the machine code depends on, so a file is never out of date: another text, another Numba,
-another processor or another C library is another file.  Beside the text lies the compiled form, with a
-checksum: a truncated or damaged file is noticed and compiled again.  Where nothing can be written, or where others
-could have written, the kernels are compiled in memory, once per process (``cache.py``).
+A kernel is a short Python module with a function ``kernel`` and *one* signature.  Its file is named after a digest of
+everything the machine code depends on.  A file is therefore never out of date: a different text, Numba, processor or C
+library makes a different file.  The compiled form is stored next to the text with a checksum, so that a truncated or
+damaged file is detected and compiled again.  Where files cannot be written, or could have been written by other users,
+kernels are compiled in memory, once per process (``cache.py``).
 
-Numba's own ``cache=True`` is not used because it keeps one index for all signatures of a function, which
-processes starting together overwrite for each other, and because loading through it first imports all of
-Numba's typing rules (0.13 s, twice that with SciPy installed); machine code needs none of them.
+Numba's own ``cache=True`` is not used for two reasons.  It keeps one index for all signatures of a function, which
+processes that start together overwrite for each other.  Loading through it also imports all of Numba's typing rules
+first (0.13 s, twice that with SciPy installed), which machine code does not need.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from numba.core import types
 from . import cache, libm, overloads, progress
 from .facts import Facts
 
-#: Every kernel is compiled so: IEEE results (division by zero gives infinity, NaN is never assumed away), except
-#: that a product may be fused with the sum it feeds (``passes.py``).  Kernels allocate nothing, so nothing counts
-#: references.
+#: Options of every kernel.  Results are IEEE's: division by zero gives infinity, and NaN is never assumed away.  The
+#: one exception is that a product may be fused with the sum it feeds (``passes.py``).  Kernels allocate nothing, so
+#: reference counting is off.
 OPTIONS = {"error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True, "_nrt": False}
 
-#: Beginnings of the names of Numba's settings (``NUMBA_...``) that a kernel's machine code does not depend on: what
-#: concerns threads, Numba's own cache and GPUs, and the switch under which nothing is compiled at all.
+#: Prefixes of the names of Numba's settings (``NUMBA_...``) that do not affect a kernel's machine code: settings of
+#: threads, of Numba's own cache and of GPUs, and the switch that disables compilation.
 NO_MATTER = ("_", "NUMBA_", "THREADING_", "CACHE_", "FUNCTION_CACHE_", "DISABLE_JIT")
 _NO_MATTER_FOR_CPU = (*NO_MATTER, "CUDA_", "DISABLE_CUDA", "ENABLE_CUDASIM", "FORCE_CUDA_CC")
 
@@ -55,15 +55,15 @@ if hasattr(os, "register_at_fork"):  # a copy made while another thread compiles
 
 _kernels: dict[str, Kernel] = {}
 
-#: Of kernels of which nobody says what they write.
+#: Facts of kernels whose reads and writes are not declared.
 _NO_FACTS = Facts(np.dtype(np.void))
 
 
 class Kernel:
     """A compiled kernel.
 
-    Calling ``entry``, the bare machine-code entry point, which checks no argument types, runs the kernel; ``text``
-    is the Python source it was compiled from.  ``facts`` are what is known of it besides.
+    Calling ``entry``, the bare machine-code entry point, runs the kernel without checking argument types.  ``text`` is
+    the Python source it was compiled from, and ``facts`` describe what it reads and writes.
     """
 
     __slots__ = (
@@ -81,17 +81,17 @@ class Kernel:
         self.parallel = parallel
         self.facts = facts
         self.entry: Callable[..., None] = compiled.entry_point
-        self.origin = origin  # "compiled" or "loaded": where this process had it from
-        self.seconds = seconds  # how long that took
+        self.origin = origin  # "compiled" or "loaded": how this process obtained the kernel
+        self.seconds = seconds  # seconds that this took
         self._compiled = compiled  # owns the machine code
-        self._library = compiled.library if origin == "compiled" else None  # what can tell of its making
+        self._library = compiled.library if origin == "compiled" else None  # needed to inspect the generated code
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name}({', '.join(map(str, self.arguments))}), {self.origin}>"
 
     def _repr_html_(self) -> str:
-        """What notebooks show: name, types, where it is from, and its text."""
-        from html import escape  # which nothing else needs
+        """Return the HTML that notebooks display: name, types, origin and text."""
+        from html import escape  # needed by nothing else
 
         types = ", ".join(map(str, self.arguments))
         about = f"<b>{escape(self.name)}</b>({escape(types)}), {self.origin} in {self.seconds * 1e3:.3g} ms"
@@ -99,15 +99,17 @@ class Kernel:
         return f'<div>{about}</div><pre style="{scrolled}">{escape(self.text.strip())}</pre>'
 
     def address(self) -> int:
-        """The address of the machine code's own function, for who calls it without Python."""
+        """Return the address of the native function, for callers that bypass Python."""
         return self._compiled.library.get_pointer_to_function(self._compiled.fndesc.llvm_func_name)
 
     def llvm(self) -> str:
-        """The optimised LLVM IR.  A kernel that was loaded from disk is compiled again for it, in memory."""
+        """Return the optimised LLVM IR.  A kernel that was loaded from disk is compiled again in memory for this."""
         return self._inspectable().get_llvm_str()
 
     def assembly(self) -> str:
-        """The assembly that LLVM made of it, in the same way."""
+        """Return the assembly generated by LLVM.  A kernel that was loaded from disk is compiled again in memory for
+        this.
+        """
         return self._inspectable().get_asm_str()
 
     def _inspectable(self) -> Any:
@@ -121,11 +123,11 @@ class Kernel:
 def compile_kernel(
     name: str, text: str, arguments: Sequence[types.Type], facts: Facts, *, parallel: bool = False
 ) -> Kernel:
-    """The kernel with this ``text`` for these Numba ``arguments``: from memory, from disk, or compiled now.
+    """Return the kernel with this ``text`` for these Numba ``arguments``: from memory, from disk, or newly compiled.
 
-    ``text`` is a module that defines ``kernel``; ``name`` becomes part of the file's name.  With ``parallel``,
-    ``prange`` loops in it run on Numba's threads, and the global interpreter lock is released meanwhile.  ``facts``
-    follow from the text, by whoever wrote it.
+    ``text`` is a module that defines ``kernel``; ``name`` becomes part of the file's name.  With ``parallel``, the
+    ``prange`` loops in it run on Numba's threads and release the global interpreter lock.  ``facts`` are supplied by
+    the code that generated the text, from which they follow.
     """
     arguments = tuple(arguments)
     with _interrupts_wait():
@@ -146,7 +148,9 @@ def compile_kernel(
 def compile_text(
     name: str, text: str, arguments: Sequence[types.Type], *, parallel: bool = False
 ) -> Kernel:
-    """The same for who links its machine code, and knows no facts: so it is not one of ``compiled_kernels``."""
+    """Return the kernel as :func:`compile_kernel` does, for linking its machine code: it has no facts and is not listed
+    in ``compiled_kernels``.
+    """
     arguments = tuple(arguments)
     with _interrupts_wait(), _lock:
         digest = _digest(name, text, arguments, parallel)
@@ -154,7 +158,7 @@ def compile_text(
 
 
 def compiled_kernels() -> list[Kernel]:
-    """The kernels this process has loaded or compiled, in that order."""
+    """Return the kernels this process has loaded or compiled, in that order."""
     return list(_kernels.values())
 
 
@@ -165,7 +169,7 @@ def _digest(name: str, text: str, arguments: tuple[types.Type, ...], parallel: b
 
 @functools.cache
 def _environment() -> str:
-    """What machine code depends on besides the sources of its kernel."""
+    """Return a description of everything besides its sources that a kernel's machine code depends on."""
     codegen = target_context().codegen()
     return repr((
         sys.version_info[:3], platform.machine(), numba.__version__, llvmlite.__version__,
@@ -175,7 +179,9 @@ def _environment() -> str:
 
 
 def compiler_settings(without: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Numba's settings and their values, without those whose names begin so: all others are taken to change the code.
+    """Return Numba's settings and their values, except those whose names start with one of the prefixes ``without``.
+
+    All remaining settings are assumed to change the code.
     """
     values = sorted(vars(numba.config).items())
     return [(name, repr(value)) for name, value in values if name.isupper() and not name.startswith(without)]
@@ -183,13 +189,13 @@ def compiler_settings(without: tuple[str, ...]) -> list[tuple[str, str]]:
 
 @functools.cache
 def target_context() -> Any:
-    """What Numba compiles for this machine with, ready to load machine code."""
+    """Return Numba's target context for this machine, ready to load machine code."""
     from numba.core.registry import cpu_target
     from numba.core.runtime import rtsys
 
     libm.ensure_loaded()  # before any machine code that may call it
     context = cpu_target.target_context
-    rtsys.initialize(context)  # compiling would, but a process may only load
+    rtsys.initialize(context)  # compiling would do this, but a process may only load
     return context
 
 
@@ -218,7 +224,7 @@ def _load_or_compile(
     if kernel is not None:
         return kernel
     with progress.compiling(name), cache.claimed(stem):
-        kernel = loaded()  # by now another process may have compiled it
+        kernel = loaded()  # another process may have compiled it meanwhile
         if kernel is None:
             source = cache.cache_directory() / f"{stem}.py"
             compiled = _compile(module, str(source), text, arguments, parallel)
@@ -229,7 +235,9 @@ def _load_or_compile(
 
 
 def _module(stem: str) -> Any:
-    """The module of a kernel's function, which Numba looks up by name, when it compiles and when it loads."""
+    """Return a new module for a kernel's function, registered so that Numba finds it by name when it compiles and
+    loads.
+    """
     module = python_types.ModuleType(_MODULE_PREFIX + stem)
     sys.modules[module.__name__] = module
     return module
@@ -238,7 +246,7 @@ def _module(stem: str) -> Any:
 def _compile(module: Any, source: str, text: str, arguments: tuple[types.Type, ...], parallel: bool) -> Any:
     if numba.config.DISABLE_JIT:
         raise RuntimeError("NUMBA_DISABLE_JIT is set, and numgrad computes with kernels that Numba compiles")
-    from .passes import KernelCompiler  # like the rest of the compiler not needed by a process that only loads kernels
+    from .passes import KernelCompiler  # like the rest of the compiler, not needed to load kernels
 
     overloads.register()
     module.__file__ = source
@@ -257,7 +265,7 @@ def _compile(module: Any, source: str, text: str, arguments: tuple[types.Type, .
 
 @contextlib.contextmanager
 def _no_collections() -> Iterator[None]:
-    """Without the garbage collector, which looks through all that a compiler makes for a tenth of the time it takes."""
+    """Pause the garbage collector: scanning a compiler's objects would take a tenth of the compile time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -269,9 +277,9 @@ def _no_collections() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupts_wait() -> Iterator[None]:
-    """Ctrl-C takes effect at the end of this.
+    """Defer Ctrl-C to the end of the block.
 
-    LLVM calls back into Python with the machine code; an exception raised there would be printed and dropped, and the
+    LLVM calls back into Python with the machine code.  An exception raised there would be printed and dropped, and the
     code with it.
     """
     pressed = []
@@ -279,7 +287,7 @@ def _interrupts_wait() -> Iterator[None]:
     try:
         if callable(handler):
             signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
-    except ValueError:  # only the main thread may set it, and is interrupted
+    except ValueError:  # only the main thread may set it, and only that is interrupted
         handler = None
     try:
         yield
@@ -300,7 +308,7 @@ _workqueue = threading.Lock()
 
 
 def _one_at_a_time(entry: Callable[..., None]) -> Callable[..., None]:
-    """The parallel kernel for Numba's layer "workqueue", which ends the process when a second thread enters it."""
+    """Wrap a parallel kernel for Numba's layer "workqueue", which ends the process when a second thread enters it."""
 
     def run(*arguments: Any) -> None:
         with _workqueue:

@@ -1,4 +1,4 @@
-"""Syntax trees of functions, which kernels are made of."""
+"""Syntax trees of functions, from which kernels are made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["syntax_tree", "where"]
 
-#: CPython counts the depth of trees in one place for all threads, and fails if two make trees at once.
+#: CPython counts the depth of trees in one place for all threads, and fails if two of them build trees at once.
 _parsing = threading.RLock()
 
 if hasattr(os, "register_at_fork"):  # a copy made while another thread parses would wait for that thread forever
@@ -22,13 +22,13 @@ if hasattr(os, "register_at_fork"):  # a copy made while another thread parses w
 
 
 def syntax_tree(function: Callable[..., Any]) -> ast.FunctionDef:
-    """The syntax tree of a function, its docstring left out: a new one, which may be rewritten in place.
+    """Return the syntax tree of a function without its docstring: a new one, which may be rewritten in place.
 
     Raises:
-        TypeError: there is no text of it, it is not defined with ``def``, or its text has changed.
+        TypeError: its text is not available, it is not defined with ``def``, or its text has changed.
     """
     definition = _parsed(_block(function)) or _parsed(_source(function))
-    if definition is None:  # a lambda's text is whatever line it stands in
+    if definition is None:  # the text of a lambda is the whole line that contains it
         raise TypeError(f"{where(function)}: define it with 'def'")
     code = function.__code__
     names = [argument.arg for argument in definition.args.args + definition.args.kwonlyargs]
@@ -41,15 +41,15 @@ def syntax_tree(function: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def where(function: Callable[..., Any]) -> str:
-    """Which function it is, and where it is defined: for messages."""
+    """Return the name of a function and where it is defined, for messages."""
     code = function.__code__
     return f"{function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
 
 
 def _parsed(text: str) -> ast.FunctionDef | None:
-    """The definition that a text consists of, if it does."""
+    """Return the function definition that is the whole of a text, or None."""
     try:
-        with _parsing:  # anew, which takes a fifth of the time that a copy of a tree does
+        with _parsing:  # parsed anew, which takes a fifth of the time of copying a tree
             body = ast.parse(text).body
     except SyntaxError:
         return None
@@ -58,9 +58,9 @@ def _parsed(text: str) -> ast.FunctionDef | None:
 
 @functools.lru_cache(maxsize=1024)
 def _block(function: Callable[..., Any]) -> str:
-    """The text of a function, as far as lines are indented or go on: found so in a tenth of the time that Python takes.
+    """Return the text of a function by its indented and continued lines, in a tenth of the time that Python takes.
 
-    Where that is not all of it, as in a string of several lines, it is nothing that can be parsed.
+    If that is not the whole function, as with a string of several lines, the result cannot be parsed.
     """
     code = function.__code__
     linecache.checkcache(code.co_filename)
@@ -78,7 +78,7 @@ def _block(function: Callable[..., Any]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _source(function: Callable[..., Any]) -> str:
-    """The text of a function as Python finds it."""
+    """Return the text of a function as found by Python."""
     try:
         return textwrap.dedent(inspect.getsource(function))
     except OSError as error:

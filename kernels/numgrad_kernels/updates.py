@@ -1,9 +1,10 @@
-"""The updates of the optimizers: what becomes of one element of a parameter and of what is kept for it.
+"""The updates of the optimizers, for one element of a parameter and the optimizer state of that element.
 
 Each is a function of numbers, which the loops of the CPU's and of the GPU's kernels call (``cpu/optimizers.py`` and
-``cuda/optimizers.py``).  It takes the element ``param`` and its gradient ``grad``, then what the optimizer keeps for
-it, and further numbers, in the order in which the optimizer gives them; it returns the element and what is kept.
-A kernel is compiled once for all options of an optimizer: they are numbers, too.
+``cuda/optimizers.py``).  Its parameters are the element ``param`` and its gradient ``grad``, then the element's state,
+and further numbers, in the order in which the optimizer passes them.  It returns the new element and its new state.
+
+A kernel is compiled once for all options of an optimizer, since they are numbers, too.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ UPDATES: dict[str, Update] = {}
 
 @dataclass(frozen=True)
 class Update:
-    """The ``rule`` for one element, and the names of what is ``kept`` for it.
+    """The ``rule`` for one element, and the names of the state ``kept`` for it.
 
-    A parameter of the rule called ``has_NAME`` is whether there is anything in what is kept under that name; where
-    there is not, the rule gets any number for it.
+    A parameter of the rule called ``has_NAME`` is True if the state of that name exists; if it does not, the rule
+    receives an arbitrary number for it.
     """
 
     rule: Callable[..., Any]
@@ -48,12 +49,12 @@ class Update:
 
     @cached_property
     def operands(self) -> tuple[str, ...]:
-        """The parameters of which there is one for each element, the gradient being the second."""
+        """The parameters that have one value per element; the gradient is the second."""
         return self.parameters[: 2 + len(self.kept)]
 
     @cached_property
     def optional(self) -> tuple[str, ...]:
-        """The operands that a parameter may do without."""
+        """The operands that may be missing."""
         return tuple([name for name in self.kept if f"has_{name}" in self.parameters])
 
     @cached_property
@@ -62,7 +63,9 @@ class Update:
         return tuple([name for name in self.parameters[len(self.operands) :] if not name.startswith("has_")])
 
     def unpacked(self) -> list[str]:
-        """The statements that find what belongs to the parameter ``which``: addresses, as ``NAME_at``, and numbers."""
+        """Return statements that unpack the operands of parameter ``which``, as addresses ``NAME_at``, and its
+        numbers.
+        """
         count, width = len(self.operands), len(self.numbers)
         return [
             *[f"{name}_at = addresses[{count} * which + {i}]" for i, name in enumerate(self.operands)],
@@ -71,20 +74,20 @@ class Update:
         ]
 
     def elements(self, given: Any) -> dict[str, int]:
-        """How many elements of each operand a run of the kernel goes to."""
+        """Return the number of elements of each operand that a run of the kernel reaches."""
         present = np.reshape(given.addresses.tolist(), (-1, len(self.operands))) != 0
         which, _, counts = np.reshape(given.blocks.tolist(), (-1, 3)).T
         return dict(zip(self.operands, (counts @ present[which]).tolist(), strict=True))
 
     def call(self, lane: str = "", without: Collection[str] = ()) -> str:
-        """The statement that updates one element, in variables whose names end in ``lane``."""
+        """Return the statement that updates one element, in variables whose names end in ``lane``."""
         given = {name: f"{name}{lane}" if name in self.operands else name for name in self.parameters}
         given.update({f"has_{name}": "False" for name in without}, **dict.fromkeys(without, "T(0)"))
         return f"{', '.join(f'{name}{lane}' for name in ('param', *self.kept))} = rule({', '.join(given.values())})"
 
 
 def update(*kept: str) -> Callable[[Callable[..., Any]], Update]:
-    """Decorator: a rule for one element, whose further operands are called so."""
+    """Decorator that registers a rule for one element, with the names of its state."""
 
     def declared(rule: Callable[..., Any]) -> Update:
         UPDATES[rule.__name__] = found = Update(rule, kept)
@@ -93,12 +96,12 @@ def update(*kept: str) -> Callable[[Callable[..., Any]], Update]:
     return declared
 
 
-#: What a kernel is given.
+#: The parameters of a kernel.
 _ARGUMENTS = ("addresses", "blocks", "numbers")
 
 
 def function_of(update: Update, lines: Iterable[str], names: Mapping[str, Any]) -> Callable[..., None]:
-    """The kernel of an update that consists of these statements, which use ``names`` and call the ``rule``."""
+    """Return the kernel of an update that consists of these statements, which use ``names`` and call the ``rule``."""
     name = update.rule.__name__
     text = "\n".join([f"def {name}({', '.join(_ARGUMENTS)}):", *indented(lines)]) + "\n"
     source = f"<{names['__name__']}: {name}>"
@@ -120,7 +123,7 @@ def indented(lines: Iterable[str]) -> list[str]:
 def descent(param, grad, sign, decay):
     """``sign * grad + decay * param``, the gradient of the loss with the penalty of weight decay."""
     slope = grad if sign > T(0) else -grad
-    return slope + decay * (param if decay != T(0) else T(-0.0))  # what is infinite adds nothing without decay
+    return slope + decay * (param if decay != T(0) else T(-0.0))  # without decay an infinite parameter adds nothing
 
 
 def approach(average, weight, target):
@@ -130,7 +133,7 @@ def approach(average, weight, target):
 
 @update("velocity")
 def sgd(param, grad, velocity, has_velocity, sign, decay, rate, momentum, share, nesterov):
-    """Stochastic gradient descent; ``share`` is that of the gradient in the velocity."""
+    """Stochastic gradient descent; ``share`` is the weight of the gradient in the velocity."""
     slope = descent(param, grad, sign, decay)
     velocity = momentum * velocity + share * slope
     ahead = slope + momentum * velocity if nesterov != T(0) else velocity
@@ -159,7 +162,7 @@ def adam(
 def rmsprop(
     param, grad, square, mean, velocity, has_mean, has_velocity, sign, decay, kept, taken, epsilon, rate, momentum
 ):
-    """RMSprop, centered where there is a mean of the gradients; ``kept`` and ``taken`` are alpha and 1 - alpha."""
+    """RMSprop, centered if there is a mean of the gradients; ``kept`` and ``taken`` are alpha and 1 - alpha."""
     slope = descent(param, grad, sign, decay)
     square = kept * square + taken * slope * slope
     mean = approach(mean, taken, slope)
@@ -200,7 +203,7 @@ def adamax(param, grad, first, largest, sign, decay, weight, kept, epsilon, rate
 def nadam(
     param, grad, first, second, sign, decay, keep, weight, kept, taken, rate, ahead, correction, epsilon
 ):
-    """NAdam; ``rate`` is the step size of the gradient and ``ahead`` that of its mean, the others are Adam's."""
+    """NAdam; ``rate`` is the step size of the gradient and ``ahead`` that of its mean, the others are as in Adam."""
     slope = descent(param, grad, sign, decay)
     first = approach(first, weight, slope)
     second = kept * second + taken * slope * slope
@@ -210,7 +213,7 @@ def nadam(
 
 @update("first", "second")
 def radam(param, grad, first, second, sign, decay, keep, weight, kept, taken, rate, adaptive, epsilon):
-    """RAdam; ``adaptive`` is whether the second moment is known well enough, the others are Adam's."""
+    """RAdam; ``adaptive`` is nonzero once the second moment is accurate enough, the others are as in Adam."""
     slope = descent(param, grad, sign, decay)
     first = approach(first, weight, slope)
     second = kept * second + taken * slope * slope
@@ -220,7 +223,7 @@ def radam(param, grad, first, second, sign, decay, keep, weight, kept, taken, ra
 
 @update("average")
 def asgd(param, grad, average, sign, decay, keep, rate, share):
-    """Averaged stochastic gradient descent; ``share`` is that of the parameter in its average."""
+    """Averaged stochastic gradient descent; ``share`` is the weight of the parameter in its average."""
     slope = descent(param, grad, sign, decay)
     param = keep * param - rate * slope
     return param, average + share * (param - average) if share != T(1) else param
@@ -228,7 +231,7 @@ def asgd(param, grad, average, sign, decay, keep, rate, share):
 
 @update("before", "size")
 def rprop(param, grad, before, size, sign, shrink, grow, least, most):
-    """Rprop; ``before`` is the gradient of the step before, 0 if that step turned, and ``size`` that of the steps."""
+    """Rprop; ``before`` is the gradient of the previous step, 0 if that step turned, and ``size`` is the step size."""
     slope = grad if sign > T(0) else -grad
     turn = slope * before
     factor = grow if turn > T(0) else (shrink if turn < T(0) else T(1))
