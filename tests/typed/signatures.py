@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numgrad
 from numgrad import Size, Tensor
 from numgrad.core.layout import Layout
-from numgrad.devices import TensorRef
+from numgrad.devices import Plan, TensorRef
 from numgrad.ops.reductions.axes import Prepared
 from numgrad.ops.table.arguments import argument_types
 from numgrad.ops.table.elementwise import Pointwise
@@ -97,7 +97,7 @@ def result_text(name: str, function: Callable[..., Any]) -> str:
     if name in RESULTS:
         return RESULTS[name]
     declared = argument_types(inspect.unwrap(function)).get("return")
-    return "Tensor" if declared in (None, Any, Prepared, TensorRef) else type_text(declared)
+    return "Tensor" if declared in (None, Any, Plan, Prepared, TensorRef) else type_text(declared)
 
 
 def parameters(name: str, function: Callable[..., Any]) -> list[str]:
