@@ -1,4 +1,4 @@
-"""What autograd needs done with tensors, handed to it: see ``numgrad.autograd.operations``."""
+"""Tensor operations that autograd needs, registered with it: see ``numgrad.autograd.operations``."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from .table.entries import Entries
 
 
 def _fit(gradient: Tensor, shape: tuple[int, ...], type: Any) -> Tensor:
-    if gradient._layout.type is not type:  # a real input's gradient is the real part of a complex one
-        if shape == ():  # of a 0-d tensor on another device
+    if gradient._layout.type is not type:  # the gradient of a real input is the real part of a complex one
+        if shape == ():  # the gradient of a 0-d tensor on another device
             gradient = reduction.sum_to_shape(gradient, shape)
         gradient = copying.to_type(gradient, type)
     return gradient if gradient._layout.shape == shape else reduction.sum_to_shape(gradient, shape)
 
 
-#: What adds a tensor to another of its layout.
+#: Launchers that add a tensor to another of its layout.
 _adders = Entries()
 _recent_adders = _adders.recent
 
 
 def _add_to(total: Tensor, gradient: Tensor) -> Tensor:
-    """Add to a tensor in place; where recording is off and both are alike, without asking much."""
+    """Add to a tensor in place, with few checks if recording is off and both have the same layout."""
     layout = total._layout
     if layout is not gradient._layout or total._view is not None or state.mode or is_inference(total):
         return pointwise.add.inplace(total, gradient)
     launch = _recent_adders.get(layout) or _adders.find(layout)
     if launch is None:
         if overlaps_itself(layout.shape, layout.strides):
-            return pointwise.add.inplace(total, gradient)  # which says so
+            return pointwise.add.inplace(total, gradient)  # raises the error
         program = devices.row_adder(layout.type.numpy)
         plan = devices.pointwise_plan(program, [layout, layout], [layout], into=True)
         launch = _adders.make(layout, plan.launcher)
@@ -78,7 +78,7 @@ def _for_each(function: Any, batches: tuple[Tensor, ...], count: int) -> list[Te
             with below(level):
                 found = [None if result is None else expanded(lifted(level, result)) for result in results]
                 taken = {id(batch._storage) for batch in batches}
-                for number, whole in enumerate(found):  # each is to have memory of its own
+                for number, whole in enumerate(found):  # each result needs memory of its own
                     if whole is not None:
                         if whole._flat is None or whole._view is not None or id(whole._storage) in taken:
                             found[number] = whole = copying.contiguous_op(whole)

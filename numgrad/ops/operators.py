@@ -20,7 +20,7 @@ from .table.op import attach, named, named_in_place, public, public_functions
 
 
 def _guarded(function: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:
-    """An operator; Python asks the other operand where this one does not know it."""
+    """Return an operator that returns NotImplemented for an unknown type, so that Python tries the other operand."""
 
     def call(self: Tensor, other: Any) -> Any:
         return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
@@ -33,12 +33,12 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], A
 
 
 def _quotient_of(self: Tensor, other: Any) -> Any:
-    """``other / self``, for a number as PyTorch computes it: by the reciprocal."""
+    """Return ``other / self``; for a number, by the reciprocal, as in PyTorch."""
     return p.mul(p.reciprocal(self), other) if isinstance(other, int | float | complex) else p.div(other, self)
 
 
 def _inverted(self: Tensor) -> Any:
-    """``~self``."""
+    """Return ``~self``."""
     if self._layout.type.dtype.kind in "fc":
         raise TypeError(
             "~ (operator.invert) is only implemented on integer and Boolean-type tensors, "
@@ -48,7 +48,7 @@ def _inverted(self: Tensor) -> Any:
 
 
 def _attach(name: str, function: Any, inplace: Any, reflected: Any = None) -> None:
-    """Attach an operator in its three forms: ``x + y``, ``y + x`` for a ``y`` that is no tensor, and ``x += y``."""
+    """Attach an operator in its three forms: ``x + y``, ``y + x`` for a ``y`` that is not a tensor, and ``x += y``."""
     op = getattr(function, "op", None)
     forward = _guarded(function) if op is None else operator(op)
     attach(f"__{name}__", forward)
@@ -78,7 +78,7 @@ for _name, _function in {"neg": p.neg, "abs": p.abs, "invert": _inverted, "pos":
 
 
 def _truth_in_place(name: str) -> Callable[..., Tensor]:
-    """The method that overwrites a tensor with 1 where a comparison or logical operation holds, 0 elsewhere."""
+    """Return the method that overwrites a tensor with 1 where a comparison or logical operation holds, 0 elsewhere."""
     function = public_functions[name]
 
     def call(self: Tensor, *others: Any) -> Tensor:
@@ -92,18 +92,18 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "
 
 
 def _overwritten(name: str) -> Callable[..., Tensor]:
-    """The method that overwrites a tensor with what the method ``name`` gives."""
+    """Return the method that overwrites a tensor with the result of the method ``name``."""
     function = getattr(Tensor, name)
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_in_place(self, *[value for value in args if isinstance(value, Tensor)])
         levels = state.mode & LEVELS
-        kept = kept_copy(self) if self.requires_grad or levels else self  # rules may need what is overwritten
+        kept = kept_copy(self) if self.requires_grad or levels else self  # rules may need the old values
         result = function(kept, *args, **kwargs)
         edge = result._edge
-        # Levels record what becomes of tangents, and of what a tensor stands for, when they are copied.
+        # At the levels, copying records the changes of tangents and of batches.
         if levels or edge is None or edge[0].edges[0] != kept._edge or result._layout.type is not self._layout.type:
-            return copy_(self, result)  # it is no one operation, of which the tensor is the first operand
+            return copy_(self, result)  # more than one operation, or the tensor is not its first operand
         with no_grad():
             copy_(self, result)
         record_inplace(self, *edge)
@@ -118,7 +118,7 @@ for _name in ("addbmm", "addmm", "addmv", "addr", "baddbmm", "cumprod", "cumsum"
 
 # -- second names ------------------------------------------------------------------------------------------------------
 
-#: The second names of functions, methods and in-place methods.
+#: Second names of functions, methods and in-place methods.
 ALIASES = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
     "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp", "divide": "div", "fix": "trunc", "greater": "gt",
@@ -126,7 +126,7 @@ ALIASES = {
     "subtract": "sub",
 }
 
-#: The in-place methods that are functions of ``numgrad``, too.
+#: In-place methods that are functions of ``numgrad``, too.
 FUNCTIONS_IN_PLACE = (
     "abs_", "acos_", "acosh_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_", "asin_", "asinh_",
     "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "cos_", "cosh_", "deg2rad_", "erf_",
@@ -146,7 +146,7 @@ for _name in FUNCTIONS_IN_PLACE:
 
 
 def _of_tensor(name: str) -> Callable[[Tensor], Any]:
-    """The method ``name`` as a function."""
+    """Return the method ``name`` as a function."""
     method = getattr(Tensor, name)
 
     def call(input: Tensor) -> Any:

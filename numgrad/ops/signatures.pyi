@@ -39,22 +39,22 @@ class Methods:
         ...
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Tensor:
-        """What NumPy asks a tensor among the arguments of ``function``; see the top of this file."""
+        """Implement ``__array_function__`` as described at the top of this file."""
 
     def __array_ufunc__(self, ufunc: Any, method: _str, *inputs: Any) -> Tensor:
-        """What NumPy asks a tensor among the inputs of ``ufunc``; see the top of this file."""
+        """Implement ``__array_ufunc__`` as described at the top of this file."""
 
     @property
     def __cuda_array_interface__(self) -> Any: ...
 
     def __delitem__(self, index: Any) -> None:
-        """Tensors have a fixed size: this raises TypeError."""
+        """Raise TypeError, since tensors have a fixed size."""
 
     def __dlpack__(self, *, stream: Any = ..., max_version: Any | None = ..., dl_device: Any | None = ..., copy: _bool | None = ...) -> Any:
-        """A DLPack capsule of the tensor's memory, for another library's ``from_dlpack``."""
+        """Return a DLPack capsule of the tensor's memory, for another library's ``from_dlpack``."""
 
     def __dlpack_device__(self) -> Any:
-        """Where the memory lies, in DLPack's numbers: ``(1, 0)``, the CPU, or ``(2, index)``, a GPU."""
+        """Return the device of the memory in DLPack's numbers: ``(1, 0)`` for the CPU, ``(2, index)`` for a GPU."""
 
     def __eq__(self, other: _Operand) -> Tensor:  # type: ignore[override]
         ...
@@ -66,14 +66,13 @@ class Methods:
         ...
 
     def __getitem__(self, index: Any) -> Tensor:
-        """The indexed part: a view of the tensor, or a new tensor where tensors, arrays or lists select
-        elements."""
+        """Return the indexed part: a view, or a new tensor if tensors, arrays or lists select elements."""
 
     def __gt__(self, other: _Operand) -> Tensor:
         ...
 
     def __invert__(self) -> Tensor:
-        """``~self``."""
+        """Return ``~self``."""
 
     def __le__(self, other: _Operand) -> Tensor:
         ...
@@ -115,7 +114,7 @@ class Methods:
         ...
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """What pickle and copy store: class, memory, layout, ``requires_grad`` and attributes."""
+        """Return the data for pickle and copy: class, memory, layout, ``requires_grad`` and attributes."""
 
     def __reversed__(self) -> Tensor:
         ...
@@ -318,7 +317,7 @@ class Methods:
         """The indices that would sort the tensor along a dimension; see :func:`sort`."""
 
     def argwhere(self, **keywords: Any) -> Tensor:
-        """The indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
+        """Return the indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
 
     def as_strided(self, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
         """A view of the input's storage in any sizes and strides, which count elements; it may overlap itself."""
@@ -711,8 +710,8 @@ class Methods:
         """``frac`` in place: overwrites the tensor and returns it."""
 
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., **keywords: Any) -> Tensor:
-        """The elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so
-        on."""
+        """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and
+        so on."""
 
     def ge(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input >= other``."""
@@ -770,41 +769,39 @@ class Methods:
     def imag(self) -> Tensor: ...
 
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., **keywords: Any) -> Tensor:
-        """A copy with ``alpha * source`` added at the indices of one dimension: ``out[index[i]] += alpha *
+        """Return a copy with ``alpha * source`` added at indices of one dimension: ``out[index[i]] += alpha *
         source[i]``."""
 
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., **keywords: Any) -> Tensor:
         """``index_add`` in place: overwrites the tensor and returns it."""
 
     def index_copy(self, dim: _int, index: Tensor, source: Tensor, **keywords: Any) -> Tensor:
-        """A copy with ``source`` in place of what is at the indices of one dimension: ``out[index[i]] =
-        source[i]``."""
+        """Return a copy with ``source`` written at the indices of one dimension: ``out[index[i]] = source[i]``."""
 
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor, **keywords: Any) -> Tensor:
         """``index_copy`` in place: overwrites the tensor and returns it."""
 
     def index_fill(self, dim: _int, index: Tensor, value: Any, **keywords: Any) -> Tensor:
-        """A copy with a number, or a 0-d tensor, at the indices of one dimension."""
+        """Return a copy with a number, or a 0-d tensor, at the indices of one dimension."""
 
     def index_fill_(self, dim: _int, index: Tensor, value: Any, **keywords: Any) -> Tensor:
         """``index_fill`` in place: overwrites the tensor and returns it."""
 
     def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
-        """A copy of the tensor with ``values``, which are broadcast, at the indices, as ``x[indices] = values``
-        puts them."""
+        """Return a copy of the tensor with broadcast ``values`` at the indices, as ``x[indices] = values`` writes
+        them."""
 
     def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
         """``index_put`` in place: overwrites the tensor and returns it."""
 
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
-        """A copy in which parts of ``source`` with one index are reduced to one: ``out[index[i]]`` with
-        ``source[i]``."""
+        """Return a copy with the parts of ``source`` that share an index reduced to one."""
 
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
         """``index_reduce`` in place: overwrites the tensor and returns it."""
 
     def index_select(self, dim: _int, index: Tensor, **keywords: Any) -> Tensor:
-        """The tensor at the indices of one dimension, in their order; a copy."""
+        """Return a copy of the tensor's parts at the indices of one dimension, in the order of the indices."""
 
     def inner(self, other: Tensor, **keywords: Any) -> Tensor:
         """The sum of products over the last dimensions; of numbers the product with a tensor."""
@@ -973,20 +970,19 @@ class Methods:
     def mT(self) -> Tensor: ...
 
     def masked_fill(self, mask: Tensor, value: Any, **keywords: Any) -> Tensor:
-        """A copy with ``value``, a number or a 0-d tensor, where ``mask`` holds; the two are broadcast."""
+        """Return a copy with ``value``, a number or a 0-d tensor, where ``mask`` is true; the two are broadcast."""
 
     def masked_fill_(self, mask: Tensor, value: Any, **keywords: Any) -> Tensor:
         """``masked_fill`` in place: overwrites the tensor and returns it."""
 
     def masked_scatter(self, mask: Tensor, source: Tensor, **keywords: Any) -> Tensor:
-        """A copy with the first elements of ``source`` where ``mask`` holds, in order; input and mask are
-        broadcast."""
+        """Return a copy with the first elements of ``source`` where ``mask`` is true, in order."""
 
     def masked_scatter_(self, mask: Tensor, source: Tensor, **keywords: Any) -> Tensor:
-        """:func:`masked_scatter` in place: overwrites the tensor and returns it."""
+        """Overwrite the tensor as :func:`masked_scatter` does and return it."""
 
     def masked_select(self, mask: Tensor, **keywords: Any) -> Tensor:
-        """The elements where ``mask`` holds, as a row; the two are broadcast."""
+        """Return the elements where ``mask`` is true, as a row; the two are broadcast."""
 
     def matmul(self, other: Tensor, **keywords: Any) -> Tensor:
         """The matrix product, by NumPy's rules: of vectors, matrices, and stacks of matrices that broadcast."""
@@ -1113,7 +1109,7 @@ class Methods:
         """``numgrad.zeros`` in the dtype and on the device of this tensor, unless others are given."""
 
     def nonzero(self, *, as_tuple: _bool = ..., **keywords: Any) -> Any:
-        """The indices of the elements that are not zero, in row-major order."""
+        """Return the indices of the elements that are not zero, in row-major order."""
 
     def norm(self, p: _float | _str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Any = ..., **keywords: Any) -> Tensor:
         """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2."""
@@ -1154,7 +1150,7 @@ class Methods:
         """The product of all elements, or along a dimension, computed in ``dtype``."""
 
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
-        """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there."""
+        """Return a copy with the elements of ``source`` written or added at the indices of the flattened tensor."""
 
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
         """``put`` in place: overwrites the tensor and returns it."""
@@ -1248,20 +1244,20 @@ class Methods:
         """``other - alpha * input``."""
 
     def scatter(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
-        """A copy with ``src``, a tensor or number, at ``index``: ``out[i, index[i, j]] = src[i, j]`` for
+        """Return a copy with ``src``, a tensor or number, at ``index``: ``out[i, index[i, j]] = src[i, j]`` for
         ``dim=1``."""
 
     def scatter_(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
         """``scatter`` in place: overwrites the tensor and returns it."""
 
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor, **keywords: Any) -> Tensor:
-        """A copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``."""
+        """Return a copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``."""
 
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor, **keywords: Any) -> Tensor:
         """``scatter_add`` in place: overwrites the tensor and returns it."""
 
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
-        """A copy in which the elements of ``src`` with one index are reduced to one."""
+        """Return a copy in which the elements of ``src`` with one index are reduced to one."""
 
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
         """``scatter_reduce`` in place: overwrites the tensor and returns it."""
@@ -1396,10 +1392,10 @@ class Methods:
         """Exchange the two dimensions of a matrix in place; a tensor of fewer dimensions stays as it is."""
 
     def take(self, index: Tensor, **keywords: Any) -> Tensor:
-        """The elements at the indices, of any shape, of the flattened tensor."""
+        """Return the elements at the indices, of any shape, of the flattened tensor."""
 
     def take_along_dim(self, indices: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
-        """The elements at ``indices`` along ``dim``, the two broadcast against each other in the other
+        """Return the elements at ``indices`` along ``dim``, with both broadcast against each other in the other
         dimensions."""
 
     def tan(self, *, out: Tensor | None = ...) -> Tensor:
@@ -1517,7 +1513,7 @@ class Methods:
         """Equal pieces, or those between indices, along the rows."""
 
     def where(self, condition: Tensor, other: Any, **keywords: Any) -> Any:
-        """This tensor's elements where ``condition`` holds, ``other``'s elsewhere."""
+        """Return this tensor's elements where ``condition`` is true, ``other``'s elsewhere."""
 
     def xlogy(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input * log(other)``, either of which may be a number; 0 where ``input`` is 0 and ``other`` is not
@@ -1729,7 +1725,7 @@ def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: 
 
 
 def argwhere(input: Tensor, **keywords: Any) -> Tensor:
-    """The indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
+    """Return the indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
 
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
@@ -1868,7 +1864,8 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = ..., right: 
 
 
 def can_cast(from_: _dtype, to: _dtype, **keywords: Any) -> _bool:
-    """Whether PyTorch's promotion would store numbers of one dtype in another: never in a lower category's."""
+    """Return whether type promotion would store numbers of one dtype in another: never in one of a lower
+    category."""
 
 
 def cartesian_prod(*tensors: Any, **keywords: Any) -> Tensor:
@@ -2078,11 +2075,11 @@ def deg2rad_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def detach(input: Tensor, **keywords: Any) -> Tensor:
-    """The same elements without the graph; in-place changes are seen, and noticed, by both."""
+    """Return the same elements without the graph; in-place changes affect both and are counted for both."""
 
 
 def detach_(input: Tensor, **keywords: Any) -> Tensor:
-    """Cut this tensor from the graph that made it."""
+    """Detach this tensor in place from the graph that made it."""
 
 
 def diag(input: Tensor, diagonal: _int = ..., **keywords: Any) -> Tensor:
@@ -2149,7 +2146,7 @@ def einsum(*args: Any, **keywords: Any) -> Tensor:
 
 
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ..., **keywords: Any) -> Tensor:
-    """Rows of ``weight``: ``out[i, j] = weight[indices[i, j]]``."""
+    """Return rows of ``weight``: ``out[i, j] = weight[indices[i, j]]``."""
 
 
 def empty(*sizes: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
@@ -2310,8 +2307,8 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = ..., device: Any =
 
 
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., **keywords: Any) -> Tensor:
-    """The elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so
-    on."""
+    """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and
+    so on."""
 
 
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -2390,22 +2387,21 @@ def imag(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., **keywords: Any) -> Tensor:
-    """A copy with ``alpha * source`` added at the indices of one dimension: ``out[index[i]] += alpha *
+    """Return a copy with ``alpha * source`` added at indices of one dimension: ``out[index[i]] += alpha *
     source[i]``."""
 
 
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, **keywords: Any) -> Tensor:
-    """A copy with ``source`` in place of what is at the indices of one dimension: ``out[index[i]] =
-    source[i]``."""
+    """Return a copy with ``source`` written at the indices of one dimension: ``out[index[i]] = source[i]``."""
 
 
 def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any, **keywords: Any) -> Tensor:
-    """A copy with a number, or a 0-d tensor, at the indices of one dimension."""
+    """Return a copy with a number, or a 0-d tensor, at the indices of one dimension."""
 
 
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
-    """A copy of the tensor with ``values``, which are broadcast, at the indices, as ``x[indices] = values``
-    puts them."""
+    """Return a copy of the tensor with broadcast ``values`` at the indices, as ``x[indices] = values`` writes
+    them."""
 
 
 def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
@@ -2413,12 +2409,11 @@ def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumul
 
 
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
-    """A copy in which parts of ``source`` with one index are reduced to one: ``out[index[i]]`` with
-    ``source[i]``."""
+    """Return a copy with the parts of ``source`` that share an index reduced to one."""
 
 
 def index_select(input: Tensor, dim: _int, index: Tensor, **keywords: Any) -> Tensor:
-    """The tensor at the indices of one dimension, in their order; a copy."""
+    """Return a copy of the tensor's parts at the indices of one dimension, in the order of the indices."""
 
 
 def inner(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
@@ -2426,7 +2421,7 @@ def inner(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
 
 
 def is_complex(input: Tensor, **keywords: Any) -> _bool:
-    """Whether the elements are complex numbers."""
+    """Return True if the elements are complex numbers."""
 
 
 def is_conj(input: Tensor, **keywords: Any) -> _bool:
@@ -2434,11 +2429,11 @@ def is_conj(input: Tensor, **keywords: Any) -> _bool:
 
 
 def is_floating_point(input: Tensor, **keywords: Any) -> _bool:
-    """Whether the elements are floating-point numbers."""
+    """Return True if the elements are floating-point numbers."""
 
 
 def is_inference(input: Tensor, **keywords: Any) -> _bool:
-    """Return whether this is an inference tensor: made in inference mode, and no view of a normal tensor."""
+    """Return True if this is an inference tensor: made in inference mode, and not a view of a normal tensor."""
 
 
 def is_neg(input: Tensor, **keywords: Any) -> _bool:
@@ -2454,7 +2449,7 @@ def is_same_size(input: Tensor, other: Tensor, **keywords: Any) -> _bool:
 
 
 def is_signed(input: Tensor, **keywords: Any) -> _bool:
-    """Whether the elements may be negative."""
+    """Return True if the elements may be negative."""
 
 
 def is_tensor(obj: Any, **keywords: Any) -> _bool:
@@ -2620,16 +2615,15 @@ def lt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any, **keywords: Any) -> Tensor:
-    """A copy with ``value``, a number or a 0-d tensor, where ``mask`` holds; the two are broadcast."""
+    """Return a copy with ``value``, a number or a 0-d tensor, where ``mask`` is true; the two are broadcast."""
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, **keywords: Any) -> Tensor:
-    """A copy with the first elements of ``source`` where ``mask`` holds, in order; input and mask are
-    broadcast."""
+    """Return a copy with the first elements of ``source`` where ``mask`` is true, in order."""
 
 
 def masked_select(input: Tensor, mask: Tensor, **keywords: Any) -> Tensor:
-    """The elements where ``mask`` holds, as a row; the two are broadcast."""
+    """Return the elements where ``mask`` is true, as a row; the two are broadcast."""
 
 
 def matmul(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
@@ -2779,7 +2773,7 @@ def negative_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def nonzero(input: Tensor, *, as_tuple: _bool = ..., **keywords: Any) -> Any:
-    """The indices of the elements that are not zero, in row-major order."""
+    """Return the indices of the elements that are not zero, in row-major order."""
 
 
 def norm(input: Tensor, p: _float | _str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Any = ..., **keywords: Any) -> Tensor:
@@ -2856,11 +2850,12 @@ def prod(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: 
 
 
 def promote_types(type1: _dtype, type2: _dtype, **keywords: Any) -> _dtype:
-    """The smallest dtype that both can be converted to: the higher category's, or within one the larger."""
+    """Return the smallest dtype that both can be converted to: the higher category's, or within one the
+    larger."""
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
-    """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there."""
+    """Return a copy with the elements of ``source`` written or added at the indices of the flattened tensor."""
 
 
 def quantile(input: Tensor, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., **keywords: Any) -> Tensor:
@@ -2954,7 +2949,7 @@ def resolve_neg(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def result_type(tensor1: Tensor | _complex, tensor2: Tensor | _complex, **keywords: Any) -> _dtype:
-    """The dtype of the result of arithmetic between two tensors or numbers."""
+    """Return the dtype of the result of arithmetic between two tensors or numbers."""
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = ..., eps: _float | None = ..., **keywords: Any) -> Tensor:
@@ -3007,16 +3002,16 @@ def scalar_tensor(s: Any, *, dtype: Any = ..., device: Any = ..., requires_grad:
 
 
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
-    """A copy with ``src``, a tensor or number, at ``index``: ``out[i, index[i, j]] = src[i, j]`` for
+    """Return a copy with ``src``, a tensor or number, at ``index``: ``out[i, index[i, j]] = src[i, j]`` for
     ``dim=1``."""
 
 
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, **keywords: Any) -> Tensor:
-    """A copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``."""
+    """Return a copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``."""
 
 
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
-    """A copy in which the elements of ``src`` with one index are reduced to one."""
+    """Return a copy in which the elements of ``src`` with one index are reduced to one."""
 
 
 def searchsorted(sorted_sequence: Tensor, input: Tensor | Any, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -3171,11 +3166,11 @@ def t(input: Tensor, **keywords: Any) -> Any:
 
 
 def take(input: Tensor, index: Tensor, **keywords: Any) -> Tensor:
-    """The elements at the indices, of any shape, of the flattened tensor."""
+    """Return the elements at the indices, of any shape, of the flattened tensor."""
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
-    """The elements at ``indices`` along ``dim``, the two broadcast against each other in the other
+    """Return the elements at ``indices`` along ``dim``, with both broadcast against each other in the other
     dimensions."""
 
 
@@ -3246,7 +3241,8 @@ def tril(input: Tensor, diagonal: _int = ..., **keywords: Any) -> Tensor:
 
 
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
-    """The indices, of shape (2, count), of the elements of a matrix on and below a diagonal, row by row."""
+    """Return the indices, of shape (2, count), of the elements of a matrix on and below a diagonal, row by
+    row."""
 
 
 def triu(input: Tensor, diagonal: _int = ..., **keywords: Any) -> Tensor:
@@ -3254,7 +3250,8 @@ def triu(input: Tensor, diagonal: _int = ..., **keywords: Any) -> Tensor:
 
 
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
-    """The indices, of shape (2, count), of the elements of a matrix on and above a diagonal, row by row."""
+    """Return the indices, of shape (2, count), of the elements of a matrix on and above a diagonal, row by
+    row."""
 
 
 def true_divide(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -3331,8 +3328,8 @@ def vstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
 
 
 def where(condition: Tensor, input: Any = ..., other: Any = ..., **keywords: Any) -> Any:
-    """``input`` where ``condition`` holds, ``other`` elsewhere: tensors or numbers, broadcast against each
-    other."""
+    """Return ``input`` where ``condition`` is true, ``other`` elsewhere: tensors or numbers, broadcast
+    together."""
 
 
 def xlogy(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:

@@ -1,7 +1,7 @@
 """Reading and writing at indices given by tensors: the operations behind ``x[indices]`` and ``index_put``.
 
-Index tensors, integers or masks, are turned into one flat index (see ``launchers``) and checked before anything is
-computed.
+Index tensors, integers or masks, are combined into one flat index (see ``launchers``) and checked before any
+computation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .masking import flat_nonzero_op, nonzero_op
 
 
 class Selection(NamedTuple):
-    """What index tensors select: a flat index over ``dims``, which is ``distinct`` if it names no element twice."""
+    """Selection by index tensors: a flat index over ``dims``, ``distinct`` if no element occurs twice."""
 
     flat_index: Tensor
     dims: Ints
@@ -49,18 +49,18 @@ _not_batched = refused(
 
 @_not_batched
 def _mask_indices(mask: Tensor) -> Tensor:
-    """For each dimension the indices of the elements of a tensor that are not zero."""
+    """Return, for each dimension, the indices of the elements of a tensor that are not zero."""
     return nonzero_op.function(mask, True)
 
 
 @_not_batched
 def _mask_index(mask: Tensor) -> Tensor:
-    """The flat index of the elements of a tensor that are not zero, as one row."""
+    """Return the flat index of the elements of a tensor that are not zero, as one row."""
     return flat_nonzero_op.function(mask)
 
 
 def only_tensors(index: Any) -> Sequence[Tensor] | None:
-    """The tensors that an index consists of, if there is nothing else in it, and none without dimensions."""
+    """Return the tensors of an index; None if it contains anything else, or a tensor without dimensions."""
     if index.__class__ is tuple:
         for item in index:
             if not (isinstance(item, Tensor) and item._layout.shape):
@@ -70,7 +70,7 @@ def only_tensors(index: Any) -> Sequence[Tensor] | None:
 
 
 def indexed(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    """What the index tensors select, see :func:`selected`."""
+    """Return the elements that the index tensors select, see :func:`selected`."""
     plan = _plan(input, indices, index_op) if state.mode <= ORDINARY else None
     try:
         if plan is not None:
@@ -82,11 +82,12 @@ def indexed(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
 
 
 class _Plan(NamedTuple):
-    """What is done at int64 indices, or a mask, where layouts alone decide that.
+    """Plan for int64 indices, or a mask, if it depends on layouts alone.
 
     Attributes:
         dims: the indexed dimensions.
-        fold: what makes a flat index of several index tensors, or of a mask; None where the one is that.
+        fold: the function that makes a flat index from several index tensors, or from a mask; None if the only index is
+            the flat index.
         run: the call of the operation, or its entry.
     """
 
@@ -103,14 +104,14 @@ class _Plan(NamedTuple):
 
 
 def _plan(input: Tensor, indices: Sequence[Tensor | None], op: Any, values: Any = None) -> _Plan | None:
-    """What reads a tensor at such indices, or has what overwrites it there with values."""
+    """Return the plan that reads a tensor at such indices, or overwrites it there with values."""
     layouts = [None if index is None else index._layout for index in indices]
     return _planned(op, input._layout, None if values is None else values._layout, *layouts)
 
 
 @functools.lru_cache(maxsize=2048)
 def _planned(op: Any, input: Layout, values: Layout | None, *indices: Layout | None) -> _Plan | None:
-    """The plan for these layouts; None where masks beside others, converted indices or mistakes are among them."""
+    """Return the plan for these layouts; None if they contain several masks, indices to convert, or mistakes."""
     given = tuple([index for index in indices if index is not None])
     dims = tuple([dim for dim, index in enumerate(indices) if index is not None])
     if values is None and len(indices) == 1 and given[0].type == tensor_type(bool_, input.type.device):
@@ -133,7 +134,7 @@ deterministic_changed.append(_planned.cache_clear)
 
 
 def _planned_mask(input: Layout, mask: Layout) -> _Plan | None:
-    """What reads a tensor where a mask is true."""
+    """Return the plan that reads a tensor where a mask is true."""
     dims = all_dims(mask.shape)
     if mask.shape != input.shape[: len(dims)]:
         return None
@@ -144,12 +145,12 @@ def _planned_mask(input: Layout, mask: Layout) -> _Plan | None:
 
 
 def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
-    """What the index tensors, one for each dimension of the input (masks for several) or None, select.
+    """Return the selection of the index tensors: one for each dimension of the input (masks for several), or None.
 
     Raises:
-        IndexError: a tensor is no index, there are too many, a mask has another shape, an index is out of bounds, or
-            the indices do not broadcast.
-        RuntimeError: a tensor lies on a GPU, and the input somewhere else.
+        IndexError: if a tensor is not an index, there are too many, a mask has another shape, an index is out of
+            bounds, or the indices do not broadcast.
+        RuntimeError: if a tensor is on a GPU, and the input on another device.
     """
     shape, dim = input._layout.shape, 0
     given: list[tuple[Tensor, int]] = []
@@ -169,7 +170,7 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
     for index, dim in given:
         if index._layout.type.dtype in (bool_, uint8):
             _check_mask(index, shape, dim)
-        elif is_batched(index):  # whose flat index is made by operations, which would take what leads outside as it is
+        elif is_batched(index):  # operations make its flat index, and they do not check bounds
             _check_bounds(index, shape, dim)
     if len(given) == 1:
         index, dim = given[0]
@@ -180,7 +181,7 @@ def selected(input: Tensor, indices: Sequence[Tensor | None]) -> Selection:
 
 
 def _beside(index: Tensor, input: Tensor) -> Tensor:
-    """An index tensor on the CPU copied to the device of the tensor that it is for."""
+    """Return an index tensor on the CPU copied to the device of its input."""
     if index._layout.type.device is not CPU:
         raise RuntimeError(
             f"indices should be either on cpu or on the same device as the indexed tensor ({input.device}), but one is "
@@ -210,12 +211,12 @@ def _check_bounds(index: Tensor, shape: Ints, dim: int) -> None:
 
 
 def _outside(found: devices.OutOfBoundsError, dims: Ints) -> IndexError:
-    """The error for an index that leads outside of the one dimension that is indexed."""
+    """Return the error for an index out of bounds, with the dimension if only one is indexed."""
     return IndexError(f"{found.args[0].replace('dimension', f'dimension {dims[0]}')}") if len(dims) == 1 else found
 
 
 def _combined(input: Tensor, given: list[tuple[Tensor, int]]) -> Selection:
-    """Several indices as one flat index over all their dimensions."""
+    """Return the selection by several indices: one flat index over all their dimensions."""
     parts: list[tuple[Tensor, int]] = []  # an index for each dimension
     for index, dim in given:
         if index._layout.type.dtype in (bool_, uint8):
@@ -239,7 +240,7 @@ def _combined(input: Tensor, given: list[tuple[Tensor, int]]) -> Selection:
 
 @functools.lru_cache(maxsize=2048)
 def _folding(indices: tuple[Layout, ...], sizes: Ints, dims: Ints) -> tuple[Layout, Callable[..., Tensor]]:
-    """What makes a flat index over these dimensions of indices, which are broadcast: its layout, and the function."""
+    """Return the layout of the flat index over these dimensions, and the function that folds indices into it."""
     shapes = [index.shape for index in indices]
     try:
         shape = broadcast_shapes(*shapes)
@@ -257,7 +258,7 @@ def _folding(indices: tuple[Layout, ...], sizes: Ints, dims: Ints) -> tuple[Layo
 
 
 def _folded_by_operations(shape: Ints, parts: list[tuple[Tensor, int]]) -> Tensor:
-    """The flat index under ``vmap``, where the indices differ from example to example."""
+    """Return the flat index under ``vmap``, if the indices differ from example to example."""
     flat_index: Any = None
     for index, dim in parts:
         index = convert(index, int64)
@@ -267,10 +268,10 @@ def _folded_by_operations(shape: Ints, parts: list[tuple[Tensor, int]]) -> Tenso
 
 
 def _checked_values(input: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tensor:
-    """The values, if they may be written where the indices say.
+    """Return the values, converted if needed, that may be written at the indices.
 
     Raises:
-        RuntimeError: they have another dtype, or lie on another device.
+        RuntimeError: if they have another dtype, or are on another device.
     """
     layout = input._layout
     dtype = layout.type.dtype
@@ -286,7 +287,7 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], values: Ten
                 f"got {dtype.legacy} for the destination and {values.dtype.legacy} for the source."
             )
         values = convert(values, dtype)
-    if values._layout.type is not layout.type:  # but of another device
+    if values._layout.type is not layout.type:  # the device differs
         if values._layout.shape:
             check_one_device(input, values)
         values = placed(values, layout.type.device)
@@ -296,10 +297,10 @@ def _checked_values(input: Tensor, indices: Sequence[Tensor | None], values: Ten
 def write_selected(
     input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, inplace: bool = True
 ) -> Tensor:
-    """Overwrite what the indices select, perhaps in a copy, with values that broadcast to it, or add them; recorded.
+    """Overwrite the selected elements, in place or in a copy, with values that broadcast, or add them; recorded.
 
     Raises:
-        IndexError, RuntimeError: see :func:`selected`; the values have another dtype or shape.
+        IndexError, RuntimeError: see :func:`selected`; also if the values have another dtype or shape.
     """
     planned = inplace and not accumulate and state.mode <= ORDINARY
     plan = _plan(input, indices, index_put_op, values) if planned else None
@@ -324,19 +325,19 @@ def write_selected(
 def index_put(
     input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False, *, inplace: bool = False
 ) -> Tensor:
-    """A copy of the tensor with ``values``, which are broadcast, at the indices, as ``x[indices] = values`` puts them.
+    """Return a copy of the tensor with broadcast ``values`` at the indices, as ``x[indices] = values`` writes them.
 
     Args:
         indices: a tuple of tensors of int64, int32 or bool.
-        accumulate: whether values are added; if not, of several for one element the last one counts.
+        accumulate: if True, add the values; otherwise, the last of several values for an element counts.
 
     Raises:
-        IndexError, RuntimeError: the indices, or the values' dtype or shape, do not fit.
+        IndexError, RuntimeError: if the indices, or the values' dtype or shape, do not fit.
     """
     name = "index_put_" if inplace else "index_put"
     tensors = isinstance(indices, tuple | list) and all(isinstance(index, Tensor) for index in indices)
     if not tensors or accumulate.__class__ is not bool:
-        raise TypeError(f"{name}() takes a tuple of Tensors and a bool")  # of which ``public`` says more
+        raise TypeError(f"{name}() takes a tuple of Tensors and a bool")  # ``public`` raises the error with details
     if not indices:
         raise RuntimeError(f"{name}(): at least one index tensor is needed")
     return write_selected(input, indices, values, accumulate, inplace)

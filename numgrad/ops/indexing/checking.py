@@ -1,4 +1,4 @@
-"""Checks of elements that a recorded program makes again in each replay."""
+"""Checks of elements that a recorded program repeats in each replay."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .selecting import index_select_op
 def holds_everywhere(condition: Tensor) -> bool:
     """Return whether all elements of a bool tensor are true.
 
-    In a recorded program a kernel looks up 0 in a row of one element where they are, and else 1, which it reports: the
-    replay ends, and the function itself is called, whose check fails with its own message.
+    In a recorded program, a kernel looks up 0 in a row of one element if they are, and otherwise 1, which it reports.
+    Then the replay ends and the function itself is called, so that its check fails with its own message.
     """
     if recording.recorder is None:
         return bool(condition.all())

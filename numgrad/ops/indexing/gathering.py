@@ -1,4 +1,4 @@
-"""Reading at indices: for each element of its own (``gather``), or whole rows (``embedding``)."""
+"""Reading at indices: one index for each element (``gather``), or for whole rows (``embedding``)."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .launchers import number_buffer, pick
 
 
 def along(shape: tuple[int, ...], dim: int) -> tuple[int, int]:
-    """The extents of ``dim`` and of all that is inside it; a 0-d tensor counts as one of one element."""
+    """Return the extents of ``dim`` and of all dimensions inside it; a 0-d tensor counts as a vector of one element."""
     return (shape[dim], numel(shape[dim + 1 :])) if shape else (1, 1)
 
 
 def _part(input: Layout, shape: tuple[int, ...], dim: int) -> Layout:
-    """The part of a tensor that an index of ``shape`` reaches: no more elements than it has outside ``dim``."""
+    """Return the part of a tensor that an index of ``shape`` reaches: outside ``dim``, no larger than the index."""
     extents = [
         min(extent, shape[d]) if d != dim and d < len(shape) else extent for d, extent in enumerate(input.shape)
     ]
@@ -42,7 +42,7 @@ def _part(input: Layout, shape: tuple[int, ...], dim: int) -> Layout:
 
 
 def _sizes(part: Layout, index: tuple[int, ...], dim: int) -> tuple[int, int, int]:
-    """The extents of ``dim`` in a part and in an index of this shape, and of all that is inside it."""
+    """Return the extents of ``dim`` in a part and in an index of this shape, and of all dimensions inside it."""
     length, inner = along(part.shape, dim)
     return length, along(index, dim)[0], inner
 
@@ -51,14 +51,14 @@ def check_index_dtype(index: Layout | TensorRef, name: str) -> None:
     """Raise unless the index is of int32 or int64.
 
     Raises:
-        RuntimeError: it is not.
+        RuntimeError: if it is not.
     """
     if index.type.dtype not in (int32, int64):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, not {index.type.dtype}")
 
 
 def beyond(found: devices.OutOfBoundsError, input: Tensor, dim: int, *others: Any, **names: Any) -> RuntimeError:
-    """What is said of an index that leads outside of a dimension."""
+    """Return the error for an index out of the bounds of a dimension."""
     dim = normal_dim(dim, len(input._layout.shape))
     return RuntimeError(f"index {found.index} is out of bounds for dimension {dim} with size {found.size}")
 
@@ -68,15 +68,14 @@ def beyond(found: devices.OutOfBoundsError, input: Tensor, dim: int, *others: An
     order=["input", "dim", "index", "sparse_grad"],
 )
 def gather_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim, *, sparse_grad: bool = False) -> TensorRef:
-    """The elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so on.
+    """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so on.
 
     Args:
-        index: int32 or int64, of the input's number of dimensions, no larger outside ``dim``; the output has its
-            shape.
+        index: int32 or int64, of the input's number of dimensions, no larger outside ``dim``; the output has its shape.
         sparse_grad: ignored: gradients are dense.
 
     Raises:
-        RuntimeError: the index has another dtype or shape, or one of it is not in [0, size).
+        RuntimeError: if the index has another dtype or shape, or one of its elements is not in [0, size).
     """
     check_index_dtype(index, "gather")
     if max(len(index.shape), 1) != max(len(input.shape), 1):
@@ -107,7 +106,7 @@ def _(grad, index, input_shape, dim):
     dims=["dim"], shapes=["shape"],
 )
 def scatter_zeros(p: Plan, src: TensorRef, index: TensorRef, shape: tuple[int, ...], dim: int) -> TensorRef:
-    """Zeros of ``shape`` with the elements of ``src``, which has the index's shape, added where it points."""
+    """Return zeros of ``shape`` with the elements of ``src``, which has the index's shape, added at the index."""
     return scatter_new(p, src, index, shape, dim, "add")
 
 
@@ -119,14 +118,14 @@ def _(grad, index, dim):
 def scatter_new(
     p: Plan, src: TensorRef, index: TensorRef, shape: tuple[int, ...], dim: int, mode: str
 ) -> TensorRef:
-    """Zeros of ``shape`` that are overwritten; see ``scatter_into``."""
+    """Add the steps that write to new zeros of ``shape``; see ``scatter_into``."""
     out = p.new_tensor(layout_of(src.type, shape), zeroed=True)
     scatter_into(p, out, index, src, dim, mode)
     return out
 
 
 def scatter_into(p: Plan, target: TensorRef, index: TensorRef, src: Any, dim: int, mode: str) -> None:
-    """Write to a target, or add, multiply, or take the larger or smaller, where the index points.
+    """Add the steps that overwrite a target at the index, or add, multiply, or take the larger or smaller.
 
     ``src`` has at least the index's shape, or one element, or is a number; ``mode`` is "set", "add", "multiply", "amax"
     or "amin".
@@ -147,12 +146,12 @@ def scatter_into(p: Plan, target: TensorRef, index: TensorRef, src: Any, dim: in
 
 @lookup
 def take_along_dim(input: Layout, indices: Layout, dim: OptionalDim = None) -> Any:
-    """The elements at ``indices`` along ``dim``, the two broadcast against each other in the other dimensions.
+    """Return the elements at ``indices`` along ``dim``, with both broadcast against each other in the other dimensions.
 
     Without ``dim`` both are flattened.  ``take_along_dim(x, x.argsort(d), d)`` is ``x`` sorted.
 
     Raises:
-        RuntimeError: the indices are not int64, have another number of dimensions, or lead outside.
+        RuntimeError: if the indices are not int64, have another number of dimensions, or are out of bounds.
     """
     if indices.type.dtype is not int64:
         raise RuntimeError(
@@ -174,7 +173,7 @@ def take_along_dim(input: Layout, indices: Layout, dim: OptionalDim = None) -> A
 
 
 def _broadcast_and_gather(input: Tensor, indices: Tensor, own: Any, wanted: Any, dim: int) -> Tensor:
-    if own != input._layout.shape or (state.mode and input._requires_grad):  # PyTorch expands what has the shape, too
+    if own != input._layout.shape or (state.mode and input._requires_grad):  # PyTorch expands even to that shape
         input = expand_op(input, own)
     return gather_op.public(input, dim, indices if wanted == indices._layout.shape else expand_op(indices, wanted))
 
@@ -194,18 +193,18 @@ def embedding_op(
     p: Plan, weight: TensorRef, indices: TensorRef, padding_idx: int = -1, scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> TensorRef:
-    """Rows of ``weight``: ``out[i, j] = weight[indices[i, j]]``.
+    """Return rows of ``weight``: ``out[i, j] = weight[indices[i, j]]``.
 
     Args:
         weight: of shape (rows, columns).
         indices: int64 or int32, of any shape; the output has one dimension more.
         padding_idx: a row that gets no gradient; -1 for none.
-        scale_grad_by_freq: whether a row's gradient is divided by the number of its indices.
+        scale_grad_by_freq: if True, divide a row's gradient by the number of its indices.
         sparse: ignored: gradients are dense.
 
     Raises:
-        IndexError: an index is not in [0, rows).
-        RuntimeError: the weight is no matrix, or the indices have another dtype.
+        IndexError: if an index is not in [0, rows).
+        RuntimeError: if the weight is not a matrix, or the indices have another dtype.
     """
     if len(weight.shape) != 2:
         raise RuntimeError(f"'weight' must be 2-D, not of shape {list(weight.shape)}")
@@ -242,7 +241,7 @@ def _(total, grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
 def embedding_dense_backward(
     p: Plan, grad_output: TensorRef, indices: TensorRef, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> TensorRef:
-    """For each row of the weight the sum of the gradients of where it is used, or with the scale their mean."""
+    """Return, for each row of the weight, the sum of the gradients at its uses, or with the scale their mean."""
     width = grad_output.shape[-1]
     out = index_backward.build(p, grad_output, indices, (num_weights, width), (0,), False)
     if scale_grad_by_freq:
@@ -287,6 +286,6 @@ def _weights_plan(indices: Layout, count: int, type: TensorType) -> Plan:
 
 
 def _weights(p: Plan, indices: TensorRef, count: int, type: TensorType) -> TensorRef:
-    """A column with 1 divided by how often each of ``count`` indices occurs."""
+    """Add the steps for a column with the reciprocal of the number of occurrences of each of ``count`` indices."""
     found = p.tensor(p.backend.counts(p, p.contiguous(indices, int64), count), type.with_dtype(int64), (count, 1))
     return reciprocal.op.build(p, p.tensor(p.contiguous(found, type.dtype), type, (count, 1)))

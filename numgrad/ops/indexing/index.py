@@ -56,10 +56,10 @@ def _(total, grad, flat_index, input_shape, dims, distinct):
 
 
 def _indices(node: Any) -> tuple[Tensor | None, ...]:
-    """The flat index as an index for each dimension, None for one that has none: what PyTorch's node saves.
+    """Return the flat index as an index for each dimension or None, as PyTorch's node saves it.
 
     Raises:
-        RuntimeError: it was freed by an earlier backward.
+        RuntimeError: if it was freed by an earlier backward.
     """
     saved = {**node.constants, **node.unpack()}
     flat_index, dims = saved["flat_index"], saved["dims"]
@@ -83,7 +83,7 @@ index_op.node_class._saved_indices = property(_indices)  # type: ignore[attr-def
 def index_backward(
     p: Plan, grad_output: TensorRef, flat_index: TensorRef, shape: Ints, dims: Ints, distinct: bool
 ) -> TensorRef:
-    """Zeros of ``shape`` with the gradient added at the flat index."""
+    """Return zeros of ``shape`` with the gradient added at the flat index."""
     out = p.new_tensor(layout_of(grad_output.type, shape), zeroed=True)
     put(p, out, flat_index, dims, grad_output, not distinct, distinct)
     return out
@@ -146,7 +146,7 @@ def _(grad, flat_index, dims, accumulate, distinct):
 @index_put_op.gradient("values")
 def _(grad, flat_index, input_shape, dims, accumulate, distinct):
     """``grad[index]``, 0 for values that later ones overwrote."""
-    picked = index_op(grad, flat_index, dims, distinct)  # the engine sums over what was repeated
+    picked = index_op(grad, flat_index, dims, distinct)  # the engine sums over broadcast dimensions
     if accumulate or distinct or flat_index._layout.size < 2:
         return picked
     behind = len(picked._layout.shape) - index_begin(dims) - len(flat_index._layout.shape)
@@ -155,7 +155,7 @@ def _(grad, flat_index, input_shape, dims, accumulate, distinct):
 
 
 def writes_last(flat_index: Tensor, size: int) -> Tensor:
-    """Where an index into ``size`` elements is the last one of its value: what is written there stays."""
+    """Return a mask of an index into ``size`` elements: True for its last occurrence, whose write persists."""
 
     def written(numbers: Tensor) -> Tensor:
         target = zeros_beside((flat_index,), (size,), numbers._layout.type)
@@ -165,9 +165,9 @@ def writes_last(flat_index: Tensor, size: int) -> Tensor:
 
 
 def stays(index: Tensor, written: Callable[[Tensor], Tensor]) -> Tensor:
-    """Where what is written at an index is not overwritten by what is written later.
+    """Return a mask of an index: True if no later write overwrites what is written there.
 
-    ``written`` writes numbers, which have the index's shape, at the index, and returns what is there afterwards.
+    ``written`` writes numbers, which have the index's shape, at the index, and returns the numbers there afterwards.
     """
     layout = index._layout
     numbers = reshape(arange(layout.size, device=index.device), layout.shape)
@@ -178,7 +178,7 @@ def stays(index: Tensor, written: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 def _order(rank: int, dims: Ints) -> Ints:
-    """The order of a physical tensor's dimensions in which ``dims`` of the examples come first after the batch."""
+    """Return the order of a physical tensor's dimensions that puts ``dims`` of the examples right after the batch."""
     return (0, *[d + 1 for d in dims], *[d + 1 for d in range(rank) if d not in dims])
 
 
@@ -187,13 +187,13 @@ def _inverse(order: Ints) -> Ints:
 
 
 def _index_first(part: Tensor, dims: Ints, rank: int) -> Ints:
-    """The order of a physical part's dimensions in which those of the index, ``rank`` many, follow the batch."""
+    """Return the order of a physical part's dimensions that puts the ``rank`` index dimensions after the batch."""
     first = index_begin(dims)
     return _order(len(part._layout.shape) - 1, tuple(range(first, first + rank)))
 
 
 def _turned_index(flat_index: Tensor, shape: Ints, dims: Ints) -> tuple[Tensor, Ints]:
-    """The flat index in a physical tensor whose ``dims`` follow the batch, and the dimensions that it counts along."""
+    """Return the flat index in a physical tensor whose ``dims`` follow the batch, and the dimensions that it spans."""
     if is_shared(flat_index):
         return physical(flat_index), tuple(range(1, len(dims) + 1))
     return indices_of_all(flat_index, _count(shape, dims)), _indexed(dims)
@@ -204,10 +204,10 @@ def _count(shape: Ints, dims: Ints) -> int:
 
 
 def indices_of_all(flat_index: Tensor, count: int, negative: bool = True) -> Tensor:
-    """The flat indices of all examples, each of ``count`` elements, as indices among the elements of all.
+    """Return the flat indices of all examples, each of ``count`` elements, as indices among the elements of all.
 
     Raises:
-        OutOfBoundsError: one leads outside of its example, or is below 0 and may not be ``negative``.
+        OutOfBoundsError: if one is out of the bounds of its example, or is negative without ``negative``.
     """
     found = expanded(flat_index)
     check_indices(flat_index, count, negative)
@@ -217,10 +217,10 @@ def indices_of_all(flat_index: Tensor, count: int, negative: bool = True) -> Ten
 
 
 def check_indices(index: Tensor, size: int, negative: bool) -> None:
-    """Raise unless all lie within ``size``, counted from the end if they may be ``negative``.
+    """Raise unless all indices are within ``size``, counted from the end if they are negative and ``negative`` is True.
 
     Raises:
-        OutOfBoundsError: one does not.
+        OutOfBoundsError: if one is not.
     """
     row = row_of(convert(physical_of(index), int64))
     wrong = index._layout.type.backend.outside(row, -size if negative else 0, size)
@@ -229,12 +229,12 @@ def check_indices(index: Tensor, size: int, negative: bool) -> None:
 
 
 def _indexed(dims: Ints) -> Ints:
-    """The batch dimension and the indexed ones, which follow it."""
+    """Return the batch dimension and the indexed ones, which follow it."""
     return tuple(range(len(dims) + 1))
 
 
 def _row_major(part: Tensor) -> Tensor:
-    """A physical part that lies as it would without ``vmap``: what follows may be a view of its memory."""
+    """Return a physical part in row-major order, as without ``vmap``: later operations may view its memory."""
     return part if part._layout.strides == contiguous_strides(part._layout.shape) else contiguous_op(part)
 
 
@@ -254,10 +254,10 @@ def _check_flat_index(input: TensorRef, index: TensorRef, name: str) -> None:
 
 @operation("TakeBackward0", inputs=["input", "index"], nondifferentiable=["index"], linear=True, outside=_not_flat)
 def take_op(p: Plan, input: TensorRef, index: TensorRef) -> TensorRef:
-    """The elements at the indices, of any shape, of the flattened tensor.
+    """Return the elements at the indices, of any shape, of the flattened tensor.
 
     Raises:
-        IndexError, RuntimeError: the index is not int64, or one of it is not in [-count, count).
+        IndexError, RuntimeError: if the index is not int64, or one of its elements is not in [-count, count).
     """
     _check_flat_index(input, index, "take")
     return pick(p, input, index, all_dims(input.shape))
@@ -279,10 +279,10 @@ def _(grad, index, input_shape):
     outside=_not_flat,
 )
 def put_op(p: Plan, input: TensorRef, index: TensorRef, source: TensorRef, accumulate: bool = False) -> Any:
-    """A copy with the elements of ``source`` at the indices of the flattened tensor, or added there.
+    """Return a copy with the elements of ``source`` written or added at the indices of the flattened tensor.
 
     Raises:
-        IndexError, RuntimeError: the index does not fit, or the source has another dtype or number of elements.
+        IndexError, RuntimeError: if the index does not fit, or the source has another dtype or number of elements.
     """
     _check_flat_index(input, index, "put_")
     if source.size != index.size:

@@ -1,8 +1,8 @@
-"""Reading and writing at indices, as steps of plans, whatever the layout of the tensor.
+"""Reading and writing at indices, as steps of plans, for any layout of the tensor.
 
-A flat index holds int64 numbers that count, in row-major order, over the indexed dimensions ``dims`` of a tensor: for
-one dimension the indices themselves, which may be negative.  The indexed part has the index's dimensions where ``dims``
-were, if those are neighbours, and in front if they are not; the other dimensions follow in their order.
+A flat index holds int64 numbers that count, in row-major order, over the indexed dimensions ``dims`` of a tensor.  For
+one dimension these are the indices themselves, which may be negative.  The indexed part has the index's dimensions in
+place of ``dims`` if those are adjacent, and in front if they are not; the other dimensions follow in their order.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from ..table.promotion import check_fits
 
 
 def index_begin(dims: Ints) -> int:
-    """The dimension of the part at which those of the index begin."""
+    """Return the dimension of the part at which those of the index begin."""
     return dims[0] if dims and dims[-1] - dims[0] + 1 == len(dims) else 0
 
 
 def part_shape(shape: Ints, dims: Ints, flat_index: Ints) -> Ints:
-    """The shape of the part at a flat index of this shape."""
+    """Return the shape of the part at a flat index of this shape."""
     rest = tuple([extent for d, extent in enumerate(shape) if d not in dims])
     first = index_begin(dims)
     return rest[:first] + flat_index + rest[first:]
 
 
 class _Walk(NamedTuple):
-    """How the elements of a part are gone through, as (outer, indices, inner).
+    """Traversal of the elements of a part, as (outer, indices, inner).
 
-    Where no one step leads from index to index, ``step`` is None, and the offsets of all ``middle`` dimensions
-    must be computed: each is a dimension of the index, given by its number, or an (extent, step).
+    If no single step leads from index to index, ``step`` is None, and the offsets of all ``middle`` dimensions must be
+    computed.  Each of these is a dimension of the index, given by its number, or an (extent, step).
     """
 
     shape: Ints
@@ -57,13 +57,13 @@ class _Walk(NamedTuple):
     sizes: Ints  # of the indexed dimensions
     steps: Ints
     middle: tuple[int | tuple[int, int], ...]
-    reach: int  # offsets are below it
+    reach: int  # upper bound of the offsets
     flat_index: Ints  # the shape of the index
 
 
 @functools.lru_cache(maxsize=4096)
 def _walk(shape: Ints, strides: Ints, dims: Ints, flat_index: Ints, new: bool) -> _Walk:
-    """How to go through a part: in the order of a new tensor's memory if ``new``, else in row-major order."""
+    """Return the traversal of a part: in the order of a new tensor's memory if ``new``, else in row-major order."""
     first = index_begin(dims)
     rest = [step for d, step in enumerate(strides) if d not in dims]
     extents = part_shape(shape, dims, flat_index)
@@ -95,7 +95,7 @@ def _walk(shape: Ints, strides: Ints, dims: Ints, flat_index: Ints, new: bool) -
 
 
 def _runs(dims: list[int], extents: Sequence[int], steps: Sequence[int]) -> list[list[int]]:
-    """Neighbouring dimensions in groups that one step leads through; dimensions of size 1 are left out."""
+    """Group adjacent dimensions that one step traverses; dimensions of size 1 are left out."""
     groups: list[list[int]] = []
     for d in dims:
         if extents[d] == 1:
@@ -108,15 +108,15 @@ def _runs(dims: list[int], extents: Sequence[int], steps: Sequence[int]) -> list
 
 
 def _as_one(run: list[int], extents: Sequence[int], steps: Sequence[int]) -> tuple[int, int]:
-    """A group of dimensions as one: its extent and step."""
+    """Return the extent and step of a group of dimensions merged into one."""
     return math.prod([extents[d] for d in run]), steps[run[-1]] if run else 0
 
 
 def expanded_layout(input: Layout, shape: Ints) -> Layout:
-    """The layout of a tensor that is read as one of a larger shape.
+    """Return the layout of a tensor that is read with a larger shape.
 
     Raises:
-        RuntimeError: it does not broadcast to that.
+        RuntimeError: if it does not broadcast to that shape.
     """
     if not broadcasts(input.shape, shape):
         raise RuntimeError(f"shape mismatch: {list(input.shape)} does not broadcast to {list(shape)}")
@@ -124,12 +124,12 @@ def expanded_layout(input: Layout, shape: Ints) -> Layout:
 
 
 def row_found(type: TensorType, row: Any) -> tuple[Layout, Any]:
-    """The layout and the memory of a row that a host function has found."""
+    """Return the layout and the memory of a row that a host function has found."""
     return layout_of(type, (row.size,)), row
 
 
 def _located(p: Plan, walk: _Walk, flat_index: TensorRef, negative: bool) -> tuple[Buffer, devices.Steps]:
-    """The flat index as a buffer for a device's function, and the steps that go with it."""
+    """Add the steps for a flat index as a buffer for a device's function; return it and the strides to use with it."""
     row, step, size = p.contiguous(flat_index, int64), walk.step, math.prod(walk.sizes)
     if step is None:
         if not negative:
@@ -143,12 +143,12 @@ def pick(
     p: Plan, input: TensorRef, flat_index: TensorRef, dims: Ints, shape: Ints | None = None, negative: bool = True,
     row_major: bool = False,
 ) -> TensorRef:
-    """The part at ``flat_index``, a new tensor.
+    """Add the steps that read the part at ``flat_index`` into a new tensor.
 
     Args:
-        shape: that of the index, if it is not its layout's.
-        negative: whether indices may count from the end.
-        row_major: whether the part lies in row-major order, whatever that of the input.
+        shape: the shape of the index, if it is not its layout's.
+        negative: if True, indices may count from the end.
+        row_major: if True, the part is in row-major order, whatever that of the input.
     """
     shape = flat_index.shape if shape is None else shape
     walk = _walk(input.shape, input.layout.strides, dims, shape, not row_major)
@@ -162,12 +162,12 @@ def put(
     p: Plan, target: TensorRef, flat_index: TensorRef, dims: Ints, values: Any, accumulate: bool, distinct: bool,
     shape: Ints | None = None, negative: bool = True,
 ) -> None:  # fmt: skip
-    """Overwrite the part at ``flat_index`` with ``values``, a tensor that broadcasts or a number.
+    """Add the steps that overwrite the part at ``flat_index`` with ``values``, a tensor that broadcasts or a number.
 
-    Of equal indices the last one counts; all do with ``accumulate``.  ``distinct`` says that there are none.
+    Of equal indices the last one counts; with ``accumulate`` all do.  ``distinct`` declares that no indices are equal.
 
     Raises:
-        RuntimeError: the values do not broadcast to the part.
+        RuntimeError: if the values do not broadcast to the part.
     """
     type = target.type
     walk = _walk(target.shape, target.layout.strides, dims, flat_index.shape if shape is None else shape, False)
@@ -197,8 +197,9 @@ def updating(
 ) -> Callable[[Callable[..., Any]], Planned]:
     """Decorate the function that decides how a part of the first input is changed: see ``Planned.changing``.
 
-    Called, the operation changes a copy, row-major or with the strides ``kept``.  One to ``export`` has a public
-    function and a method in place, which follow from its declaration: see ``operation``.
+    A call of the operation changes a copy, in row-major order or, if ``kept``, with the input's strides.  If ``export``
+    is True, the operation has a public function and an in-place method, which follow from its declaration: see
+    ``operation``.
     """
 
     def decorate(decide: Callable[..., Any]) -> Planned:
@@ -218,35 +219,35 @@ def updating(
 
 
 def check_held(value: Tensor, dtype: dtype) -> None:
-    """Raise if a dtype cannot hold the number in a tensor; one on a GPU or under ``vmap`` is not read for that.
+    """Raise if a dtype cannot hold the number in a tensor, unless the tensor is on a GPU or under ``vmap``.
 
     Raises:
-        RuntimeError: it cannot.
+        RuntimeError: if it cannot.
     """
     if value._layout.type.dtype is not dtype and value._layout.type.device is CPU and not is_mapped(value):
         check_fits(value.item(), dtype)
 
 
 def number_as(value: Any, type: TensorType) -> Tensor:
-    """A 0-d tensor of this type with the number.
+    """Return a 0-d tensor of this type with the number.
 
     Raises:
-        TypeError, RuntimeError: it is no number, or one that the dtype cannot hold.
+        TypeError, RuntimeError: if it is not a number, or the dtype cannot hold it.
     """
     if isinstance(value, Tensor):
         check_held(value, type.dtype)
     elif value.__class__ in (bool, int, float) and type.dtype.is_floating_point and is_held(value):
-        return filled_of((), value, type)  # which fill_ would find to fit
+        return filled_of((), value, type)  # needs none of the checks of fill_
     return fill_(empty_of((), type), value)
 
 
 def is_held(value: float) -> bool:
-    """Whether every floating-point dtype holds a number, perhaps rounded; NaN is not answered for."""
+    """Return whether every floating-point dtype holds a number, perhaps rounded; undefined for NaN."""
     return -1e30 < value < 1e30 or value in (math.inf, -math.inf)
 
 
 def number_in(value: Any, type: TensorType) -> Any:
-    """The number, or that in a 0-d tensor, as the dtype holds it, but a Python number.
+    """Return a number, or the number in a 0-d tensor, as a Python number of the value that the dtype holds.
 
     Raises:
         TypeError, RuntimeError: see :func:`number_as`.
@@ -260,7 +261,7 @@ def number_in(value: Any, type: TensorType) -> Any:
 
 
 def number_buffer(p: Plan, value: Any, type: TensorType) -> Buffer:
-    """A number as a buffer of one element; the plan raises if the dtype cannot hold it."""
+    """Add the step that makes a buffer of one element from a number, and raises if the dtype cannot hold it."""
     return p.contiguous(*p.host(_memory_of, [layout_of(type, ())], value, type))
 
 

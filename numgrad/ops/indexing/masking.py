@@ -1,4 +1,4 @@
-"""Masks: filling, reading and writing where one is true, and the indices of what is not zero."""
+"""Masks: filling, reading and writing where a mask is true, and the indices of nonzero elements."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _(p: Plan, input: TensorRef, mask: TensorRef, value: TensorRef) -> None:
 
 
 def _read(p: Plan, value: TensorRef, dtype: dtype) -> tuple[Any, Any]:
-    """A 0-d tensor as an operand of a program, and its kind: of the CPU a number, if the ``dtype`` can hold it."""
+    """Return a 0-d tensor as an operand and its kind: on the CPU, a number that must fit the ``dtype``."""
     own, number = value.type, value.memory.number
     if own.device is not CPU:
         return value, own.numpy
@@ -72,7 +72,7 @@ def _read(p: Plan, value: TensorRef, dtype: dtype) -> tuple[Any, Any]:
 def _filled(
     p: Plan, input: TensorRef, mask: TensorRef, value: Any, kind: Any, into: TensorRef | None = None
 ) -> TensorRef:
-    """Write the value where the mask holds, and the input's own elements elsewhere, to a new tensor or ``into``."""
+    """Add the step that writes the value where the mask is true, else the input, to a new tensor or ``into``."""
     type, shape = input.type, broadcast_shapes(input.shape, mask.shape)
     if mask.type.dtype is not bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.type.dtype}")
@@ -98,10 +98,11 @@ def _(grad, mask):
 
 @public(in_place=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Any, *, inplace: bool = False) -> Tensor:
-    """A copy with ``value``, a number or a 0-d tensor, where ``mask`` holds; the two are broadcast.
+    """Return a copy with ``value``, a number or a 0-d tensor, where ``mask`` is true; the two are broadcast.
 
     Raises:
-        TypeError, RuntimeError: the mask is no bool tensor, the shapes do not fit, or the dtype cannot hold the value.
+        TypeError, RuntimeError: if the mask is not a bool tensor, the shapes do not fit, or the dtype cannot hold the
+            value.
     """
     op = masked_fill_number
     if isinstance(value, Tensor):
@@ -116,7 +117,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any, *, inplace: bool = Fals
         if not (value.__class__ in (float, int) and dtype.is_floating_point and is_held(value)):
             value = fitting(value, dtype)
         elif value.__class__ is int:
-            value = float(value)  # for which there is a kernel already
+            value = float(value)  # a kernel for floats exists already
     if not inplace:
         return op(input, mask, value)
     if mask._storage is input._storage:
@@ -129,10 +130,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any, *, inplace: bool = Fals
 
 @operation("MaskedSelectBackward0", inputs=["input", "mask"], nondifferentiable=["mask"], linear=True)
 def masked_select_op(p: Plan, input: TensorRef, mask: TensorRef) -> Plan:
-    """The elements where ``mask`` holds, as a row; the two are broadcast.
+    """Return the elements where ``mask`` is true, as a row; the two are broadcast.
 
     Raises:
-        TypeError, RuntimeError: the mask is no bool tensor, or the shapes do not fit.
+        TypeError, RuntimeError: if the mask is not a bool tensor, or the shapes do not fit.
     """
     if mask.type.dtype is not bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, not {mask.type.dtype}")
@@ -140,8 +141,10 @@ def masked_select_op(p: Plan, input: TensorRef, mask: TensorRef) -> Plan:
 
 
 def _selection(p: Plan, input: TensorRef, mask: TensorRef) -> tuple[Any, ...]:
-    """The flat indices of where the mask holds, the memory, start and layout of the input, to which it is broadcast,
-    all dimensions of it, and the type of indices.
+    """Add the steps that find the true elements of a mask, and return the arguments of ``_picked``.
+
+    These are the flat indices, the memory, start and broadcast layout of the input, all its dimensions, and the type of
+    indices.
     """
     shape = broadcast_shapes(input.shape, mask.shape)
     held = p.contiguous(mask.viewed(expanded_layout(mask.layout, shape)))
@@ -150,7 +153,7 @@ def _selection(p: Plan, input: TensorRef, mask: TensorRef) -> tuple[Any, ...]:
 
 
 def _picked(row: Any, storage: Any, start: int, layout: Layout, dims: Ints, type: TensorType) -> tuple[Layout, Any]:
-    """The elements of a tensor of this layout at flat indices, which are of this type: their layout and memory."""
+    """Return the layout and memory of the elements of a tensor of this layout at flat indices of this type."""
     whole, flat_index = tensor_of(layout, storage, start), tensor_of(layout_of(type, (row.size,)), row)
     entry = index_op.recent.get((layout, flat_index._layout, dims, True))
     if entry is None:
@@ -173,7 +176,7 @@ def _(grad, mask, input_shape):
     """``masked_scatter(zeros(input_shape), mask, grad)``."""
     shape = broadcast_shapes(input_shape, mask._layout.shape)
     zeros = zeros_of(shape, grad._layout.type)
-    return masked_scatter_op(zeros, mask, grad)  # the engine sums over what was repeated
+    return masked_scatter_op(zeros, mask, grad)  # the engine sums over broadcast dimensions
 
 
 @updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
@@ -209,7 +212,7 @@ def _(grad, mask, source_shape):
 
 @planned("MaskedScatterBackwardBackward0", inputs=["grad_output", "mask"], nondifferentiable=["mask"], linear=True)
 def masked_scatter_backward(p: Plan, grad_output: TensorRef, mask: TensorRef, shape: tuple[int, ...]) -> TensorRef:
-    """What of the gradient the mask selects, in front of zeros, in ``shape``."""
+    """Return a tensor of ``shape`` that holds the masked elements of the gradient followed by zeros."""
     out = p.new_tensor(layout_of(grad_output.type, shape), zeroed=True)
     p.call(_write_picked, p.contiguous(out), *_selection(p, grad_output, mask))
     return out
@@ -243,10 +246,12 @@ def _scattered_shape(input: Layout, mask: Layout, source: Layout) -> tuple[int, 
 
 @lookup
 def masked_scatter(input: Layout, mask: Layout, source: Layout) -> Any:
-    """A copy with the first elements of ``source`` where ``mask`` holds, in order; input and mask are broadcast.
+    """Return a copy with the first elements of ``source`` where ``mask`` is true, in order.
+
+    The input and the mask are broadcast.
 
     Raises:
-        TypeError, RuntimeError: the mask is no bool tensor, or the source has another dtype or too few elements.
+        TypeError, RuntimeError: if the mask is not a bool tensor, or the source has another dtype or too few elements.
     """
     shape = _scattered_shape(input, mask, source)
     if shape != input.shape:
@@ -257,7 +262,7 @@ def masked_scatter(input: Layout, mask: Layout, source: Layout) -> Any:
 @public(function=False)
 @lookup(export=False)
 def masked_scatter_(self: Layout, mask: Layout, source: Layout) -> Any:
-    """:func:`masked_scatter` in place: overwrites the tensor and returns it."""
+    """Overwrite the tensor as :func:`masked_scatter` does and return it."""
     shape = _scattered_shape(self, mask, source)
     if shape != self.shape:
         raise outgrown(self.shape, shape)
@@ -269,13 +274,14 @@ def masked_scatter_(self: Layout, mask: Layout, source: Layout) -> Any:
 
 @public(method=False, direct=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """``input`` where ``condition`` holds, ``other`` elsewhere: tensors or numbers, broadcast against each other.
+    """Return ``input`` where ``condition`` is true, ``other`` elsewhere: tensors or numbers, broadcast together.
 
-    With the condition alone, the indices where it holds, as ``nonzero(condition, as_tuple=True)`` gives them.
+    With the condition alone, return the indices where it is true, as ``nonzero(condition, as_tuple=True)`` does.
 
     Raises:
-        TypeError: the condition is no tensor, or only one of the others is given.
-        RuntimeError: the condition is no bool tensor, the shapes do not fit, or a number is too large for the result.
+        TypeError: if the condition is not a tensor, or only one of the others is given.
+        RuntimeError: if the condition is not a bool tensor, the shapes do not fit, or a number is too large for the
+            result.
     """
     if (
         condition.__class__ is Tensor and condition._layout.type.dtype is bool_ and input.__class__ is Tensor
@@ -306,7 +312,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """This tensor's elements where ``condition`` holds, ``other``'s elsewhere."""
+    """Return this tensor's elements where ``condition`` is true, ``other``'s elsewhere."""
     return where(condition, self, other)
 
 
@@ -319,7 +325,7 @@ attach("where", _where_method)
 
 @planned("NonzeroBackward0", nondifferentiable=["input"])
 def nonzero_op(p: Plan, input: TensorRef, as_tuple: bool) -> Plan:
-    """The indices of the elements that are not zero: (count, dimensions), or turned ``as_tuple``."""
+    """Return the indices of nonzero elements: (count, dimensions), or transposed if ``as_tuple``."""
     rows = p.backend.nonzero_rows(p, p.contiguous(input), input.shape or (1,))
     return p.found(_as_indices, input.type.with_dtype(int64), len(input.shape), as_tuple, rows)
 
@@ -333,7 +339,7 @@ def _as_indices(type: TensorType, rank: int, as_tuple: bool, rows: Any) -> tuple
 
 @planned("NonzeroBackward0", aten="nonzero", nondifferentiable=["input"])
 def flat_nonzero_op(p: Plan, input: TensorRef) -> Plan:
-    """The flat index of the elements that are not zero, as one row."""
+    """Return the flat index of the nonzero elements, as one row."""
     return p.found(row_found, input.type.with_dtype(int64), p.backend.flatnonzero(p, p.contiguous(input)))
 
 
@@ -344,10 +350,10 @@ def _(input, as_tuple):
 
 @public(direct=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not zero, in row-major order.
+    """Return the indices of the elements that are not zero, in row-major order.
 
-    A tensor of shape (count, dimensions); with ``as_tuple`` a row for each dimension instead, so that
-    ``x[x.nonzero(as_tuple=True)]`` are those elements.
+    The result is a tensor of shape (count, dimensions).  With ``as_tuple``, it is a row for each dimension instead, so
+    that ``x[x.nonzero(as_tuple=True)]`` are those elements.
     """
     found = nonzero_op(input, as_tuple)
     return found.unbind(0) if as_tuple else found
@@ -355,7 +361,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 @public
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
+    """Return the indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
     return nonzero(input)
 
 
@@ -372,11 +378,11 @@ def _triangle(name: str, row: int, col: int, offset: int, dtype: Any, device: An
 
 @public(method=False)
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """The indices, of shape (2, count), of the elements of a matrix on and below a diagonal, row by row."""
+    """Return the indices, of shape (2, count), of the elements of a matrix on and below a diagonal, row by row."""
     return _triangle("tril_indices", row, col, offset, dtype, device, False)
 
 
 @public(method=False)
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """The indices, of shape (2, count), of the elements of a matrix on and above a diagonal, row by row."""
+    """Return the indices, of shape (2, count), of the elements of a matrix on and above a diagonal, row by row."""
     return _triangle("triu_indices", row, col, offset, dtype, device, True)

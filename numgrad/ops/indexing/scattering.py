@@ -1,4 +1,4 @@
-"""Writing along a dimension, each element at an index of its own: ``scatter`` and its reductions."""
+"""Writing along a dimension, with an index for each element: ``scatter`` and its reductions."""
 
 from __future__ import annotations
 
@@ -106,10 +106,10 @@ def index_reduce_op(
 def _reduce(
     p: Plan, input: TensorRef, index: TensorRef, src: TensorRef, dim: int, reduce: str, include_self: bool
 ) -> None:
-    """Add the reduction of elements of the source into the input, which is overwritten."""
+    """Add the steps that reduce elements of the source into the input, which is overwritten."""
     dtype = input.type.dtype
     counts = None
-    if reduce == "mean":  # of how many elements; 1 where it is of none
+    if reduce == "mean":  # counts of the elements to divide by; 1 if there are none
         own, given = [_filled(p, 1, input.type, one.shape) for one in (input, index)]
         if not include_self:
             scatter_into(p, own, index, _filled(p, 0, input.type), dim, "set")
@@ -124,14 +124,14 @@ def _reduce(
 
 
 def _filled(p: Plan, value: Any, type: TensorType, shape: tuple[int, ...] = ()) -> TensorRef:
-    """A new tensor of a plan, filled with a number."""
+    """Add the steps for a new tensor filled with a number."""
     made = p.new_tensor(layout_of(type, shape))
     p.fill(p.contiguous(made), value)
     return made
 
 
 def _identity(own: dtype, reduce: str) -> Any:
-    """What changes nothing when it is reduced with something else."""
+    """Return the identity element of a reduction."""
     if reduce in ("sum", "mean", "prod"):
         return int(reduce == "prod")
     dtype = own.numpy
@@ -143,7 +143,7 @@ def _identity(own: dtype, reduce: str) -> Any:
 
 
 def _counts(like: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
-    """How many elements each one of the result is the mean of; 1 where it is of none."""
+    """Return the number of elements that each result is the mean of; 1 if there are none."""
     own, given = [filled_of(one._layout.shape, 1, like._layout.type) for one in (like, index)]
     return scatter_add_op(_without_self(own, index, dim, include_self), index, given, dim)
 
@@ -174,7 +174,7 @@ def _(grad, input, index, src, out, dim, reduce, include_self, needed):
 
 
 def _of_factor(grad: Tensor, input: Tensor, index: Tensor, src: Tensor, dim: int, include_self: bool) -> Tensor:
-    """The gradient of a product for what stood there: the product of the others, with 1 for a 0."""
+    """Return the gradient of a product for the input: the product of the other factors, with 1 in place of a 0."""
     one = where(eq(input, 0), 1, input)
     product = scatter_reduce_op(one, index, src, dim, "prod", include_self)
     return _without_self(div(mul(grad, conj(product)), conj(one)), index, dim, include_self)
@@ -183,7 +183,7 @@ def _of_factor(grad: Tensor, input: Tensor, index: Tensor, src: Tensor, dim: int
 def _of_factors(
     grad: Tensor, input: Tensor, index: Tensor, src: Tensor, out: Tensor, dim: int, include_self: bool
 ) -> Tensor:
-    """The gradients of products for the source: of the only factor that is 0 the product of the others."""
+    """Return the gradients of products for the source; for the only factor that is 0, the product of the others."""
     zero = eq(src, 0)
     zeros = gather_op(scatter_zeros(convert(zero, src.dtype), index, input._layout.shape, dim), index, dim)
     alone = mul(zero, eq(zeros, 1))
@@ -197,10 +197,10 @@ def _of_factors(
 
 @functools.lru_cache(maxsize=4096, typed=True)
 def _check(input: Layout, dim: int, index: Layout, src: Layout | None) -> int:
-    """The dimension counted from the front, for tensors that go together.
+    """Return the dimension counted from the front, for tensors that fit together.
 
     Raises:
-        RuntimeError: dtypes or shapes do not fit.
+        RuntimeError: if dtypes or shapes do not fit.
     """
     check_index_dtype(index, "scatter")
     dim = normal_dim(dim, len(input.shape))
@@ -225,10 +225,10 @@ def _check(input: Layout, dim: int, index: Layout, src: Layout | None) -> int:
 
 
 def _resolved(op: Callable[..., Any], input: Layout, dim: int, index: Layout, src: Layout, *arguments: Any) -> Any:
-    """The call of an operation with the part of the source that the index reaches.
+    """Return the call of an operation with the part of the source that the index reaches.
 
     Raises:
-        RuntimeError: dtypes or shapes do not fit.
+        RuntimeError: if dtypes or shapes do not fit.
     """
     arguments = _check(input, dim, index, src), *arguments
     if src.shape == index.shape:
@@ -237,7 +237,7 @@ def _resolved(op: Callable[..., Any], input: Layout, dim: int, index: Layout, sr
 
 
 def _reached(src: Tensor, index: Tensor) -> Tensor:
-    """The part of a source that the index reaches."""
+    """Return the part of a source that the index reaches."""
     for dim, (own, extent) in enumerate(zip(src._layout.shape, index._layout.shape, strict=False)):
         if own > extent:
             src = slice_op(src, dim, 0, extent, 1)
@@ -249,7 +249,7 @@ def _scattered(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
     return _resolved(scatter_op, input, dim, index, src)
 
 
-#: The operations that ``scatter`` is with a tensor, by ``reduce``, and their last arguments.
+#: The operations of ``scatter`` with a tensor, by ``reduce``, and their last arguments.
 _SCATTERS: dict[str | None, Any] = {
     None: (scatter_op,), "add": (scatter_add_op,), "multiply": (scatter_reduce_op, "prod", True),
 }
@@ -260,17 +260,17 @@ def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None,
     inplace: bool = False,
 ) -> Tensor:
-    """A copy with ``src``, a tensor or number, at ``index``: ``out[i, index[i, j]] = src[i, j]`` for ``dim=1``.
+    """Return a copy with ``src``, a tensor or number, at ``index``: ``out[i, index[i, j]] = src[i, j]`` for ``dim=1``.
 
-    Of several for one element the last one counts.
+    The last of several values for one element counts.
 
     Args:
         index: int32 or int64, of the input's number of dimensions, no larger outside ``dim``, nor than ``src``.
         value: another name for a number as ``src``.
-        reduce: "add" or "multiply" to add to what is there, or multiply it.
+        reduce: "add" or "multiply" to add to the present element, or multiply it.
 
     Raises:
-        RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
+        RuntimeError: if dtypes or shapes do not fit, or an index is not in [0, size).
     """
     if src.__class__ is Tensor and reduce is None and not inplace:
         return _scattered(input, dim, index, src)
@@ -304,12 +304,12 @@ def scatter(
 
 @lookup(outside=beyond, in_place=True)
 def scatter_add(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
-    """A copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``.
+    """Return a copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``.
 
-    What is added to one element is added in the order of the indices, whatever the number of threads.
+    Values for the same element are added in the order of the indices, whatever the number of threads.
 
     Raises:
-        RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
+        RuntimeError: if dtypes or shapes do not fit, or an index is not in [0, size).
     """
     return _resolved(scatter_add_op, input, dim, index, src)
 
@@ -318,19 +318,19 @@ def scatter_add(input: Layout, dim: int, index: Layout, src: Layout) -> Any:
 def scatter_reduce(
     input: Layout, dim: int, index: Layout, src: Layout, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """A copy in which the elements of ``src`` with one index are reduced to one.
+    """Return a copy in which the elements of ``src`` with one index are reduced to one.
 
     Unlike PyTorch, "amax" and "amin" without ``include_self`` share the gradient among the sources alone.
 
     Args:
         index: int32 or int64, as for :func:`scatter`.
         reduce: "sum", "prod", "mean" (of integers rounded down), "amax" or "amin".
-        include_self: whether the element that is there is reduced with them.
+        include_self: if True, reduce the present element with them.
 
     The gradient of "amax" and "amin" is shared evenly among equal elements.
 
     Raises:
-        RuntimeError: dtypes or shapes do not fit, or an index is not in [0, size).
+        RuntimeError: if dtypes or shapes do not fit, or an index is not in [0, size).
     """
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
@@ -344,17 +344,20 @@ def scatter_reduce(
 def index_reduce(
     input: Layout, dim: Dim, index: Layout, source: Layout, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """A copy in which parts of ``source`` with one index are reduced to one: ``out[index[i]]`` with ``source[i]``.
+    """Return a copy with the parts of ``source`` that share an index reduced to one.
+
+    Part ``i`` of the source is reduced into part ``index[i]`` of the result.
 
     Args:
         index: a vector of int32 or int64, with an element for each part of the source along ``dim``.
         reduce: "prod", "mean" (of integers rounded down), "amax" or "amin".
-        include_self: whether the part that is there is reduced with them.
+        include_self: if True, reduce the present part with them.
 
     Gradients are those of :func:`scatter_reduce`.
 
     Raises:
-        IndexError, RuntimeError: the index is no vector, one of it is not in [0, size), or the source does not fit.
+        IndexError, RuntimeError: if the index is not a vector, one of its elements is not in [0, size), or the source
+            does not fit.
     """
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(
@@ -378,18 +381,18 @@ def index_reduce(
 
 @public(export=False)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """For each class a row of ``num_classes`` zeros with a 1 at its index.
+    """Return, for each class, a row of ``num_classes`` zeros with a 1 at its index.
 
     Args:
         tensor: int64 classes, of any shape.
-        num_classes: how many there are; -1 for one more than the largest.
+        num_classes: the number of classes; -1 for one more than the largest.
 
     Returns:
         An int64 tensor of shape (*tensor.shape, num_classes).
 
     Raises:
-        RuntimeError: the dtype is another, a class is not in [0, num_classes), or there is none to count.
-        IndexError: a class is not in [0, num_classes), found by a GPU: it is raised when a value is next read.
+        RuntimeError: if the dtype is another, a class is not in [0, num_classes), or there is none to count.
+        IndexError: if a class is not in [0, num_classes) on a GPU, which raises it at the next read of a value.
     """
     if tensor.dtype is not int64:
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Reading and writing at a row of indices of one dimension: ``index_select``, ``index_add``, and so on."""
+"""Reading and writing at a row of indices of one dimension: ``index_select``, ``index_add``, and related functions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _dims(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 
 def _vector(input: Layout | TensorRef, index: Layout | TensorRef, message: str) -> None:
-    """Raise unless an index has one dimension at most, and one element for a 0-d tensor."""
+    """Raise unless an index has at most one dimension, and one element for a 0-d tensor."""
     if len(index.shape) > 1:
         raise IndexError(f"{message} (shape {list(index.shape)})")
     if not input.shape and index.size != 1:
@@ -50,13 +50,13 @@ def _vector(input: Layout | TensorRef, index: Layout | TensorRef, message: str) 
     ),
 )
 def index_select_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim) -> TensorRef:
-    """The tensor at the indices of one dimension, in their order; a copy.
+    """Return a copy of the tensor's parts at the indices of one dimension, in the order of the indices.
 
     Args:
         index: a vector of int64 or int32.
 
     Raises:
-        IndexError, RuntimeError: the index is no vector, or one of it is not in [0, size).
+        IndexError, RuntimeError: if the index is not a vector, or one of its elements is not in [0, size).
     """
     check_index_dtype(index, "index_select")
     _vector(input, index, "index_select(): Index is supposed to be a vector")
@@ -79,7 +79,7 @@ def _as_row(input: Tensor) -> Tensor:
 def _written(
     input: Tensor, index: Tensor, values: Tensor, dim: int, accumulate: bool, negative: bool = False
 ) -> Tensor:
-    """The input with values written, or added, at the indices of a dimension: by operations."""
+    """Return the input with values written, or added, at the indices of a dimension, by operations of the table."""
     if not input._layout.shape:
         return reshape(_written(_as_row(input), index, values, 0, accumulate, negative), ())
     check_indices(index, input._layout.shape[dim], negative)
@@ -101,7 +101,7 @@ def _(total, grad, dim, index, input_shape):
 def _write(
     p: Plan, input: TensorRef, index: TensorRef, source: Any, dim: int, accumulate: bool = False, negative: bool = False
 ) -> None:
-    """Write a source, a tensor or a number, to the indices of one dimension, or add it there."""
+    """Add the steps that write or add a source, a tensor or a number, at the indices of one dimension."""
     shape = (index.size,) if input.shape else ()
     put(p, input, index, _dims(input.shape, dim), source, accumulate, False, shape, negative)
 
@@ -167,7 +167,7 @@ def _(input, index, value, dim):
 
 
 def _fill(p: Plan, input: TensorRef, index: TensorRef, value: Any, dim: int) -> None:
-    """``_write`` one value, where a 0-d tensor may have any number of indices, which may be negative."""
+    """Add the steps that write one value at indices, any number of them for a 0-d tensor, which may be negative."""
     if input.shape:
         _write(p, input, index, value, dim, negative=True)
     else:
@@ -178,7 +178,7 @@ def _fill(p: Plan, input: TensorRef, index: TensorRef, value: Any, dim: int) -> 
 def _(grad, index, dim):
     """``sum(index_select(grad, index, dim))``, each index once."""
     layout = index._layout
-    if is_mapped(index) or layout.type.device is not CPU:  # a GPU would have to be waited for to say how many there are
+    if is_mapped(index) or layout.type.device is not CPU:  # on a GPU, counting distinct indices would block
         filled = index_fill_number(zeros_of(grad._layout.shape, grad._layout.type), index, dim, 1)
         return public_functions["sum"](choose(ne(filled, 0), grad, 0))
     row = devices.cpu.distinct_indices(row_of(index), _extent(grad._layout, dim))
@@ -204,7 +204,7 @@ def _extent(input: Layout, dim: int) -> int:
 def _with_part(
     op: Callable[..., Any], input: Layout, index: Layout, source: Layout, dim: int, *arguments: Any
 ) -> Any:
-    """The call of an operation with a source of the part's shape: without, or with, a dimension of size 1."""
+    """Return the call of an operation with the source reshaped to the part, from which it may differ by a size of 1."""
     own = input.shape
     shape = (*own[:dim], index.size, *own[dim + 1 :]) if own else ()
     if source.shape == shape:
@@ -220,7 +220,7 @@ def check_part(name: str, input: Layout, dim: int, index: Layout, source: Layout
     """Raise unless a source has a part of the input for each of the indices of one dimension.
 
     Raises:
-        IndexError, RuntimeError: the index is no vector of int64 or int32, or the source does not fit.
+        IndexError, RuntimeError: if the index is not a vector of int64 or int32, or the source does not fit.
     """
     check_index_dtype(index, name)
     _vector(input, index, f"{name}(): Index is supposed to be a vector")
@@ -244,12 +244,13 @@ def check_part(name: str, input: Layout, dim: int, index: Layout, source: Layout
 
 @lookup(outside=not_added, in_place=True)
 def index_add(input: Layout, dim: Dim, index: Layout, source: Layout, *, alpha: Any = 1) -> Any:
-    """A copy with ``alpha * source`` added at the indices of one dimension: ``out[index[i]] += alpha * source[i]``.
+    """Return a copy with ``alpha * source`` added at indices of one dimension: ``out[index[i]] += alpha * source[i]``.
 
-    What is added to one element is added in the order of the indices.
+    Values for the same element are added in the order of the indices.
 
     Raises:
-        IndexError, RuntimeError: the index is no vector of int64 or int32 in [0, size), or the source does not fit.
+        IndexError, RuntimeError: if the index is not a vector of int64 or int32 in [0, size), or the source does not
+            fit.
     """
     check_part("index_add_", input, dim, index, source)
     return _with_part(index_add_op, input, index, source, dim, alpha)
@@ -261,12 +262,12 @@ def _not_copied(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> 
 
 @lookup(outside=_not_copied, in_place=True)
 def index_copy(input: Layout, dim: Dim, index: Layout, source: Layout) -> Any:
-    """A copy with ``source`` in place of what is at the indices of one dimension: ``out[index[i]] = source[i]``.
+    """Return a copy with ``source`` written at the indices of one dimension: ``out[index[i]] = source[i]``.
 
-    Of several for one element the last one counts.
+    The last of several values for one element counts.
 
     Raises:
-        IndexError, RuntimeError: the index is no int64 vector in [0, size), or the source does not fit.
+        IndexError, RuntimeError: if the index is not an int64 vector in [0, size), or the source does not fit.
     """
     if index.type.dtype is not int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.type.dtype.legacy}")
@@ -294,10 +295,11 @@ def index_copy(input: Layout, dim: Dim, index: Layout, source: Layout) -> Any:
 
 @public(in_place=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any, *, inplace: bool = False) -> Tensor:
-    """A copy with a number, or a 0-d tensor, at the indices of one dimension.
+    """Return a copy with a number, or a 0-d tensor, at the indices of one dimension.
 
     Raises:
-        IndexError, RuntimeError: the index is no int64 vector in [-size, size), or the dtype cannot hold the value.
+        IndexError, RuntimeError: if the index is not an int64 vector in [-size, size), or the dtype cannot hold the
+            value.
     """
     if index.dtype is not int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, not {index.dtype}")

@@ -1,7 +1,7 @@
 """Reading and assigning with ``tensor[...]``.
 
-Integers, slices, ``None`` and ``...`` make views, one after the other; tensors, arrays and lists of integers or bools
-select elements of what these leave (``advanced``).
+Integers, slices, ``None`` and ``...`` make views, one after the other.  Tensors, arrays and lists of integers or bools
+select elements of the resulting view (``advanced``).
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from .advanced import indexed, only_tensors, write_selected
 from .launchers import number_as
 from .masking import masked_fill
 
-#: What an index is for each of the dimensions that it is about: None takes the dimension as it is.
+#: An index for each of the leading dimensions: None takes the dimension as it is.
 Indices = list[Tensor | None]
 
 _MASKS = (bool_, uint8)
 
 
 def _items(index: Any) -> Sequence[Any]:
-    """The parts of an index: those of a tuple, and of a list that holds more than numbers."""
+    """Return the parts of an index: those of a tuple, or of a list that contains more than numbers."""
     if isinstance(index, tuple):
         return index
     if (
@@ -66,11 +66,11 @@ def _items(index: Any) -> Sequence[Any]:
 
 
 def _as_tensor(item: Any) -> Tensor:
-    """A list, range or array of integers or bools as a tensor.
+    """Return a list, range or array of integers or bools as a tensor.
 
     Raises:
-        IndexError: it is nothing that tensors are indexed with.
-        TypeError, ValueError: it is a sequence of something else.
+        IndexError: if tensors cannot be indexed with it.
+        TypeError, ValueError: if it is a sequence of something else.
     """
     if isinstance(item, np.ndarray) and item.dtype.kind in "iub":
         return tensor(item if item.dtype.kind == "b" or item.dtype == np.uint8 else item.astype(np.int64), device=CPU)
@@ -84,7 +84,7 @@ def _as_tensor(item: Any) -> Tensor:
 
 
 def _consumed(item: Any) -> int:
-    """How many dimensions an item of an index is about."""
+    """Return the number of dimensions that an item of an index consumes."""
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
     return len(item._layout.shape) if isinstance(item, Tensor) and item._layout.type.dtype in _MASKS else 1
@@ -101,10 +101,10 @@ def _sliced(input: Tensor, dim: int, item: slice, alone: bool) -> Tensor:
 
 
 def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices | None]:
-    """The view that the integers, slices, None and ``...`` of an index make, and its tensors, if there are any.
+    """Return the view that integers, slices, None and ``...`` of an index make, and its tensors; None without tensors.
 
     Raises:
-        IndexError: there are more indices than dimensions, or one that is none.
+        IndexError: if there are more indices than dimensions, or one is not an index.
     """
     rank = len(self._layout.shape)
     items = [
@@ -116,7 +116,7 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
     total = sum(map(_consumed, items))
     if total > rank:
         if not rank and total == 1 and isinstance(items[0], int):
-            at_index(self, 0, items[0])  # which says what to do instead
+            at_index(self, 0, items[0])  # raises an error with advice
         raise IndexError(f"too many indices for tensor of dimension {rank}")
     if sum(item is Ellipsis for item in items) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
@@ -138,7 +138,7 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
             continue
         elif isinstance(item, bool) or (isinstance(item, Tensor) and item._layout.type.dtype in _MASKS):
             result = unsqueeze_op(result, dim)
-            taken = int(bool(item))  # of the dimension's one element
+            taken = int(bool(item))  # 1 or 0 elements of the new dimension
             found.append(zeros_of((taken,), tensor_type(int64, self._layout.type.device)))
             dim += 1
             continue
@@ -151,17 +151,17 @@ def _resolve(self: Tensor, index: Any, reading: bool) -> tuple[Tensor, Indices |
 
 
 def _recorded(self: Tensor) -> bool:
-    """Whether views of the tensor are recorded, or followed otherwise."""
+    """Return whether views of the tensor are recorded, or followed otherwise."""
     flag = self._requires_grad
     mode = state.mode
     return mode & TRANSFORMED != 0 or (bool(mode & GRAD and flag) and (flag != MAYBE or edge_of(self) is not None))
 
 
-#: The layouts of the parts that integers, slices, None and ``...`` make; see ``_walk``.
+#: Layouts of the parts that integers, slices, None and ``...`` make; see ``_walk``.
 _parts = Entries()
 _known_parts = _parts.recent
 
-#: The entries of the views that single integers and slices make.
+#: Entries of the views that single integers and slices make.
 _rows, _ranges = select_op.entries.recent, slice_op.entries.recent
 
 #: Modes in which views may be recorded, or followed otherwise.
@@ -172,14 +172,14 @@ _Step = tuple[Any, ...]
 
 
 def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None = None) -> tuple[Any, int] | None:
-    """What the layout of an indexed part depends on, and by how many elements later that begins.
+    """Return the key of the layout of an indexed part, and the number of elements by which the part begins later.
 
-    None if the index has anything but integers, slices, None and ``...``, or is wrong.  Integers and the starts of
-    slices are not in the key, so that a loop over indices finds one entry.  To ``steps`` the views are added that make
-    the part.
+    Return None if the index contains anything but integers, slices, None and ``...``, or is wrong.  Integers and the
+    starts of slices are not in the key, so that a loop over indices finds one entry.  The views that make the part are
+    appended to ``steps``.
     """
     shape, strides = layout.shape, layout.strides
-    if steps is None and shape:  # first what the most frequent come to, loops over rows and batches of rows
+    if steps is None and shape:  # fast path for the most frequent indices, in loops over rows and batches of rows
         extent = shape[0]
         if index.__class__ is int:
             if 0 <= index < extent:
@@ -214,7 +214,7 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
                     (start is None or start.__class__ is int) and (end is None or end.__class__ is int)
                     and (by is None or by.__class__ is int)
                 ):
-                    return None  # what may be another number later, while the view is to know how it was made
+                    return None  # the number may change later, while the view must keep how it was made
                 try:
                     first, stop, step = item.indices(extent)
                 except ValueError:
@@ -252,7 +252,7 @@ def _walk(layout: Layout, index: Any, reading: bool, steps: list[_Step] | None =
 
 
 def _new_part(layout: Layout, index: Any, reading: bool, key: Any) -> Layout:
-    """The layout of an indexed part."""
+    """Return the layout of an indexed part."""
     found = _parts.find(key)
     if found is None:
         steps: list[_Step] = []
@@ -264,7 +264,7 @@ def _new_part(layout: Layout, index: Any, reading: bool, key: Any) -> Layout:
 
 
 def _known_view(layout: Layout, index: Any) -> tuple[Entry, tuple[int, ...]] | None:
-    """The entry of a row, or of neighbouring rows, of a tensor, and its numbers; None if there is none yet."""
+    """Return the entry of a row, or of adjacent rows, of a tensor, and its numbers; None if there is none yet."""
     extent = layout.shape[0] if layout.shape else 0
     entry: Entry | None = None
     numbers: tuple[int, ...] = ()
@@ -279,10 +279,10 @@ def _known_view(layout: Layout, index: Any) -> tuple[Entry, tuple[int, ...]] | N
 
 
 def get_item(self: Tensor, index: Any) -> Tensor:
-    """The indexed part: a view of the tensor, or a new tensor where tensors, arrays or lists select elements.
+    """Return the indexed part: a view, or a new tensor if tensors, arrays or lists select elements.
 
     Raises:
-        IndexError: there is no such dimension or index.
+        IndexError: if there is no such dimension or index.
     """
     cls, mode = index.__class__, state.mode
     if mode == GRAD and self._requires_grad and (cls is int or cls is slice):
@@ -301,7 +301,7 @@ def get_item(self: Tensor, index: Any) -> Tensor:
         result, indices = _resolve(self, index, True)
         if indices is not None:
             return indexed(result, indices)
-    elif steps is None:  # in one step, the nodes being made where the base is changed
+    elif steps is None:  # in one step, as nodes are made only if the base is changed
         key, delta = found
         layout = _known_parts.get(key) or _new_part(self._layout, index, True, key)
         return view_on(self, layout, delta, View(self, (get_item, (index,)), mode))
@@ -316,13 +316,13 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
     """Overwrite the indexed part with a number or a tensor that broadcasts to it.
 
     Raises:
-        IndexError: there is no such dimension or index.
-        RuntimeError: the value does not broadcast to the part.
+        IndexError: if there is no such dimension or index.
+        RuntimeError: if the value does not broadcast to the part.
     """
     part: Tensor = self
     indices: Sequence[Tensor | None] | None = only_tensors(index)
     if indices is None:
-        if index is False or _written(self, index, value):  # with False nothing is selected, whatever the value
+        if index is False or _written(self, index, value):  # False selects nothing, whatever the value
             return
         part, indices = _resolve(self, index, False)
     number = isinstance(value, bool | int | float | complex | np.generic)
@@ -351,12 +351,15 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         fill_(part, value)
     else:
         if overlaps(physical_of(part), physical_of(value)):
-            value = clone(value)  # it is read several times: from elements that are not yet overwritten
+            value = clone(value)  # elements that are read repeatedly must not be overwritten before
         copy_(part, expand(view_as_shape(value, _inner_shape(given)), shape))
 
 
 def _written(self: Tensor, index: Any, value: Any) -> bool:
-    """Overwrite the part and record that, if it takes one launch: no errors, no other memory."""
+    """Overwrite the part and record that, if it takes one launch, raises no error and shares no memory.
+
+    Return whether this was the case.
+    """
     layout, mode = self._layout, state.mode
     if mode > ORDINARY or self._counter.__class__ is not list:
         return False
@@ -394,7 +397,10 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
 
 
 def _whole_mask(part: Tensor, indices: Sequence[Tensor | None]) -> Tensor | None:
-    """The mask that is the only index, of the part's number of dimensions: nobody need find where it is true."""
+    """Return the mask, viewed with the part's number of dimensions, if it is the only index; otherwise None.
+
+    With it, there is no need to find the indices of its true elements.
+    """
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     dim, mask = given[0]
     layout, whole = mask._layout, part._layout
@@ -407,7 +413,7 @@ def _whole_mask(part: Tensor, indices: Sequence[Tensor | None]) -> Tensor | None
 
 
 def _inner_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape without the sizes of 1 that it begins with, of which the part may have fewer."""
+    """Return the shape without its leading sizes of 1, of which the part may have fewer."""
     return tuple(itertools.dropwhile(lambda extent: extent == 1, shape))
 
 
@@ -417,7 +423,7 @@ def _without_leading_ones(value: Tensor) -> Tensor:
 
 
 def del_item(self: Tensor, index: Any) -> None:
-    """Tensors have a fixed size: this raises TypeError."""
+    """Raise TypeError, since tensors have a fixed size."""
     raise TypeError("Tensor does not support deleting items")
 
 

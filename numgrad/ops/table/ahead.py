@@ -1,17 +1,18 @@
-"""What a program will need kernels for is told to a second process, which compiles them while this one goes on.
+"""Compilation of the kernels that a program will need soon, in a second process.
 
 Note [Kernels ahead]
-When a call is recorded for the first time, its gradient will be wanted soon; when an optimizer is made, its step.  A
-program that has just had to compile a kernel will have to compile those for that, too.  So a second process of low
-priority, ``numgrad.commands.ahead``, is told of the call, by layouts, and does it and its backward on tensors of its
-own with kernels that do nothing, which leaves the kernels on disk.  Where both want the same kernel at once, one waits
-for the other (``cache.claimed``).  The process ends when the pipe to it is closed: with this one, however that ends.
+A call that is recorded for the first time will soon need its gradient, and a new optimizer will soon need its step.  A
+program that has just compiled a kernel will have to compile those, too.  So a second process of low priority,
+``numgrad.commands.ahead``, receives a description of the call by layouts.  It runs the call and its backward on tensors
+of its own with kernels that do nothing, which leaves the compiled kernels on disk.  If both processes need the same
+kernel at once, one waits for the other (``cache.claimed``).  The second process ends when its pipe is closed, which
+happens however this process ends.
 
-It runs no code of the program's: it looks for modules where the program does, and nowhere else, and imports none that
-only an argument refers to.
+The second process runs no code of the program.  It searches for modules in the program's paths only, and imports no
+module that only an argument refers to.
 
-There is none where there is only one processor, nowhere to keep kernels, under pytest, with ``NUMGRAD_BACKGROUND=0``,
-in a program whose kernels are on disk, and where Python is part of another executable.
+No second process is started if there is only one processor or no place to keep kernels, under pytest, with
+``NUMGRAD_BACKGROUND=0``, in a program whose kernels are on disk, or if Python is part of another executable.
 """
 
 from __future__ import annotations
@@ -30,13 +31,14 @@ from ...core.layout import Layout
 if TYPE_CHECKING:
     import subprocess
 
-#: Bytes that a pipe of Linux takes whole or not at all.  What is longer is not told, nor what finds the pipe full.
+#: Bytes that a pipe of Linux takes whole or not at all.  Longer messages, and those that find the pipe full, are
+#: dropped.
 _LONGEST = 4096
 
-#: Bytes before each message that say how long it is.
+#: Bytes before each message that hold its length.
 LENGTH = 2
 
-#: Kernels that this process had compiled when it was last asked.
+#: Number of kernels that this process had compiled at the last check.
 _compiled = 0
 
 _process: subprocess.Popen[bytes] | None = None
@@ -45,17 +47,17 @@ _telling = threading.Lock()
 
 
 class Sample(NamedTuple):
-    """Stands for a tensor of this layout among the arguments of a call."""
+    """Stand-in for a tensor of this layout among the arguments of a call."""
 
     layout: Layout
     requires_grad: bool
 
 
 def tell(job: Callable[[], Any]) -> None:
-    """Have the second process do what ``job`` returns, unless nothing was compiled since the last time.
+    """Send the second process what ``job`` returns, unless no kernel was compiled since the last time.
 
-    That is a name, which ``numgrad.commands.ahead`` knows, and arguments.  What two threads would tell at once, one of
-    them does not.
+    A job is a name that ``numgrad.commands.ahead`` defines, and arguments.  If two threads send at once, one message is
+    dropped.
     """
     global _compiled
     compiled = devices.kernels_compiled()
@@ -66,14 +68,14 @@ def tell(job: Callable[[], Any]) -> None:
         process = _process or _start()
         if process is not None:
             _write(process, pickle.dumps(job()))
-    except Exception:  # an argument of a user's own
+    except Exception:  # an argument of a user's own may fail to pickle
         pass
     finally:
         _telling.release()
 
 
 def _write(process: subprocess.Popen[bytes], message: bytes) -> None:
-    """Send a message behind its length, whole or not at all."""
+    """Send a message after its length, whole or not at all."""
     message = len(message).to_bytes(LENGTH, "little") + message
     if len(message) > _LONGEST:
         return
@@ -89,7 +91,7 @@ def _write(process: subprocess.Popen[bytes], message: bytes) -> None:
 
 def _start() -> subprocess.Popen[bytes] | None:
     global _process, _wanted
-    import subprocess  # which most programs do not need
+    import subprocess  # most programs do not need it
 
     environment = os.environ
     _wanted = (
@@ -118,7 +120,7 @@ def _processors() -> int:
 
 
 def _stop() -> None:
-    """End the process, and start no other."""
+    """End the process and start no other."""
     global _process, _wanted
     process, _process, _wanted = _process, None, False
     if process is not None:
@@ -128,11 +130,11 @@ def _stop() -> None:
 
 
 def _forget() -> None:
-    """In the child of a fork: the process is the parent's."""
+    """Drop the parent's process in the child of a fork."""
     global _process, _wanted, _telling
-    _telling = threading.Lock()  # a thread that is not here may hold the other
+    _telling = threading.Lock()  # a thread that the fork did not copy may hold the old lock
     if _process is not None:
-        _process.returncode = 0  # it is not waited for
+        _process.returncode = 0  # the child must not wait for it
         _process.stdin.close()  # type: ignore[union-attr]
     _process, _wanted = None, False
 

@@ -1,7 +1,7 @@
-"""The types of arguments that a function takes, as its annotations declare, and the error for one of another type.
+"""Argument types that a function's annotations declare, and the error for an argument of another type.
 
-A call that is right is not looked at.  Only when one has failed are its arguments held against the declaration: if one
-does not fit, that is what is said, in PyTorch's words, whatever the wrong argument has led to.
+A successful call is not checked.  Only after a call has failed are its arguments compared with the declaration.  If one
+does not fit, the error says so in PyTorch's words, whatever the wrong argument has led to.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ...devices import TensorRef
 
 
 class Argument(NamedTuple):
-    """What users may give for an argument, and what an operation is given for that.
+    """Declaration of an argument: the type that users may pass, and its conversion to the form that an operation takes.
 
     Attributes:
-        given: the type of what users give, besides None where that is the default.
-        normal: what makes of that, and of the number of dimensions of the first tensor, what the operation is given.
-        dimension: whether it is a dimension, or several: a batch dimension in front shifts them.
+        given: the type that users may pass, besides None if that is the default.
+        normal: converts a user's value, with the number of dimensions of the first tensor, to the operation's form.
+        dimension: True if the argument is one dimension or several, which a batch dimension in front shifts.
     """
 
     given: Any
@@ -39,7 +39,7 @@ def _some_dims(dims: Any, rank: int) -> tuple[int, ...]:
     return () if isinstance(dims, Sequence) and not dims else normal_dims(dims, rank)
 
 
-#: The default of what stands for all dimensions.
+#: Default that stands for all dimensions.
 ALL: Any = None
 
 #: One dimension.
@@ -50,36 +50,36 @@ OptionalDim = Annotated[
     int | None, Argument(int, lambda dim, rank: None if dim is None else normal_dim(dim, rank), dimension=True)
 ]
 
-#: Any number of dimensions, in ascending order; none given, or an empty sequence, stands for all.
+#: Any number of dimensions, in ascending order; no argument or an empty sequence stands for all.
 Dims = Annotated[tuple[int, ...], Argument(int | Sequence[int], normal_dims, dimension=True)]
 
-#: Any number of dimensions, in ascending order; none given stands for all, an empty sequence for none.
+#: Any number of dimensions, in ascending order; no argument stands for all, an empty sequence for none.
 SomeDims = Annotated[tuple[int, ...], Argument(int | Sequence[int], _some_dims, dimension=True)]
 
-#: A dtype, or None for that which comes of the input.
+#: A dtype, or None for the one that follows from the input.
 DType = Annotated[dtype | None, Argument(Any, lambda value, rank: None if value is None else to_dtype(value))]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-#: What stands for the numbers that annotations name: "complex" is any.
+#: Classes of the numbers that annotations name; "complex" stands for any number.
 _NUMBERS: dict[Any, Any] = {bool: bool | np.bool_, int: Integral, float: Real, complex: Number}
 
-#: What PyTorch calls types that have another name in Python.
+#: PyTorch's names of types that have another name in Python.
 _TITLES: dict[Any, str] = {complex: "Number", dtype: "torch.dtype", Layout: "Tensor", TensorRef: "Tensor"}
 
 
 def tensors_checked(function: _Function) -> _Function:
-    """``checked`` for tensors and ints: a function that PyTorch has in Python judges its other arguments itself."""
+    """Apply ``checked`` to tensors and ints only: PyTorch's Python functions check other arguments themselves."""
     return checked(function, tensors=True)
 
 
 def checked(function: _Function, name: str | None = None, *, method: bool = False, tensors: bool = False) -> _Function:
-    """Decorate a function: when it fails and an argument is of a type that it does not declare, TypeError says so.
+    """Decorate a function to raise TypeError if it fails and an argument is of an undeclared type.
 
     Args:
-        name: what the error calls it, if that is another name than its own.
-        method: whether the first argument is a method's object, which is not counted.
-        tensors: whether only tensors and ints are looked at.
+        name: the name that the error shows, if not the function's own.
+        method: True if the first argument is the object of a method, which is not counted.
+        tensors: True to check tensors and ints only.
     """
     name = name or function.__name__
 
@@ -101,13 +101,13 @@ def check_arguments(
     """Raise if an argument is of a type that the function does not declare; see :func:`checked`.
 
     Raises:
-        TypeError: one is; it says which, at which position, what it must be and what it is.
+        TypeError: if one is; the message has its name, its position, the declared type and the type given.
     """
     signature = inspect.signature(function)
     try:
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:
-        return  # too many or too few: the call itself has failed, and said so
+        return  # too many or too few arguments: the call's own error says so
     annotations = argument_types(function)
     position = 1 - method
     for parameter, value in given.items():
@@ -122,10 +122,10 @@ def check_arguments(
 
 
 def bind(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
-    """The arguments by the names of the parameters, with defaults.
+    """Return the arguments by the names of the parameters, with defaults.
 
     Raises:
-        TypeError: there are too few, or too many.
+        TypeError: if there are too few or too many.
     """
     try:
         bound = inspect.signature(function).bind(*args, **kwargs)
@@ -136,20 +136,20 @@ def bind(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
 
 
 def defaults(function: Callable[..., Any]) -> dict[str, Any]:
-    """The defaults of parameters that have one."""
+    """Return the defaults of the parameters that have one."""
     parameters = inspect.signature(function).parameters.values()
     return {one.name: one.default for one in parameters if one.default is not one.empty}
 
 
 @functools.cache
 def declared_arguments(function: Callable[..., Any]) -> dict[str, Argument]:
-    """The arguments of which users may give more than an operation is given, by name."""
+    """Return the arguments, by name, for which users may pass more than an operation takes."""
     hints = get_type_hints(function, include_extras=True)
     return {name: get_args(hint)[1] for name, hint in hints.items() if get_origin(hint) is Annotated}
 
 
 def argument_types(function: Callable[..., Any]) -> dict[str, Any]:
-    """The types of what users may give, by the names of the parameters."""
+    """Return the types that users may pass, by the names of the parameters."""
     types = get_type_hints(function)
     for name, argument in declared_arguments(function).items():
         optional = defaults(function).get(name, name) is None
@@ -158,7 +158,7 @@ def argument_types(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def wrong_kind(name: str, parameter: str, position: int | None, annotation: Any, value: Any) -> TypeError:
-    """The error for an argument of the function ``name`` that is not of its type, or of one of a union."""
+    """Return the error for an argument of the function ``name`` that is not of its type, or of one of a union."""
     where = f"argument '{parameter}'" + (f" (position {position})" if position else "")
     for part in _alternatives(annotation):
         if get_origin(part) is Sequence and isinstance(value, tuple | list):
@@ -178,7 +178,7 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 
 
 def _fits(value: Any, annotation: Any) -> bool:
-    """Whether a value fits an annotation, as PyTorch takes it: NumPy's numbers and 0-d tensors are numbers, too."""
+    """Return whether a value fits an annotation as in PyTorch: NumPy's numbers and 0-d tensors count as numbers."""
     if get_origin(annotation) in (Union, types.UnionType):
         return any(_fits(value, part) for part in get_args(annotation))
     if annotation is Any:

@@ -1,7 +1,7 @@
-"""What users call for a pointwise operation: the function, the operator, the method that works in place, overloads.
+"""Public forms of a pointwise operation: function, operator, in-place method and overloads.
 
-PyTorch numbers the overloads of an operation and shows the number in the node's name; numgrad computes them all by
-one entry of the table.
+PyTorch numbers the overloads of an operation and shows the number in the node's name.  In numgrad, one entry of the
+table computes all of them.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ if TYPE_CHECKING:
     from .elementwise import Pointwise
 
 
-#: What may stand beside a tensor in an expression.
+#: Types of the operands that an expression may combine with a tensor.
 OPERANDS = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
 
 
 def _with_keywords(
     op: Pointwise, short: Callable[..., Any], own: Callable[..., Any]
 ) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
-    """The call with keywords: with numbers that configure the operation, or with ``out``, to overwrite with its result.
-    """
+    """Return the call that accepts keywords: the numbers that configure the operation, and ``out``."""
     write = writing(op)
     defaults = tuple(op.statics.items())
 
@@ -51,10 +50,10 @@ def _with_keywords(
 
 
 def function_of(op: Pointwise) -> Callable[..., Any]:
-    """The function that users call.
+    """Return the public function of an operation.
 
-    It has ``short``, the call with operands alone, and ``configured``, that with all the numbers that configure the
-    operation after them.
+    Its attribute ``short`` is the call with operands alone.  Its attribute ``configured`` is the call with the operands
+    followed by all the numbers that configure the operation.
     """
     count = len(op.inputs)
     short = unary(op) if count == 1 else binary(op) if count == 2 else several(op)
@@ -95,19 +94,19 @@ def _of_several(short: Callable[..., Any], general: Callable[..., Any]) -> Calla
 
 
 def operator(op: Pointwise) -> Callable[[Tensor, Any], Any]:
-    """The operation as a method of Python's: for an operand it does not know it returns NotImplemented."""
+    """Return the operation as a Python operator, which returns NotImplemented for an operand of an unknown type."""
     return binary(op, OPERANDS)
 
 
 def in_place(op: Pointwise) -> Callable[..., Any]:
-    """The in-place method."""
+    """Return the in-place method of an operation."""
     return named_in_place(changing(op), op.name.removesuffix("_op"))
 
 
 def changing(op: Any) -> Callable[..., Tensor]:
-    """The call of an operation that overwrites the first of its operands with the result.
+    """Return the call that overwrites the first operand with the result.
 
-    By name the numbers are given that configure it.
+    The numbers that configure the operation are keyword arguments.
     """
     general = _general(op)
     recent = op.entries.recent
@@ -163,7 +162,7 @@ def _general(op: Any) -> Callable[..., Tensor]:
             if numbers:
                 given = [numbers.get(name, default) for name, default in defaults]
                 key += [(value.__class__, value) if value in baked else value.__class__ for value in given]
-            entry = recent[*key, layout] if len(operands) == count else None  # else the key may be of other calls
+            entry = recent[*key, layout] if len(operands) == count else None  # otherwise, the key may be another call's
             if numbers:
                 if not numbers.keys() <= statics.keys():
                     entry = None
@@ -191,9 +190,10 @@ def _general(op: Any) -> Callable[..., Tensor]:
 
 
 def writing(op: Any) -> Callable[[Sequence[Any], Any], Any]:
-    """The call of an operation on operands that writes its result to a tensor ``out``.
+    """Return the call that writes the result of an operation to a tensor ``out``.
 
-    The launcher does so where ``out`` is of the result's shape and type, else the result is made, and then copied.
+    The launcher writes directly if ``out`` has the result's shape and type.  Otherwise the result is computed first and
+    then copied.
     """
     recent, run, statics = op.entries.recent, op.run, op.statics
     name = op.name.removesuffix("_op")
@@ -207,7 +207,7 @@ def writing(op: Any) -> Callable[[Sequence[Any], Any], Any]:
             alike = alike and out._layout.shape == result._layout.shape
             written = write_out(name, out, result)
             if alike:
-                op.entry(operands, statics, out)  # for the next time
+                op.entry(operands, statics, out)  # the next call finds it
             return written
         mode = state.mode
         recorded, storage = mode & GRAD, out._storage
@@ -229,10 +229,10 @@ def writing(op: Any) -> Callable[[Sequence[Any], Any], Any]:
 
 
 def overload(call: Any, node: str, *numbers: str) -> Any:
-    """The pointwise operation ``call``, recorded by nodes called ``node``; its operands ``numbers`` are such.
+    """Return the pointwise operation ``call``, recorded by nodes called ``node``; its operands ``numbers`` are numbers.
 
-    PyTorch has nodes of their own for what is done in place, and several functions that share a formula.  Formula,
-    rules and kernels are those of ``call``, and so is the entry in the table.
+    PyTorch has separate nodes for in-place calls and for several functions that share a formula.  The formula, rules,
+    kernels and table entry are those of ``call``.
     """
     op: Pointwise = call.op.recorded_by(node, *numbers)
     result: Any = function_of(op.with_own_entries())
@@ -244,7 +244,7 @@ def overload(call: Any, node: str, *numbers: str) -> Any:
 
 
 def of_tensors(call: Any) -> Callable[[Any, Any], Tensor]:
-    """Export a pointwise operation on two tensors that takes no number for either: ``<name>_op`` as ``<name>``."""
+    """Export a pointwise operation on two tensors that accepts no number for either: ``<name>_op`` as ``<name>``."""
     name = call.op.name.removesuffix("_op")
     short = call.short
 
@@ -267,7 +267,7 @@ def of_tensors(call: Any) -> Callable[[Any, Any], Tensor]:
 
 
 class _Undifferentiated(Node):
-    """Stands where an operation has no derivative: going backward through it is an error."""
+    """Node of an operation that has no derivative: its backward raises an error."""
 
     __slots__ = ("operation",)
 
@@ -282,7 +282,7 @@ _NODE: Any = type("NotImplemented", (_Undifferentiated,), {"__slots__": (), "__m
 
 
 def undifferentiated(name: str, out: Tensor) -> Tensor:
-    """A new result whose derivative PyTorch does not define, so that only backward fails, as there."""
+    """Return a new result whose derivative PyTorch does not define: as in PyTorch, only its backward fails."""
     if out._requires_grad and out._edge is not None:
         node = _NODE(out._edge[0].edges, out._layout)
         node.operation = name

@@ -1,9 +1,9 @@
-"""Operations that are differentiated as what they are made of.
+"""Derivatives of an operation from the operations that it is composed of.
 
-A kernel may do at once what other operations do in many steps.  Its derivatives are those of the steps: its rule takes
-them, records them, and goes back through them.  That costs their time and memory.  So an operation that every training
-step differentiates has a rule with a kernel of its own; how that is differentiated again, which few ask for, follows
-from what it is made of.
+A kernel may do at once what other operations do in many steps.  Its derivatives are those of the steps: its rule runs
+the steps, records them, and differentiates through them.  That costs their time and memory.  Therefore, an operation
+that every training step differentiates has a rule with a kernel of its own.  Only its higher derivatives, which few
+programs need, follow from the composition.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .planned import Planned
 
 
 def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate what does the same as an operation by other ones, for derivatives.
+    """Decorate a function that computes an operation by other operations, to derive its derivatives.
 
-    Its parameters are some of the operation's, those that nodes save or know; it returns a tuple if that has several
-    outputs.
+    The parameters are a subset of the operation's: those that nodes save or that are constants.  The function returns a
+    tuple if the operation has several outputs.
     """
 
     def decorate(compose: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,7 +53,7 @@ def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..
 
 
 def as_variable(tensor: Tensor) -> Tensor:
-    """The tensor, as what something is differentiated by, and nothing that it was computed from is."""
+    """Return the tensor as a variable to differentiate by, cut off from the tensors that it was computed from."""
     variable: Tensor = alias(tensor)
     if not variable.requires_grad:
         variable._requires_grad = True
@@ -63,7 +63,7 @@ def as_variable(tensor: Tensor) -> Tensor:
 def _gradients(
     outputs: Sequence[tuple[Tensor, Tensor]], variables: Sequence[Tensor], record: bool
 ) -> Sequence[Tensor | None]:
-    """The gradients of outputs, given with their own, for the variables."""
+    """Return the gradients of the variables, given pairs of an output and its gradient."""
     if not outputs:
         return [None] * len(variables)
     values, cotangents = zip(*outputs, strict=True)

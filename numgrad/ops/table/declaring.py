@@ -1,4 +1,4 @@
-"""Decorators that declare pointwise operations: the function of scalars, and rules for where its operand is gone."""
+"""Decorators that declare pointwise operations: the function of scalars, and rules that need only the result."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def pointwise(
 
     Args:
         node: name of the node class.
-        inplace: whether there is an in-place method, too; by default unless the result is bool.
-        export: whether ``numgrad`` exports the function and Tensor has the method.
-        entered: whether the operation is one of the table, and not a user's own.
+        inplace: if True, define an in-place method, too; by default, do so unless the result is bool.
+        export: if True, export the function from ``numgrad`` and attach the method to Tensor.
+        entered: if True, enter the operation into the table; False for a user's own operation.
         declared: see ``Pointwise``.
 
-    The result is the public function.  It has ``gradient``, to declare rules with, ``op``, the table's entry, and
-    ``scalar_function``, the text of which goes into kernels of other operations that call it.
+    The result is the public function.  Its attribute ``gradient`` declares rules, ``op`` is the table's entry, and
+    ``scalar_function`` is the function whose text goes into the kernels of other operations that call it.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -48,10 +48,10 @@ def pointwise(
 
 
 def by_result(call: Any) -> Callable[[Rule], Rule]:
-    """Decorate the rule of the pointwise operation ``call`` for where its one operand is gone.
+    """Decorate the rule of the pointwise operation ``call`` for a node whose only operand no longer has its value.
 
-    The operation's own rule takes the operand and the result.  This one takes the result alone: in place, where the
-    operand is overwritten, and where it was changed since.
+    The operation's own rule takes the operand and the result.  This one takes the result alone.  It serves in-place
+    calls, which overwrite the operand, and operands that were changed after the call.
     """
 
     def register(rule: Rule) -> Rule:

@@ -1,14 +1,14 @@
-"""How an operation is called: look up what a call like this comes to, launch, make the tensor, record.
+"""Calls of operations: find the entry of the call, launch, make the tensor, record.
 
 Note [A call is a lookup]
-What a call does depends on the layouts of its operands and on its other arguments, hardly ever on elements.  So an
-operation decides once for each combination of these: which kernel runs, with which sizes and strides, how the result
-lies in memory, and what a node saves for which gradients.  That is an ``Entry`` (in ``entries``).  A call reads the
-layouts, finds the entry, launches, and makes the tensor.  ``unary`` and ``binary`` do that for the most frequent
-operations, without asking for anything that they have not; ``perform`` does it for any number of operands.  What
-overwrites a tensor is called in ``writing``.  What is recorded, and how, is in ``recording``.
+The steps of a call depend on the layouts of its operands and on its other arguments, hardly ever on elements.  So an
+operation decides once for each combination of these which kernel runs, with which sizes and strides, how the result
+lies in memory, and what a node saves for which gradients.  The decision is an ``Entry`` (in ``entries``).  A call reads
+the layouts, finds the entry, launches, and makes the tensor.  ``unary`` and ``binary`` are specialized for the most
+frequent operations; ``perform`` takes any number of operands.  In-place calls are in ``callables``.  Recording is in
+``recording``.
 
-Where anything out of the ordinary is switched on (see ``ORDINARY``) the operation's own ``run`` takes over.
+In any mode out of the ordinary (see ``ORDINARY``) the operation's own ``run`` takes over.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .recording import begin, finish, record, record_one
 
 
 def unary(op: Any) -> Callable[[Any], Any]:
-    """The call of an operation on one tensor."""
+    """Return the call of an operation on one tensor."""
     recent, run, statics = op.entries.recent, op.run, op.statics
 
     def call(input):
@@ -55,12 +55,12 @@ def unary(op: Any) -> Callable[[Any], Any]:
 
 
 def binary(op: Any, operands: tuple[type, ...] | None = None) -> Callable[[Any, Any], Any]:
-    """The call of an operation on a tensor and a tensor or number.
+    """Return the call of an operation on a tensor and a tensor or number.
 
-    With ``operands``, the classes that it knows, it returns NotImplemented for any other second operand.
+    If ``operands`` is given, the call returns NotImplemented for a second operand of any other class.
     """
     recent, run, statics = op.entries.recent, op.run, op.statics
-    if op.edge_positions.count(None) == 1:  # below both are taken to have a gradient, or neither
+    if op.edge_positions.count(None) == 1:  # the code below assumes that both have a gradient, or neither
         return several(op)
 
     def call(input, other):
@@ -105,7 +105,7 @@ def binary(op: Any, operands: tuple[type, ...] | None = None) -> Callable[[Any, 
 
 
 def several(op: Any) -> Callable[..., Any]:
-    """The call of an operation on any number of tensors and numbers."""
+    """Return the call of an operation on any number of tensors and numbers."""
     recent, run, statics = op.entries.recent, op.run, op.statics
 
     def call(*operands):
@@ -119,7 +119,7 @@ def several(op: Any) -> Callable[..., Any]:
 
 
 def configured(op: Any) -> Callable[..., Any]:
-    """The call of an operation on its operands and, after them, all the numbers that configure it."""
+    """Return the call of an operation on its operands followed by all the numbers that configure it."""
     recent, run, baked, names = op.entries.recent, op.run, op.baked_numbers, tuple(op.statics)
     count = len(op.inputs)
 
@@ -146,9 +146,9 @@ def configured(op: Any) -> Callable[..., Any]:
 
 
 def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) -> Any:
-    """The result of a call, recorded.
+    """Run a call and record it.
 
-    In a mode that is out of the ordinary the operation is asked what to do, unless it asks for this.
+    In a mode out of the ordinary the operation's ``performed`` takes over, unless ``whatever_mode`` is True.
     """
     mode = state.mode
     if mode > ORDINARY and not whatever_mode:
@@ -179,7 +179,7 @@ def perform(entry: Entry, operands: Sequence[Any], whatever_mode: bool = False) 
 
 
 def caller(entry: Entry, again: bool = True) -> Callable[..., Any]:
-    """``perform`` with this entry, as a function of the operands; its plan is bound if it is to be run ``again``."""
+    """Return ``perform`` with this entry as a function of the operands; bind its plan if it will run ``again``."""
     layout, delta, recorded = entry.layout, entry.delta or 0, entry.recorded
     launch = entry.launch if entry.plan is None else entry.plan.launcher(again)
     known = entry.views
@@ -253,7 +253,7 @@ def caller(entry: Entry, again: bool = True) -> Callable[..., Any]:
 
 
 def viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
-    """The view, or the views, of the first of the operands, recorded."""
+    """Return the recorded view, or views, of the first operand."""
     input, layout, delta = operands[0], entry.layout, entry.delta
     out: Any
     if len(operands) > 1:
@@ -264,7 +264,7 @@ def viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
         out = tuple([tensor_of(own, storage, offset + each) for own, each in zip(layout, delta)])  # noqa: B905
         if entry.step:
             connect(input, out, entry.view(input, mode))
-        elif not mode & GRAD:  # they pass for copies
+        elif not mode & GRAD:  # they count as copies
             for one in out:
                 one._origin = UNRECORDED
     elif delta is None:
@@ -284,7 +284,7 @@ def viewed(entry: Entry, operands: Sequence[Any], mode: int) -> Any:
 
 
 def connect(input: Tensor, out: Any, how: Any) -> None:
-    """Let autograd know the view of a tensor, or the views, and how each is made."""
+    """Register a view of a tensor, or several, with autograd, each with the step that makes it."""
     if out.__class__ is not tuple:
         out, how = (out,), (how,)
     counter = input._counter
@@ -294,7 +294,7 @@ def connect(input: Tensor, out: Any, how: Any) -> None:
 
 
 def result_of(entry: Entry, operands: Sequence[Any]) -> Any:
-    """The result of a call, in new tensors that nothing is known of yet."""
+    """Return the result of a call in new tensors, unrecorded and unknown to autograd."""
     layout, launch, delta = entry.layout, entry.launch, entry.delta
     if entry.step is not None:
         storage, offset = operands[0]._storage, operands[0]._offset
@@ -312,7 +312,7 @@ def result_of(entry: Entry, operands: Sequence[Any]) -> Any:
 
 
 def change(entry: Entry, operands: Sequence[Any], target: Tensor) -> Tensor:
-    """Overwrite ``target``, the first of the operands, and record that."""
+    """Overwrite ``target``, the first operand, and record the change."""
     pending = begin(entry, operands, target) if state.mode & GRAD else None
     entry.launch(*operands, target)
     target._counter[0] += 1

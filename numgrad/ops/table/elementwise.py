@@ -1,9 +1,9 @@
 """Pointwise operations: from scalar functions to recorded, fused, compiled ones.
 
-``@pointwise`` turns a function of scalars into an operation on tensors.  Its positional parameters are the
-operands, broadcast against each other; keyword-only ones are numbers that configure it.  The function and its
-rules are never called on elements: they are compiled (one pass over memory computes all the gradients that are
-needed), and the rules are called with tensors where the gradient itself is to be differentiated.
+``@pointwise`` turns a function of scalars into an operation on tensors.  Its positional parameters are the operands,
+broadcast against each other; its keyword-only parameters are numbers that configure it.  The function and its rules are
+never called on elements.  They are compiled: one pass over memory computes all the gradients that are needed.  The
+rules are called with tensors only to differentiate the gradient itself.
 """
 
 from __future__ import annotations
@@ -49,26 +49,27 @@ class Pointwise(Op):
     """A pointwise entry of the table.
 
     Args:
-        function: of scalars.
+        function: the function of scalars.
         node: name of the node class.
         result: "same" to compute in the promoted dtype, "float" in a floating-point one, "bool" for a comparison.
-        real: whether the result of complex numbers is real, of the dtype of their parts.
-        dtypes: the categories of dtype that it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
+        real: True if the result of complex numbers is real, of the dtype of their parts.
+        dtypes: the supported categories of dtype: "b" bool, "i" integers, "f" floating point, "c" complex.
         nondifferentiable: operands that have no gradient.
-        passed, constant: those whose gradient is that of the result, and those whose gradient is 0.
+        passed, constant: operands whose gradient is that of the result, and operands whose gradient is 0.
         conditions: operands that are read as they are and take no part in type promotion.
         baked: for a static number, the values that get a kernel of their own, with the value written into it.
-        refused: dtypes that the operation is not defined for, and the message that says so; one with "not implemented"
-            is raised as NotImplementedError, as PyTorch has it, any other as RuntimeError.
-        refused_operands: the same for dtypes that no operand may have, whatever the operation is computed in.
-        check_integers: called with the operands before a computation in integers; raises if a value will not do.
-        numbers: for an operand, the name of the node class where it is a number, if that is another.
-        complex: the operation that does it for complex numbers, where they have formulas of their own.
+        refused: dtypes that the operation is not defined for, and the error message; a message with "not implemented"
+            is raised as NotImplementedError, as in PyTorch, any other as RuntimeError.
+        refused_operands: dtypes that no operand may have, whatever dtype the operation computes in, and the error
+            message.
+        check_integers: function of the operands called before a computation in integers; raises for invalid values.
+        numbers: for an operand, the name of the node class if it is a number and the name differs.
+        complex: the operation that computes complex numbers, if they have formulas of their own.
 
     Attributes:
         statics: the keyword-only parameters and their defaults.
-        complex_entry: the entry that does it for complex numbers.
-        of_result: the operation with a rule that does without the input: see ``by_result``.
+        complex_entry: the entry that computes complex numbers.
+        of_result: the operation with a rule that does not need the input: see ``by_result``.
     """
 
     node_base = PointwiseNode
@@ -110,7 +111,7 @@ class Pointwise(Op):
         fixed = operands if result == "bool" else nondifferentiable
         super().__init__(function, node, operands, fixed, aten, passed, constant)
         self._numbers = numbers
-        #: For each edge of a node the position of the operand that it belongs to; None for one without a gradient.
+        #: For each edge of a node, the position of its operand; None for an operand without a gradient.
         self.edge_positions = tuple([
             None if name in self.nondifferentiable else position for position, name in enumerate(operands)
         ])
@@ -118,7 +119,7 @@ class Pointwise(Op):
 
     @functools.cached_property
     def numbers(self) -> dict[int, type[Node]]:
-        """For the position of an operand the class of the nodes where it is a number."""
+        """Node classes for operands that are numbers, by the position of the operand."""
         return {self.inputs.index(name): self.make_node_class(node, name) for name, node in self._numbers.items()}
 
     def saveable(self) -> set[str]:
@@ -132,9 +133,9 @@ class Pointwise(Op):
         return [self.node_class, *self.numbers.values()]
 
     def constants(self, statics: Mapping[str, Any]) -> dict[str, Any]:
-        """The static numbers that are written into the kernel: defaults, and those with a form of their own.
+        """Return the static numbers written into the kernel: defaults, and values that have a kernel of their own.
 
-        A zero that was given is not: it may be -0.0.
+        A given zero is not written into the kernel, since it may be -0.0.
         """
         if statics is self.statics:
             return dict(statics)
@@ -145,10 +146,10 @@ class Pointwise(Op):
         }
 
     def completed(self, given: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
-        """The static numbers given, and the defaults of the others.
+        """Return the given static numbers, completed with the defaults.
 
         Raises:
-            TypeError: there is no such number, or it is none.
+            TypeError: if the operation has no such number, or the value is not a number.
         """
         statics = dict(self.statics)
         for name, value in given:
@@ -158,7 +159,7 @@ class Pointwise(Op):
         return statics
 
     def example(self, entry: Entry, needed: int) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """The operands of a call like those with this entry, with samples for tensors, and its static numbers."""
+        """Return example operands for a call with this entry, with samples for tensors, and its static numbers."""
         shape: tuple[int, ...] = entry.layout.shape
         args = [
             float if own is None else Sample(layout_of(own, shape), bool(needed >> position & 1))
@@ -167,7 +168,7 @@ class Pointwise(Op):
         return args, dict(entry.details.statics)
 
     def recipe(self, entry: Entry, needed: int) -> PointwiseRecipe:
-        """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""
+        """Return the recipe to record a call if the inputs in the bits of ``needed`` need a gradient."""
         details: _Details = entry.details
         rules = self._rules(needed, details.statics)
         without = None if self.of_result is None else self.of_result.recipe(entry, needed)
@@ -183,10 +184,10 @@ class Pointwise(Op):
         return rules
 
     def compute_types(self, given: Sequence[Any]) -> tuple[dtype, dtype]:
-        """The dtype to compute in and that of the result, for operands of these layouts, or numbers of these classes.
+        """Return the dtypes of the computation and of the result for these layouts, or classes of numbers.
 
         Raises:
-            RuntimeError, NotImplementedError: the operation is not defined for that dtype.
+            RuntimeError, NotImplementedError: if the operation is not defined for that dtype.
         """
         key = tuple([own if own.__class__ is not Layout else own.type if own.shape else (own.type,) for own in given])
         found = self.types.get(key)
@@ -216,7 +217,7 @@ class Pointwise(Op):
     def program(
         self, operand_types: Sequence[Any], statics: Mapping[str, Any], compute: dtype, out: dtype
     ) -> devices.Program:
-        """The kernel description for operands of these dtypes, or numbers of these classes."""
+        """Return the kernel description for operands of these dtypes, or numbers of these classes."""
         key: Any = (tuple(operand_types), compute, out)
         constants = self.constants(statics)
         if statics is not self.statics:
@@ -239,7 +240,10 @@ class Pointwise(Op):
     def launcher(
         self, given: Sequence[Any], out: Layout, into: bool = False, compute: dtype | None = None
     ) -> Callable[..., Any]:
-        """What computes it of operands of these layouts, or numbers of these classes; in the dtype of the first."""
+        """Return the launcher for operands of these layouts, or numbers of these classes.
+
+        The computation is in the dtype ``compute``, by default that of the first operand.
+        """
         operand_types = [own.type.numpy if isinstance(own, Layout) else own for own in given]
         program = self.program(operand_types, self.statics, compute or given[0].type.dtype, out.type.dtype)
         return devices.pointwise_plan(program, given, [out], into).launcher()
@@ -249,7 +253,7 @@ class Pointwise(Op):
     ) -> devices.TensorRef:
         """Add the computation on tensors of a plan and numbers, into a new tensor or ``into``.
 
-        A number is one that comes with the call, or Python's; the static ``numbers`` are Python's.
+        Operands may be numbers that come with the call, or Python numbers.  The static ``numbers`` are Python numbers.
         """
         kinds = {devices.TensorRef: "layout", devices.Given: "kind"}
         given = [getattr(one, kinds.get(one.__class__, "__class__")) for one in operands]
@@ -273,7 +277,7 @@ class Pointwise(Op):
         return out
 
     def run(self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None) -> Tensor:
-        """Compute, into a new tensor or in place into ``into``, and record."""
+        """Compute into a new tensor, or in place into ``into``, and record the call."""
         if state.mode & TRANSFORMED:
             operands = self.prepared(operands)
             op = self._for(given_of(operands), into is not None)
@@ -285,7 +289,7 @@ class Pointwise(Op):
         return perform(entry, operands, True) if into is None else change(entry, operands, into)
 
     def with_statics(self, statics: Mapping[str, Any]) -> Pointwise:
-        """The operation with other numbers where none are given."""
+        """Return the operation with other defaults for its numbers."""
         other = self.recorded_by(*self.node)
         other.node_class = self.node_class
         other.statics = statics
@@ -293,7 +297,7 @@ class Pointwise(Op):
         return other.with_own_entries()
 
     def with_own_entries(self) -> Pointwise:
-        """The operation, a copy of another, which decides for itself what calls come to."""
+        """Give the operation, a copy of another one, entries of its own and return it."""
         self.entries = Entries()
         numbers = {*self.statics.values()}.union(*self.baked.values())
         #: Static numbers that may be written into a kernel.
@@ -303,11 +307,11 @@ class Pointwise(Op):
     def entry(
         self, operands: Sequence[Any], statics: Mapping[str, Any], into: Tensor | None = None
     ) -> tuple[Entry, Sequence[Any]]:
-        """What a call comes to, and its operands as tensors and Python's numbers.
+        """Return the entry of a call, and its operands as tensors and Python numbers.
 
         Raises:
-            TypeError: an operand is neither, or none is a tensor.
-            RuntimeError, NotImplementedError: the operation is not defined for these dtypes, shapes or devices.
+            TypeError: if an operand is neither, or none is a tensor.
+            RuntimeError, NotImplementedError: if the operation is not defined for these dtypes, shapes or devices.
         """
         try:
             given = given_of(operands)
@@ -320,7 +324,7 @@ class Pointwise(Op):
         return entry, operands
 
     def _found(self, given: list[Any], statics: Mapping[str, Any], into: Layout | None) -> Entry | None:
-        """What a call with such operands comes to; None if no tensor is among them."""
+        """Return the entry of a call with such operands; None if no tensor is among them."""
         key: Any = given
         if statics is not self.statics:
             baked = self.baked_numbers
@@ -335,15 +339,15 @@ class Pointwise(Op):
         return entry
 
     def prepared(self, operands: Sequence[Any]) -> list[Any]:
-        """The operands as tensors and Python's numbers.
+        """Return the operands as tensors and Python numbers.
 
         Raises:
-            TypeError: one is neither, nor NumPy's.
+            TypeError: if one is neither, nor a NumPy array or number.
         """
         return [operand_of(self, name, value) for name, value in zip(self.inputs, operands, strict=True)]
 
     def _for(self, given: Sequence[Any], in_place: bool) -> Pointwise:
-        """The operation that does it for operands of these categories."""
+        """Return the operation that computes operands of these categories."""
         other = self.complex_entry
         letters = [own.type.dtype.kind if isinstance(own, Layout) else "c" if own is complex else "" for own in given]
         if other is None or "c" not in letters:
@@ -355,7 +359,7 @@ class Pointwise(Op):
     def prepare(
         self, given: Sequence[Any], statics: Mapping[str, Any], into: Layout | None, again: bool = True
     ) -> Entry:
-        """Decide what a call comes to, by the layouts of its operands, or the classes of numbers."""
+        """Return a new entry for operands of these layouts, or numbers of these classes."""
         compute, result = self.compute_types(given)
         if not compute.is_complex:
             check_real(statics)
@@ -394,9 +398,16 @@ class Pointwise(Op):
 
 
 class _Details(NamedTuple):
-    """What a pointwise entry knows besides: the dtype computed in, the static numbers, which of them are passed at run
-    time and where these stand among operands and numbers (None for all), the types of its operands (None for a number),
-    and the class of its nodes."""
+    """Details of a pointwise entry that its recipes need.
+
+    Attributes:
+        compute: the dtype of the computation.
+        statics: the static numbers.
+        passed: the names of the static numbers that are passed at run time.
+        positions: the positions of the launcher's arguments among operands and numbers; None for all.
+        types: the types of the operands; None for a number.
+        node_class: the class of the nodes.
+    """
 
     compute: dtype
     statics: Mapping[str, Any]
@@ -408,5 +419,5 @@ class _Details(NamedTuple):
 
 @functools.cache
 def _fits(name: str, compute: dtype) -> Callable[[Any], None]:
-    """The check that a static number is exact in an integer dtype."""
+    """Return the check that a static number is exact in an integer dtype."""
     return lambda value: check_statics([(name, value)], compute)

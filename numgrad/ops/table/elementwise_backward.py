@@ -1,4 +1,4 @@
-"""Backward of pointwise operations: the one kernel that computes all gradients of a node."""
+"""Backward of pointwise operations: one kernel computes all gradients of a node."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class Rules:
-    """The rules for one combination of needed gradients, of an operation with certain constants.
+    """Rules of an operation with certain constants, for one combination of needed gradients.
 
     Attributes:
-        pattern: for each input what its gradient is: "kernel", "passed" if it is the incoming one, or None.
+        pattern: the source of each input's gradient: "kernel", "passed" if it is the incoming gradient, or None.
         computed: the inputs whose gradients the kernel computes, with their rules.
-        names: what the computed rules need besides ``grad`` and the ``constants``.
+        names: the values that the computed rules need besides ``grad`` and the ``constants``.
     """
 
     def __init__(self, op: Pointwise, needed: tuple[bool, ...], statics: Mapping[str, Any]):
@@ -52,7 +52,7 @@ class Rules:
         self.programs: dict[Any, devices.Program] = {}
 
     def program(self, operand_types: tuple[Any, ...], compute: dtype, outs: Sequence[dtype]) -> devices.Program:
-        """The kernel description for a gradient and what was saved, of these dtypes or classes of numbers."""
+        """Return the kernel description for a gradient and saved values of these dtypes or classes of numbers."""
         op = self.op
         key = (operand_types, compute, tuple(outs))
         program = self.programs.get(key)
@@ -67,19 +67,19 @@ class Rules:
         return program
 
 
-#: Launchers that a recipe remembers.
+#: Number of launchers that a recipe keeps.
 _MOST_LAUNCHES = 64
 
 
 class PointwiseRecipe(Recipe):
-    """How a pointwise call is recorded, and what computes its gradients.
+    """Recipe to record a pointwise call and to compute its gradients.
 
     Attributes:
-        types: those of the inputs whose gradients are computed.
-        launches: what computes gradients, and their layouts.  The key is the layout of the incoming gradient where what
-            was saved is as it was and gradients have the types of their inputs, which the entry has settled; else the
-            layouts of all operands and the types.
-        without_input: how to compute them where the input was changed since; None if that is an error.
+        types: the types of the inputs whose gradients are computed.
+        launches: the launchers that compute gradients, and the gradients' layouts.  The key is the layout of the
+            incoming gradient if the saved values are unchanged and the gradients have the types of their inputs, which
+            the entry has settled; otherwise the layouts of all operands and the types.
+        without_input: the recipe to use if the input has changed; None if that is an error.
     """
 
     __slots__ = ("compute", "launches", "rules", "types", "without_input")
@@ -101,7 +101,8 @@ class PointwiseRecipe(Recipe):
         self.launches: dict[Any, tuple[Any, list[Layout]]] = {}
 
     def find(self, key: Any, gradient: Tensor, values: Sequence[Any], types: Sequence[Any]) -> Any:
-        """What computes gradients of these types from operands of these layouts."""
+        """Return the launcher that computes gradients of these types from operands of these layouts, and their layouts.
+        """
         given = given_of((gradient, *values))
         shape = gradient._layout.shape
         strides = new_layout(given, shape, gradient._layout.type).strides
@@ -124,7 +125,7 @@ class PointwiseNode(OpNode):
 
     @property
     def compute(self) -> dtype:
-        """What the operation was computed in."""
+        """Dtype of the operation's computation."""
         return self.recipe.compute
 
     def apply(self, gradient: Tensor) -> tuple[Any, ...]:
@@ -133,13 +134,13 @@ class PointwiseNode(OpNode):
         computed: Any = gradient
         if rules.computed:
             found = recipe.launches.get(gradient._layout)
-            saved: Any = self.saved  # another thread may release it
+            saved: Any = self.saved  # a local reference, as another thread may release it
             if found is None or saved.__class__ is not tuple or types_given or state.mode & TRACED:
                 return self._in_general(gradient)
             launch, layouts = found
             if len(saved) == 1:
                 (value,), (version,) = saved, self.versions
-                if version is not None and value._counter[0] != version:  # a PackedTensor never has it
+                if version is not None and value._counter[0] != version:  # a PackedTensor never has this version
                     return self._in_general(gradient)
                 rows = launch(gradient, value)
             else:
@@ -163,7 +164,7 @@ class PointwiseNode(OpNode):
         return self._arranged((computed,), gradient)
 
     def _arranged(self, computed: Sequence[Tensor], gradient: Tensor) -> tuple[Any, ...]:
-        """For each input its gradient: one of those computed, the incoming one, or none."""
+        """Return each input's gradient: a computed one, the incoming one, or None."""
         rules = self.recipe.rules
         count = len(rules.pattern)
         if rules.passed > 1:
@@ -178,7 +179,7 @@ class PointwiseNode(OpNode):
         ])
 
     def _in_general(self, gradient: Tensor) -> tuple[Any, ...]:
-        """The gradients, whatever has become of what was saved."""
+        """Return the gradients, whatever has happened to the saved values."""
         recipe = self._recipe_now()
         if state.mode & TRACED:
             return self._arranged(self._traced(recipe, gradient), gradient)
@@ -197,12 +198,12 @@ class PointwiseNode(OpNode):
         return self._arranged([tensor_of(own, row) for own, row in zip(layouts, rows, strict=True)], gradient)
 
     def _recipe_now(self) -> PointwiseRecipe:
-        """The recipe, or that which does without the input if that was changed since it was saved."""
+        """Return the recipe, or the one without the input if the input has changed since it was saved."""
         without = self.recipe.without_input
         return self.recipe if without is None or not has_changed(self.kept()[0], self.versions[0]) else without
 
     def _unpacked(self, recipe: PointwiseRecipe) -> dict[str, Any]:
-        """What the rules of a recipe need of that which was saved, by name."""
+        """Return the saved values that the rules of a recipe need, by name."""
         return self.unpack() if recipe is self.recipe else {n: self.value_of(n) for n in recipe.names}
 
     def modified(self) -> list[tuple[Any, int]]:
@@ -210,7 +211,7 @@ class PointwiseNode(OpNode):
         return found if self._recipe_now() is self.recipe else [one for one in found if one[0] is not self.kept()[0]]
 
     def _traced(self, recipe: PointwiseRecipe, gradient: Tensor) -> tuple[Tensor, ...]:
-        """The computed gradients, by operations that are recorded or transformed themselves."""
+        """Return the computed gradients, from operations that are recorded or transformed themselves."""
         rules = recipe.rules
         values = {name: self._operand(name, value) for name, value in self._unpacked(recipe).items()}
         known = {**rules.constants, **values, "grad": gradient}
@@ -220,7 +221,7 @@ class PointwiseNode(OpNode):
         ])
 
     def _operand(self, name: str, value: Any) -> Any:
-        """What was saved, as a rule takes it: an operand that was a number, or real beside complex ones, converted."""
+        """Return a saved value as rules take it: numbers become tensors, and real operands complex if needed."""
         if name not in self.op.inputs or name in self.op.conditions:
             return value
         if isinstance(value, Tensor):
@@ -228,7 +229,7 @@ class PointwiseNode(OpNode):
         return filled_of((), value, tensor_type(self.compute, self.layout.type.device))
 
     def _types(self, gradient: Tensor, inputs: Sequence[Any]) -> list[Any]:
-        """The types of the computed gradients of inputs of these types; None stands for any type."""
+        """Return the types of the computed gradients for inputs of these types; None stands for any type."""
         own = gradient._layout.type
         types = [type or own for type in inputs]
         types = [t if t.device is own.device else tensor_type(t.dtype, own.device) for t in types]
@@ -238,7 +239,7 @@ class PointwiseNode(OpNode):
 
 
 def as_gradient(result: Any, gradient: Tensor) -> Tensor:
-    """What a rule gives for a gradient; where that is the number 0, zeros that lie as the gradient does."""
+    """Return the gradient that a rule returned; for the number 0, zeros laid out like ``gradient``."""
     if result.__class__ is not int:
         return result
     own = new_layout([gradient._layout], gradient._layout.shape, gradient._layout.type)
@@ -246,7 +247,8 @@ def as_gradient(result: Any, gradient: Tensor) -> Tensor:
 
 
 class _Probe:
-    """Stands for a gradient to find out whether a rule hands it on: multiplied by 1 it stays itself."""
+    """Stand-in for a gradient that detects whether a rule passes it on: multiplication by 1 returns the probe itself.
+    """
 
     def __mul__(self, factor: Any) -> Any:
         if isinstance(factor, int | float) and factor == 1:

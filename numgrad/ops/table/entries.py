@@ -1,4 +1,4 @@
-"""What calls of operations come to, remembered: see Note [A call is a lookup] in ``dispatch``."""
+"""Remembered decisions for calls of operations: see Note [A call is a lookup] in ``dispatch``."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class Entry:
-    """What a call comes to, for operands of certain layouts and certain other arguments.
+    """Decision for a call with operands of certain layouts and certain other arguments.
 
     Attributes:
-        op: the operation of the table that does it.
-        launch: ``launch(*operands)`` runs what there is to run and returns the memory of the result; of an operation
-            in place ``launch(*operands, target)`` overwrites the target.  None for a view, unless it is in another
-            dtype: then ``launch(tensor)`` returns the tensor's memory in that, and where the view begins.
-        delta: by how many elements a view begins later than the tensor; if the tensor is followed by numbers, for each
-            1 of the first; of several views a tuple.
-        plan: the steps that ``launch`` runs; None where there is none.
-        layout: that of the result; a tuple where there are several; None where it depends on values: then ``launch``
+        op: the operation of the table that computes the call.
+        launch: ``launch(*operands)`` runs the kernels and returns the memory of the result; for an in-place operation,
+            ``launch(*operands, target)`` overwrites the target.  None for a view, unless the view has another dtype:
+            then ``launch(tensor)`` returns the tensor's memory in that dtype, and the view's offset.
+        delta: the number of elements by which a view begins after the tensor; if numbers follow the tensor, the number
+            of elements for each 1 of the first number; for several views, a tuple.
+        plan: the steps that ``launch`` runs; None if there are none.
+        layout: the layout of the result; a tuple for several results; None if it depends on values: then ``launch``
             returns it with the memory.
-        recorded: whether the result has a derivative.
-        details: what else the operation wants to know when it makes a recipe.
-        step: of a view, how it is made of a tensor again; of several views a tuple of that.
+        recorded: True if the result has a derivative.
+        details: other data that the operation needs to make a recipe.
+        step: the step that makes a view from a tensor again; for several views, a tuple of steps.
     """
 
     __slots__ = ("delta", "details", "launch", "layout", "op", "plan", "recipes", "recorded", "step", "views")
@@ -50,13 +50,13 @@ class Entry:
         self.details = details
         self.step: Any = None
         self.delta: Any = None
-        #: How calls are recorded, by which inputs need a gradient, as bits.
+        #: Recipes to record calls, by the inputs that need a gradient, as bits.
         self.recipes: dict[int, Recipe] = {}
-        #: How views of tensors that are none themselves are made, by the mode.
+        #: Views of tensors that are not views themselves, by the mode.
         self.views: dict[int, Any] = {}
 
     def view(self, input: Tensor, mode: int) -> Any:
-        """How the view, or the views, of a tensor are made."""
+        """Return the description of how the view, or each of the views, of a tensor is made."""
         if input._view is not None:
             return views(input, self.step, mode)
         found = self.views.get(mode)
@@ -65,7 +65,7 @@ class Entry:
         return found
 
     def recipe(self, needed: int) -> Recipe:
-        """How a call is recorded where the inputs in the bits of ``needed`` need a gradient."""
+        """Return the recipe to record a call if the inputs in the bits of ``needed`` need a gradient."""
         found = self.recipes.get(needed)
         if found is None:
             found = self.recipes[needed] = self.op.recipe(self, needed)
@@ -74,15 +74,16 @@ class Entry:
 
 
 class Entries:
-    """The entries of one operation, by what calls like these have in common.
+    """Entries of one operation, by the key that similar calls share.
 
-    There may be many: programs go through ever new shapes.  One is kept when it is wanted for the second time, so that
-    what comes once leaves nothing for the garbage collector to go through.  When there are ``LIMIT`` recent ones, they
-    become the older ones; an older one that is used becomes recent again, and the others go with the next change.
+    There may be many, as programs may use ever new shapes.  An entry is kept when its key is looked up for the second
+    time, so that a call that comes once leaves nothing for the garbage collector to traverse.  When there are ``LIMIT``
+    recent entries, they become the older ones.  An older entry that is used becomes recent again, and the others are
+    dropped at the next change.
     """
 
     LIMIT = 2048
-    #: Recent entries of all operations together.
+    #: Limit of the recent entries of all operations together.
     LIMIT_OF_ALL = 1 << 15
 
     _all: ClassVar[weakref.WeakSet[Entries]] = weakref.WeakSet()
@@ -92,12 +93,12 @@ class Entries:
     def __init__(self) -> None:
         self.recent: dict[Any, Any] = {}
         self.older: dict[Any, Any] = {}
-        self._seen: set[int] = set()  # hashes of keys that were wanted once
+        self._seen: set[int] = set()  # hashes of keys that were looked up once
         with Entries._changing:
             Entries._all.add(self)
 
     def find(self, key: Any) -> Any:
-        """The entry of this key; None if none is kept."""
+        """Return the entry of this key; None if none is kept."""
         entry = self.recent.get(key)
         if entry is None:
             entry = self.older.get(key)
@@ -107,13 +108,16 @@ class Entries:
         return entry
 
     def add(self, key: Any, entry: Any) -> Any:
-        """Keep an entry, if its key has been wanted before; return it, or what another thread has kept meanwhile."""
+        """Keep an entry if its key has been looked up before.
+
+        Return the entry, or the one that another thread has kept meanwhile.
+        """
         return self.make(key, lambda again: entry)
 
     def make(self, key: Any, make: Callable[[bool], Any]) -> Any:
-        """Return the entry that ``make(again)`` returns, and keep it if its key has been wanted before, ``again``.
+        """Return the entry that ``make(again)`` returns, and keep it if its key has been looked up before (``again``).
 
-        If another thread has kept one meanwhile, that is returned.
+        If another thread has kept an entry meanwhile, return that one.
         """
         mark = hash(key)
         with Entries._changing:
@@ -134,7 +138,7 @@ class Entries:
         elif Entries._count >= self.LIMIT_OF_ALL:
             for entries in Entries._all:
                 entries._age()
-            Entries._count = 0  # some operations may have gone with theirs
+            Entries._count = 0  # operations that no longer exist took their entries with them
         before = len(self.recent)
         entry = self.recent.setdefault(key, entry)
         Entries._count += len(self.recent) - before  # another thread may have kept one meanwhile
@@ -143,7 +147,7 @@ class Entries:
     def _age(self) -> None:
         Entries._count -= len(self.recent)
         self.older = self.recent.copy()
-        self.recent.clear()  # the functions that look things up hold it
+        self.recent.clear()  # lookup functions hold this dictionary
 
     def clear(self) -> None:
         """Forget all entries."""
@@ -153,7 +157,7 @@ class Entries:
 
 
 def _renew_lock() -> None:
-    """In the child of a fork: a thread that is not here may have had the lock."""
+    """Replace the lock in the child of a fork, as a thread that the fork did not copy may have held it."""
     Entries._changing = threading.Lock()
 
 

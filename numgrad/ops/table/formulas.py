@@ -1,7 +1,7 @@
 """The rules of the op table as text that a student can read.
 
-What a rule's code says is shown as mathematics: products of tensors as ``a * b``, operations by their public names.
-Where the code is a program (a kernel for the common case, or cases by dtype), its docstring begins with the formula.
+The code of a rule is shown as mathematics: products of tensors as ``a * b``, operations by their public names.  If the
+code is a program (a kernel for the common case, or cases by dtype), its docstring begins with the formula.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import Any
 
 from .op import public_name
 
-#: Operations that have a sign.
+#: Operations that have an operator.
 _OPERATORS: dict[str, type[ast.operator]] = {
     "add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "times": ast.Mult, "div": ast.Div, "mm": ast.MatMult,
     "bmm": ast.MatMult, "mv": ast.MatMult, "pow": ast.Pow,
 }
 _COMPARISONS: dict[str, type[ast.cmpop]] = {"eq": ast.Eq, "ne": ast.NotEq}
 
-#: Functions that change how their first argument lies in memory, its dtype, or dimensions that are broadcast anyway.
+#: Functions that only change the memory layout or dtype of their first argument, or dimensions that broadcast anyway.
 _TRANSPARENT = ("contiguous", "convert", "restored")
 
 
 @functools.cache
 def formula(function: Callable[..., Any], real: bool = False) -> str:
-    """What a function returns, as text; the statements before it in front.
+    """Return the value that a function returns as text, preceded by the other statements.
 
     Args:
-        function: of scalars or tensors.
-        real: leave out the conjugates, which for real numbers do nothing.
+        function: a function of scalars or tensors.
+        real: if True, leave out conjugates, which do nothing for real numbers.
     """
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(definition, ast.FunctionDef)
@@ -41,9 +41,10 @@ def formula(function: Callable[..., Any], real: bool = False) -> str:
 
 @functools.cache
 def rule_formula(rule: Callable[..., Any], real: bool = False) -> str:
-    """The formula of a rule of the table: what its docstring begins with, in double backquotes, else what it returns.
+    """Return the formula of a rule of the table.
 
-    The arguments are those of :func:`formula`.
+    It is the text in double backquotes at the start of the rule's docstring, if there is one.  Otherwise, it is the
+    formula of the rule's code.  The arguments are those of :func:`formula`.
     """
     before, mark, rest = " ".join((inspect.getdoc(rule) or "").split()).partition("``")
     if before or not mark:
@@ -58,12 +59,12 @@ def _text(statements: list[ast.stmt], function: Callable[..., Any], real: bool) 
 
 
 def _as_called(name: str) -> str:
-    """The name by which users call what the rules call ``name``."""
+    """Return the name by which users call the function that rules call ``name``."""
     return "where" if name == "choose" else public_name(name)
 
 
 class _Readable(ast.NodeTransformer):
-    """Turns code into what one writes on a blackboard."""
+    """Transformer of code to blackboard notation."""
 
     def __init__(self, names: dict[str, Any], real: bool):
         self.names = names  # the globals of the function

@@ -1,11 +1,12 @@
-"""Forward mode: the tangents of what operations compute, from the rules that the table has for backward.
+"""Forward mode: the tangents of operations' results, from the rules that the table has for backward.
 
-A rule is linear in the gradient, and the tangent is what its transpose makes of the inputs' tangents.  For a pointwise
-operation of real numbers, whose Jacobian is diagonal, that is the rule itself.  A linear operation is its own tangent.
-Any other rule is transposed by differentiating it: with ``v = rule(u)``, the derivative of ``v`` with respect to ``u``
-in the direction of the tangent (Townsend, "A new trick for calculating Jacobian vector products", 2017).
+A rule is linear in the gradient, and the transpose of the rule maps the inputs' tangents to the result's tangent.  For
+a pointwise operation on real numbers, whose Jacobian is diagonal, the transpose is the rule itself.  A linear operation
+is its own tangent.  Any other rule is transposed by differentiating it: with ``v = rule(u)``, the derivative of ``v``
+with respect to ``u`` in the direction of the tangent (Townsend, "A new trick for calculating Jacobian vector products",
+2017).
 
-Everything here is computed outside of the level whose tangents it computes, and recorded where recording is on.
+All computation here is outside of the level whose tangents it computes, and is recorded if recording is on.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ from .operands import given_of
 from .recording import OUTPUT
 from .transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
 
-#: Shape and type of an output, and itself, if it is there.
+#: Shape and type of an output, and the output itself if it exists.
 Output = tuple[tuple[int, ...], TensorType, Tensor | None]
 
 
 def _tangents(values: Sequence[Any], level: Level) -> list[Any]:
-    """The tangents of those of the values that are tensors, None for the others; in a tuple a list of them."""
+    """Return the tangents of tensors among the values and None for other values; nested for tuples and lists."""
     return [
         tangent_of(value, level) if isinstance(value, Tensor)
         else _tangents(value, level) if isinstance(value, tuple | list)
@@ -51,7 +52,7 @@ def _tangents(values: Sequence[Any], level: Level) -> list[Any]:
 
 
 def pointwise(call: PointwiseCall, level: Level) -> Tensor:
-    """A pointwise operation and its tangent."""
+    """Compute a pointwise operation and its tangent."""
     tangents = _tangents(call.args, level)
     with outside(level):
         if call.target is None:
@@ -99,14 +100,14 @@ def _pointwise_tangent(
 
 
 def _as_operand(op: Any, name: str, value: Any, compute: TensorType) -> Any:
-    """An operand as rules take it: a number as a tensor, and complex where that is what is computed in."""
+    """Return an operand in the form that rules take: a number as a tensor, complex if the computation is."""
     if not isinstance(value, Tensor):
         return filled_of((), value, compute)
     return convert(value, compute.dtype) if compute.dtype.is_complex and name not in op.conditions else value
 
 
 def _fitted(tangent: Tensor, shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """A tangent in the shape and dtype of what it belongs to."""
+    """Return a tangent in this shape and dtype."""
     if tangent._layout.type.dtype.is_complex and not type.dtype.is_complex:
         tangent = real(tangent)
     tangent = convert(tangent, type.dtype)
@@ -114,7 +115,7 @@ def _fitted(tangent: Tensor, shape: tuple[int, ...], type: TensorType) -> Tensor
 
 
 def _own(tangent: Tensor, others: Sequence[Any]) -> Tensor:
-    """The tangent on memory that it shares with no other, since a change in place changes it, too."""
+    """Return the tangent on memory of its own, since an in-place change must not change another tensor."""
     if tangent._view is not None or any(tangent is other for other in others):
         return clone_op(tangent)
     return tangent
@@ -124,7 +125,7 @@ def _own(tangent: Tensor, others: Sequence[Any]) -> Tensor:
 
 
 def general(call: GeneralCall, level: Level) -> Any:
-    """An operation of the table and its tangents."""
+    """Compute an operation of the table and its tangents."""
     op, args = call.op, call.args
     tangents = _tangents(args, level)
     with outside(level):
@@ -134,7 +135,7 @@ def general(call: GeneralCall, level: Level) -> Any:
             return out
         if op.view:
             results: Sequence[Any] = _as_tuple(op(tangents[0], *args[1:]))
-        elif not any(tangent._layout.size for tangent in _flat(tangents)):  # also where a mean divides by their number
+        elif not any(tangent._layout.size for tangent in _flat(tangents)):  # a mean would divide by their number
             results = [_zero(o._layout) for o in outs[: op.graded]]
         elif op.linear:
             results = _as_tuple(_by_linearity(op, args, tangents))
@@ -147,7 +148,7 @@ def general(call: GeneralCall, level: Level) -> Any:
 
 
 def _zero(layout: Any) -> Tensor | None:
-    """The tangent of an output that depends on no element, None if it has no derivative."""
+    """Return the tangent of an output that depends on no element, None if the output has no derivative."""
     return filled_of(layout.shape, 0, layout.type) if layout.type.dtype.differentiable else None
 
 
@@ -156,7 +157,7 @@ def _as_tuple(results: Any) -> tuple[Any, ...]:
 
 
 def _by_linearity(op: Any, args: Sequence[Any], tangents: list[Any]) -> Any:
-    """The tangents of an operation that is linear in each of its inputs."""
+    """Return the tangents of an operation that is linear in each of its inputs."""
     if op.sequence:
         pairs = zip(args[0], tangents[0], strict=True)
         filled = [filled_of(x._layout.shape, 0, x._layout.type) if t is None else t for x, t in pairs]
@@ -169,23 +170,24 @@ def _by_linearity(op: Any, args: Sequence[Any], tangents: list[Any]) -> Any:
 
 
 def _transposed_general(op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output]) -> list[Any]:
-    """The tangents of the outputs of an operation that is not pointwise."""
+    """Return the tangents of the outputs of an operation that is not pointwise."""
     return _transposed(
         lambda given: _gradients(op, args, tangents, outputs, given), outputs[: op.graded], _flat(tangents)
     )
 
 
 def _flat(tangents: list[Any]) -> list[Tensor]:
-    """The tangents that there are, without their order in the arguments."""
+    """Return the existing tangents as a flat list."""
     return [t for own in tangents if own is not None for t in (_flat(own) if isinstance(own, list) else (own,))]
 
 
 def _transposed(
     gradients_of: Callable[[list[Tensor]], list[tuple[Any, Any]]], outputs: Sequence[Output], tangents: Sequence[Any]
 ) -> list[Any]:
-    """The tangents of an operation's outputs, None for those that have no derivative.
+    """Return the tangents of an operation's outputs, None for outputs that have no derivative.
 
-    ``gradients_of`` gives for each input what its rule makes of the gradients of the outputs, and its tangent.
+    ``gradients_of`` maps the gradients of the outputs to a pair for each input: the gradient by its rule, and the
+    tangent.
     """
     differentiable = [n for n, (_, type, _) in enumerate(outputs) if type.dtype.differentiable]
     results: list[Any] = [None] * len(outputs)
@@ -209,7 +211,7 @@ def _transposed(
 
 
 def _variable(shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """Zeros that require a gradient: where the rule is linear, any value will do."""
+    """Return zeros that require a gradient: since the rule is linear, any value will do."""
     variable = cut(filled_of(shape, 0, type))
     variable._requires_grad = True
     return variable
@@ -218,7 +220,8 @@ def _variable(shape: tuple[int, ...], type: TensorType) -> Tensor:
 def _gradients(
     op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output], cotangents: list[Tensor]
 ) -> list[tuple[Any, Any]]:
-    """What the rules make of the cotangents, for each input that has a tangent, with that."""
+    """Return pairs of an input's gradient, by its rule from the cotangents, and its tangent, for inputs that have one.
+    """
     entry, operands = op.entry(args)
     given = tangents[0] if op.sequence else [tangents[position] for position in op.positions]
     recipe = entry.recipe(1 if op.sequence else sum([1 << n for n, tangent in enumerate(given) if tangent is not None]))
@@ -228,9 +231,9 @@ def _gradients(
 
 
 def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
-    """The tangent at the same offset in as much memory as its tensor: views of the two are made in the same way.
+    """Return the tangent at its tensor's offset in as much memory, so that views of both are made in the same way.
 
-    That of a tensor that stands for examples is one for each: it may be overwritten with what differs among them.
+    The tangent of a batched tensor is batched, too, since values that differ among the examples may overwrite it.
     """
     shape, strides = tensor._layout.shape, tensor._layout.strides
     same = _lies_like(tangent, tensor) and _extent(tangent) == _extent(tensor)
@@ -246,12 +249,12 @@ def laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
 
 
 def _lies_like(tensor: Tensor, other: Tensor) -> bool:
-    """Whether a tensor is laid out as another, in the same part of its memory."""
+    """Return whether two tensors have the same strides and offset."""
     return tensor._layout.strides == other._layout.strides and tensor._offset == other._offset
 
 
 def _extent(tensor: Tensor) -> int:
-    """How many elements a tensor's memory has; for each example, if it stands for examples."""
+    """Return the number of elements of a tensor's memory; per example if the tensor is mapped."""
     if not is_mapped(tensor):
         return len(tensor._storage)
     own = tensor._mapped
@@ -262,7 +265,7 @@ def _extent(tensor: Tensor) -> int:
 
 
 def change(call: ChangeCall, level: Level) -> Tensor:
-    """An operation of the table in place, and the tangent of what it makes of its target."""
+    """Compute an operation of the table in place, and the tangent of its target."""
     op, target = call.op, call.target
     tangents = _tangents(call.args, level)
     with outside(level):
@@ -275,7 +278,7 @@ def change(call: ChangeCall, level: Level) -> Tensor:
 
 
 def _unchanged(args: Sequence[Any], tangents: list[Any], target: Tensor) -> tuple[Sequence[Any], list[Any]]:
-    """Arguments and tangents with copies of those about to be overwritten, where what is recorded may save them."""
+    """Return arguments and tangents with copies of those about to be overwritten, as recorded calls may save them."""
     if not state.mode & GRAD:
         return args, tangents
     copy = clone_op(target)
@@ -287,7 +290,7 @@ def _unchanged(args: Sequence[Any], tangents: list[Any], target: Tensor) -> tupl
 
 
 def overwrite(call: OverwriteCall, level: Level) -> Tensor:
-    """Overwriting with another tensor: the tangent is that one's."""
+    """Overwrite a tensor with another one; its tangent becomes that of the source."""
     target, source = call.target, call.source
     tangent = None if source is None or not target._layout.type.dtype.differentiable else tangent_of(source, level)
     with outside(level):
@@ -299,7 +302,7 @@ def overwrite(call: OverwriteCall, level: Level) -> Tensor:
 
 
 def reshape(call: ShapeCall, level: Level) -> Tensor:
-    """A view in place: the tangent becomes the same view of itself."""
+    """Make a tensor a view of itself in place; its tangent becomes the same view of itself."""
     target = call.target
     tangent = tangent_of(target, level)
     with outside(level):
@@ -309,7 +312,7 @@ def reshape(call: ShapeCall, level: Level) -> Tensor:
 
 
 def _overwrite_tangent(target: Tensor, level: Level, tangent: Tensor | None) -> None:
-    """Give a tensor that was changed its new tangent; None is that of what has no derivative."""
+    """Set the new tangent of a changed tensor; None stands for a value without a derivative."""
     if tangent is not None:
         write_tangent(target, level, tangent)
         return
@@ -319,9 +322,9 @@ def _overwrite_tangent(target: Tensor, level: Level, tangent: Tensor | None) -> 
 
 
 def write_tangent(target: Tensor, level: Level, tangent: Tensor) -> None:
-    """Overwrite the tangent of a tensor, or give it one.
+    """Overwrite the tangent of a tensor, or set it if there is none.
 
-    That of a view shares memory with its base's, which is made if there is none.
+    The tangent of a view shares memory with its base's tangent, which is made if there is none.
     """
     present = tangent_of(target, level)
     if present is None:

@@ -1,23 +1,25 @@
 """Public functions of operations, whose calls are looked up by their arguments.
 
-``@operation(...)`` decorates the function that decides, as ``@planned(...)`` does, and exports the operation: that
-which is called ``cumsum_op`` as ``numgrad.cumsum`` and ``Tensor.cumsum``.  Its parameters are PyTorch's, with PyTorch's
-defaults, and their annotations say what users may give (see ``arguments``): of a ``Dim`` the function that decides is
-given the dimension counted from the front, of ``Dims`` all of them in order, of a ``DType`` numgrad's own.  So is a
-rule.  From these come NumPy's names for them, ``out=``, what is said of arguments that do not fit, and which arguments
-``vmap`` has to shift.  Other operations call the entry itself, with arguments in that form and by position.
+``@operation(...)`` decorates the function that decides, as ``@planned(...)`` does, and exports the operation:
+``cumsum_op`` becomes ``numgrad.cumsum`` and ``Tensor.cumsum``.  Its parameters and defaults are PyTorch's, and their
+annotations declare the values that users may pass (see ``arguments``).  The function that decides and the rules receive
+converted values: for a ``Dim`` the dimension counted from the front, for ``Dims`` all of them in order, for a ``DType``
+numgrad's own dtype.  The declaration also provides NumPy's parameter names, ``out=``, the errors for arguments that do
+not fit, and the arguments that ``vmap`` has to shift.  Other operations call the entry itself, with converted arguments
+by position.
 
-What PyTorch has in more than one form, by nodes of several names or as several operations, is declared by ``@planned``
-and ``@lookup``.
+Functions that PyTorch has in several forms, with nodes of several names or as several operations, are declared by
+``@planned`` and ``@lookup``.
 
-``@lookup`` decorates a function that says which operation a call is: given the arguments, with layouts instead of
-tensors, it returns the operation of the table and the arguments of that which are no tensors, in their order, or all of
-them.  The tensors among the arguments are the operation's, in the order in which they were given; to an operation on
-one tensor the others only gave their layouts.  Where the operation is to have other tensors, a third result makes them
-of those that were given.  Its parameters may have the same annotations.  It runs once for arguments like these.
+``@lookup`` decorates a function that resolves a call to an operation.  It receives the arguments, with layouts instead
+of tensors.  It returns the operation of the table and that operation's arguments: either those that are not tensors, in
+their order, or all of them.  The tensors among the given arguments become the operation's, in the order given; an
+operation on one tensor receives the first, and the others only provide their layouts.  A third result, if there is one,
+is a function that makes the operation's tensors from the given ones.  The parameters may have the same annotations.
+The function runs once for similar arguments.
 
-Where a call is no one operation, it returns instead of the operation a function, which is called with the tensors
-and those arguments.  Tensors instead of numbers, whose parameters are not annotated with Layout, are read.
+If a call is not a single operation, the function returns, instead of the operation, a function to call with the tensors
+and those arguments.  Tensors passed for parameters that are not annotated with Layout are read as numbers.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from .operands import check_apart
 from .out import write_out
 from .planned import Planned
 
-#: The names that parameters have in NumPy, and here: a call may use either.
+#: NumPy's names of parameters and the names here: a call may use either.
 _OF_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
 
 
@@ -59,14 +61,13 @@ def lookup(
     names: Sequence[str] = (),
     in_place: bool = False,
 ) -> Any:
-    """Decorate the function that says which operation a call is.
+    """Decorate the function that resolves a call to an operation.
 
     Args:
-        outside: ``outside(error, *args, **keywords)`` returns what is raised where an index leads outside of its
-            dimension.
-        results: the class of named tuple in which several results come.
-        export, function, method, names: where users find it; see ``public`` in ``table``.
-        in_place: whether there is one that overwrites the tensor, whose name ends with an underscore.
+        outside: ``outside(error, *args, **keywords)`` returns the exception to raise if an index is out of bounds.
+        results: the class of named tuple that holds several results.
+        export, function, method, names: the public names; see ``public`` in ``op``.
+        in_place: if True, define a method that overwrites the tensor, whose name ends with an underscore.
     """
     resolve, entries = _normalized(resolve), Entries()
     call = _looked_up(resolve, entries, False, outside, results)
@@ -90,13 +91,13 @@ def operation(
     results: Any = None,
     **declared: Any,
 ) -> Callable[[Callable[..., Any]], Planned]:
-    """Decorate the function that decides what a call comes to.
+    """Decorate the function that decides how a call is computed.
 
     Args:
         node: name of the node class.
-        export: whether ``numgrad`` has the public function; ``nn.functional`` may, too.
-        order: the parameters that users give, in their order, where these are not all, or rules have another order.
-        method: whether there is a method of Tensor, too.
+        export: if True, export the public function from ``numgrad``; ``nn.functional`` may export it in any case.
+        order: the parameters of the public function in order, if these are not all, or rules have another order.
+        method: if True, attach a method to Tensor, too.
         in_place, outside, results: see ``lookup``.
         declared: see ``Planned``.
     """
@@ -117,7 +118,7 @@ def operation(
 
 
 def _by_position(decide: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, called with all arguments by position."""
+    """Return the function, called with all arguments by position."""
     code = decide.__code__
     count, named = code.co_argcount, code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     if not named:
@@ -127,7 +128,7 @@ def _by_position(decide: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _resolver(op: Planned, decide: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
-    """What says for what users give, by parameters of these names, which arguments of the operation that is."""
+    """Return the function that maps users' arguments, with parameters of these names, to those of the operation."""
 
     @functools.wraps(decide)
     def resolve(*args: Any, **keywords: Any) -> tuple[Planned, tuple[Any, ...]]:
@@ -143,7 +144,7 @@ def _resolver(op: Planned, decide: Callable[..., Any], names: Sequence[str]) -> 
 
 
 def _normalized(resolve: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, given what the annotations of its parameters make of what users give."""
+    """Return the function with its arguments converted as the annotations of its parameters declare."""
 
     @functools.wraps(resolve)
     def call(*args: Any, **keywords: Any) -> Any:
@@ -155,7 +156,7 @@ def _normalized(resolve: Callable[..., Any]) -> Callable[..., Any]:
         rank = len(next(iter(given.values())).shape)
         for name, argument in declared.items():
             if given[name] is None and bound.signature.parameters[name].default is not None:
-                raise TypeError  # of which ``lookup`` says more
+                raise TypeError  # ``lookup`` raises the error with details
             given[name] = argument.normal(given[name], rank)
         return resolve(*bound.args, **bound.kwargs)
 
@@ -163,11 +164,11 @@ def _normalized(resolve: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Unseen:
-    """What becomes of calls of a function that were not seen yet, or are out of the ordinary.
+    """Handling of calls that are new or out of the ordinary.
 
     Attributes:
         call: the function.
-        name: what errors call it.
+        name: the function's name in errors.
     """
 
     call: Callable[..., Any]
@@ -181,7 +182,7 @@ class _Unseen:
         check_arguments(self.resolve, self.name, args, keywords, method=self.method)
 
     def numbers_in(self, args: Any) -> list[int]:
-        """The positions of tensors that stand for numbers."""
+        """Return the positions of tensors that stand for numbers."""
         positional = _for_tensors(self.resolve)[0]
         return [
             position for position, value in enumerate(args)
@@ -189,7 +190,7 @@ class _Unseen:
         ]
 
     def with_numbers_read(self, args: Any, keywords: Any) -> Any:
-        """The call with numbers instead of tensors that stand for some."""
+        """Repeat the call with the tensors that stand for numbers read as such."""
         given = list(args)
         for position in self.numbers_in(args):
             try:
@@ -200,7 +201,7 @@ class _Unseen:
         return self.call(*given, **keywords)
 
     def renamed(self, keywords: dict[str, Any]) -> dict[str, Any]:
-        """The arguments by the names of the parameters, where NumPy's were given."""
+        """Return the arguments by the names of the parameters, with NumPy's names translated."""
         if keywords.keys().isdisjoint(_OF_NUMPY):
             return keywords
         parameters = signature(self.resolve).parameters
@@ -213,7 +214,7 @@ class _Unseen:
         return given
 
     def in_order(self, args: Any, keywords: Any) -> Any:
-        """The call with the tensors in front, and without ``out``."""
+        """Repeat the call with the tensors in front, and without ``out``."""
         if "out" in keywords:
             out = keywords.pop("out")
             result = self.call(*args, **keywords)
@@ -224,17 +225,17 @@ class _Unseen:
             if isinstance(value, Tensor) and keyword not in _for_tensors(self.resolve)[1]:
                 raise TypeError(f"{self.name}(): argument '{keyword}' must not be a Tensor")
         if not bound.args or not isinstance(bound.args[0], Tensor):
-            return self.found(args, keywords, ())()  # which says what is wrong
+            return self.found(args, keywords, ())()  # raises the error with details
         return self.call(*bound.args, **bound.kwargs)
 
     def found(self, args: Any, keywords: Any, operands: Sequence[Any], again: bool = False) -> Any:
-        """The function of the tensors among the arguments that does calls like this one.
+        """Return the function of the tensors among the arguments that computes similar calls.
 
-        It is bound if it is to be called ``again``.
+        Its plan is bound if it will be called ``again``.
         """
         keywords = self.renamed(keywords)
         if self.in_place or any(isinstance(value, float | np.floating) for value in (*args, *keywords.values())):
-            # One that is taken for an int would be in what a rule's operation keeps for the int that it is equal to.
+            # A float taken for an int would end up in the data that a rule's operation keeps for the equal int.
             self.check(args, keywords)
         try:
             op, rest, *adapt = self.resolve(
@@ -264,7 +265,7 @@ def _looked_up(
             layout = key = input._layout
         except AttributeError:
             return unseen.in_order((input, *others) if others or input is not None else (), keywords)
-        operands = None  # the tensors, if there are others
+        operands = None  # all tensors, if there are others
         if others or keywords:
             rest: Any = others
             position = 0
@@ -311,7 +312,7 @@ def _looked_up(
                 return unseen.with_numbers_read(args, keywords)
             decide = functools.partial(unseen.found, args, keywords, operands or args[:1])
             run = entries.find(key) or entries.make(key, decide)
-        except TypeError:  # an argument that has no hash
+        except TypeError:  # an argument is not hashable
             run = unseen.found((input, *others), keywords, operands or (input,))
         try:
             out = run(input) if operands is None else run(*operands)
@@ -326,7 +327,7 @@ def _looked_up(
 
 
 def overwriting(op: Planned) -> Callable[..., Tensor]:
-    """The call of an operation in place, with other tensors that no element of the first one lies in."""
+    """Return the in-place call of an operation, which raises if another tensor shares elements with the first one."""
     others = len(op.inputs) - 1
     if not others:
         return op.in_place
@@ -341,7 +342,10 @@ def overwriting(op: Planned) -> Callable[..., Tensor]:
 
 
 def _called(op: Planned, rest: Sequence[Any], tensors: Sequence[Tensor], again: bool) -> Callable[..., Any]:
-    """The call of an operation as a function of the tensors; ``rest`` are its other arguments, or all, with layouts."""
+    """Return an operation's call as a function of the tensors.
+
+    ``rest`` are its other arguments, or all arguments, with layouts for tensors.
+    """
     if not any(value.__class__ is Layout for value in rest):
         left, others = iter(tensors), iter(rest)
         args = [
@@ -363,7 +367,7 @@ def _called(op: Planned, rest: Sequence[Any], tensors: Sequence[Tensor], again: 
 
 @functools.cache
 def _for_tensors(resolve: Callable[..., Any]) -> tuple[list[bool], dict[str, int]]:
-    """Which positional parameters are for tensors, and by name at which position all stand that are."""
+    """Return flags of the positional parameters that take tensors, and the positions of all such parameters by name."""
     hints = get_type_hints(resolve)
     parameters = signature(resolve).parameters.values()
     takes = {name for name, hint in hints.items() if {Layout, TensorRef}.intersection((hint, *get_args(hint)))}
@@ -374,14 +378,14 @@ def _for_tensors(resolve: Callable[..., Any]) -> tuple[list[bool], dict[str, int
 
 
 def _described(value: Any) -> Any:
-    """What the function that resolves a call is given for an argument: layouts for tensors, and Python's numbers."""
+    """Return an argument as the resolving function receives it: layouts for tensors, and Python numbers."""
     if isinstance(value, Tensor):
         return value._layout
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _typed(cls: type, value: Any) -> Any:
-    """What tells a value from those that are equal to it, but of another class: 1.0 and True from 1."""
+    """Return a key that distinguishes a value from equal ones of another class: 1.0 and True from 1."""
     if cls is tuple or cls is list or cls is Size:
         for one in value:
             if one.__class__ is not int:
@@ -390,10 +394,10 @@ def _typed(cls: type, value: Any) -> Any:
     if value is None or cls is int or cls is dtype:
         return value
     if cls is float:
-        return cls, value.hex()  # which tells 0.0 from -0.0, and knows NaN again
+        return cls, value.hex()  # distinguishes 0.0 from -0.0, and equals itself for NaN
     if cls is bool or cls is str:
         return cls, value
     if isinstance(value, np.generic):
         plain = value.item()
         return cls, _typed(plain.__class__, plain)
-    return []  # which has no hash, as the value may be another later
+    return []  # not hashable, as the value may change later

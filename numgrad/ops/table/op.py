@@ -1,17 +1,17 @@
-"""The op table: what an operation is, and how one is recorded.
+"""The op table: definition of operations and their registration.
 
-Everything about an operation is in one file.  A function, decorated, computes it; rules decorated with
-``.gradient("input")`` say how the gradient of one input comes from that of the output.  From these the table
-makes the public function, the method, the node class and, for pointwise operations, the kernels.
+Everything about an operation is in one file.  A decorated function computes it; rules decorated with
+``.gradient("input")`` compute the gradient of one input from that of the output.  From these the table makes the public
+function, the method, the node class and, for pointwise operations, the kernels.
 
-A rule's parameter names say what the node keeps for it: ``grad`` is the gradient of the output, an input's name
-the input, ``out`` the output (or an output's name, if there are several), another parameter's name its value,
-``input_shape`` an input's shape alone and, where the operation is planned, ``input_layout`` its layout.  A joint rule
-may ask which gradients are ``needed``.  Rules call operations of this table, so a second derivative is recorded like
-any other computation.  An input has a rule or is declared non-differentiable, or to have the output's gradient
-(``passed``) or 0 (``constant``).  The rule of a pointwise operation may return the number 0 where it is constant in the
-input: then the gradient is 0 for an infinite ``grad``, too, of which ``grad * 0`` would make NaN.  No rule undoes
-broadcasting: the engine does, once for all.
+The parameter names of a rule determine the values that the node keeps for it: ``grad`` is the gradient of the output,
+an input's name the input, ``out`` the output (or an output's name, if there are several), another parameter's name its
+value, ``input_shape`` an input's shape alone and, for a planned operation, ``input_layout`` its layout.  A joint rule
+may take ``needed``, the flags of the needed gradients.  Rules call operations of this table, so a second derivative is
+recorded like any other computation.  Every input has a rule or is declared to be non-differentiable, or to have the
+output's gradient (``passed``) or 0 (``constant``).  The rule of a pointwise operation may return the number 0 if the
+operation is constant in the input.  Then the gradient is 0 for an infinite ``grad``, too, for which ``grad * 0`` would
+be NaN.  No rule undoes broadcasting: the engine does, once for all.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .recording import OpNode, node_class, show_saved
 #: Every operation by its key (its function's name).
 ops: dict[str, Op] = {}
 
-#: What ``numgrad`` exports: functions by public name.
+#: Functions that ``numgrad`` exports, by public name.
 public_functions: dict[str, Callable[..., Any]] = {}
 
 #: Public functions that are made of operations, by name.
@@ -42,14 +42,14 @@ composites: dict[str, Callable[..., Any]] = {}
 Rule = Callable[..., Any]
 
 
-#: How the names end of several entries that serve one public function.
+#: Suffixes in the names of several entries that serve one public function.
 OVERLOAD_SUFFIXES = ("all", "dim", "dims", "number", "tensor", "complex")
 
 
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's parameters, without the plan ``p`` that a function may build.
+    """Return the names of a function's parameters, without the plan ``p`` that a function may build.
 
-    A function that takes any number of them may name its ``parameters`` itself.
+    A function with a variable number of arguments may define the names in its attribute ``parameters``.
     """
     named = getattr(function, "parameters", None)
     if named is not None:
@@ -60,7 +60,7 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def builds_plan(decide: Callable[..., Any]) -> bool:
-    """Return whether a function that decides what a call comes to adds to a plan ``p``, its first parameter."""
+    """Return whether a function that decides how a call is computed adds to a plan ``p``, its first parameter."""
     return decide.__code__.co_varnames[:1] == ("p",)
 
 
@@ -76,18 +76,18 @@ class Op:
     """An entry of the table.
 
     Attributes:
-        name: the key; the public name, too, unless the entry serves another function.
-        aten: PyTorch's name of the operation, where that is not what users call.
+        name: the key; also the public name, unless the entry serves another function.
+        aten: PyTorch's name of the operation, if it is not the name that users call.
         inputs: the parameters that are tensors, in order.
         rules: the gradient rule of each differentiable input.
         node: the name of its nodes, and the operands that are numbers in them.
         node_class: the class of the nodes that record it, which inherits from ``node_base``.
         conditions: inputs that are read as they are.
-        joint: whether one rule returns the gradients for all inputs.
+        joint: True if one rule returns the gradients for all inputs.
         extras: the names of results, after the others, that have no gradient.
-        graded: how many of the results may have one; None for all.
-        adder: what adds the gradient of the first input to a tensor: see ``accumulation``.
-        host: the library's function that computes it on the CPU, on any device, where there is no kernel.
+        graded: the number of results that may have a gradient; None for all.
+        adder: the function that adds the gradient of the first input to a tensor: see ``accumulation``.
+        host: the host function that computes it on the CPU, for any device, if there is no kernel.
     """
 
     node_base: type[OpNode]
@@ -113,11 +113,11 @@ class Op:
 
     @functools.cached_property
     def node_class(self) -> type[Node]:
-        """Made when it is first asked for: most programs record few of all operations."""
+        """Class of the operation's nodes, made on first use, as most programs record few of all operations."""
         return self.make_node_class(*self.node)
 
     def recorded_by(self, node: str, *numbers: str) -> Self:
-        """A copy, which nodes of another name record; its operands ``numbers`` are such."""
+        """Return a copy that nodes of another name record; its operands ``numbers`` are numbers."""
         other = copy.copy(self)
         other.node = node, *numbers
         vars(other).pop("node_class", None)
@@ -125,14 +125,14 @@ class Op:
 
     @property
     def has_gradient(self) -> bool:
-        """Whether any of its inputs may have a gradient."""
+        """True if any input may have a gradient."""
         return not self.nondifferentiable.issuperset(self.inputs)
 
     def rule(self, name: str) -> Rule:
-        """The gradient rule of an input.
+        """Return the gradient rule of an input.
 
         Raises:
-            RuntimeError: there is none, in an operation of a user's.
+            RuntimeError: if there is none, in an operation of a user's.
         """
         if name not in self.rules:
             raise RuntimeError(
@@ -142,19 +142,19 @@ class Op:
         return self.rules[name]
 
     def saveable(self) -> set[str]:
-        """The names of all that nodes may save, depending on which gradients are needed."""
+        """Return the names of all values that nodes may save, depending on the needed gradients."""
         return {name for rule in self.rules.values() for name in parameters(rule)} - {"grad", "needed"}
 
     def accumulation(self, rule: Rule) -> Rule:
-        """Decorate what adds the gradient of the first input to ``total``, where it is no zero.
+        """Decorate the function that adds the nonzero part of the first input's gradient to ``total``.
 
-        It takes ``total`` and the arguments of that input's rule, and returns whether it did.
+        It takes ``total`` and the arguments of that input's rule, and returns whether it has added the gradient.
         """
         self.adder = rule
         return rule
 
     def make_node_class(self, name: str, *numbers: str) -> type[Node]:
-        """A class of this op's nodes, which do not show the conditions, nor the operands ``numbers``."""
+        """Return a class of this op's nodes, which do not show the conditions, nor the operands ``numbers``."""
         hidden = frozenset([n for n, i in enumerate(self.inputs) if i in self.conditions or i in numbers])
         made = node_class(name, self.node_base, op=self, hidden=hidden, adds=self.adder is not None)
         show_saved(made, self.saveable())
@@ -165,7 +165,7 @@ class Op:
         return [self.node_class]
 
     def forget(self) -> None:
-        """Forget what calls came to, and how they are recorded: a rule is another now."""
+        """Forget the entries of calls and their recipes, because a rule has been replaced."""
         forget_calls()
 
     def gradient(self, *names: str) -> Callable[[Rule], Rule]:
@@ -178,7 +178,7 @@ class Op:
                 if name in self.rules:
                     self.forget()
                 if name == self.inputs[0]:
-                    self.adder = None  # that of another rule
+                    self.adder = None  # it belongs to the replaced rule
                 self.rules[name] = rule
             if "node_class" in vars(self):
                 for each in self.node_classes():
@@ -189,17 +189,17 @@ class Op:
 
 
 def public_name(name: str) -> str:
-    """The name by which users call what the operation ``name`` serves."""
+    """Return the public name of the function that the operation ``name`` serves."""
     name = name.removesuffix("_op")
     start, _, suffix = name.rpartition("_")
     return start if suffix in OVERLOAD_SUFFIXES and start in public_functions and name not in public_functions else name
 
 
 def enter(op: Op) -> None:
-    """Put an operation into the table.
+    """Enter an operation into the table.
 
     Raises:
-        ValueError: there is one of its name.
+        ValueError: if there is one of its name.
     """
     if op.name in ops:
         raise ValueError(f"the table has an op '{op.name}' already")
@@ -212,7 +212,7 @@ def attach(name: str, function: Any) -> None:
 
 
 def export(name: str, call: Callable[..., Any], function: bool = True, method: bool = True) -> None:
-    """Make what users call ``numgrad.<name>``, and a method of Tensor, unless told otherwise."""
+    """Export a function as ``numgrad.<name>`` and as a method of Tensor, unless excluded."""
     if function:
         public_functions[name] = call
     if method:
@@ -220,7 +220,7 @@ def export(name: str, call: Callable[..., Any], function: bool = True, method: b
 
 
 def with_options(decorate: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a decorator be used with and without options: ``@public(direct=True)`` and ``@public``."""
+    """Allow a decorator to be used with and without options: ``@public(direct=True)`` and ``@public``."""
 
     @functools.wraps(decorate)
     def call(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
@@ -234,18 +234,18 @@ def public(
     call: Callable[..., Any], /, *, export: bool = True, function: bool = True, method: bool = True,
     names: Sequence[str] = (), in_place: bool = False, direct: bool = False,
 ) -> Any:
-    """Decorate what users call and no declaration of an operation gives: it is exported under its own name.
+    """Decorate a public function that no declaration of an operation provides: export it under its own name.
 
-    When it fails and an argument is of a type that it does not declare, that is what is said.
+    If a call fails and an argument is of an undeclared type, the error says so.
 
     Args:
-        export: whether there is any of the next; ``nn.functional`` may have it alone.
-        function: whether ``numgrad`` has it; the function of what is a method, too, takes ``out``.
-        method: whether Tensor has it.
-        names: others that it has.
-        in_place: whether there is a method, too, that overwrites the tensor, whose name ends with an underscore: the
-            function does so where its parameter ``inplace`` is True, of which users are not told.
-        direct: whether it is called as it is, since it is called often; it then sees to its arguments itself.
+        export: if False, export nothing; ``nn.functional`` may export the function in any case.
+        function: if True, export the function from ``numgrad``; a function that is a method, too, takes ``out``.
+        method: if True, attach a method to Tensor.
+        names: other public names.
+        in_place: if True, also define a method that overwrites the tensor, whose name ends with an underscore; the
+            function overwrites the tensor if its parameter ``inplace``, which is hidden from users, is True.
+        direct: if True, add no wrapper, as the function is called often; it then checks its arguments itself.
     """
     if in_place:
         change: Any = in_place_form(call)
@@ -260,7 +260,7 @@ def public(
 
 
 def in_place_form(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What calls a function with ``inplace=True``, which is no argument of its own."""
+    """Return a function that calls ``function`` with ``inplace=True``, which is no argument of its own."""
 
     @functools.wraps(function)
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
@@ -274,13 +274,13 @@ def in_place_form(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @with_options
 def composite(call: Callable[..., Any], /, **how: Any) -> Any:
-    """Decorate a public function that is made of operations of the table: it is listed with them; see ``public``."""
+    """Decorate a public function that is composed of operations of the table and list it with them; see ``public``."""
     composites[call.__name__] = exported = public(call, **how)
     return exported
 
 
 def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The function, which may be given anything instead of a tensor, and ``out``."""
+    """Return the function with checks of its arguments, and with ``out``."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -298,22 +298,22 @@ def _with_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def named(call: Any, name: str, doc: str | None) -> Any:
-    """Give a function that another one made its name and its docstring."""
+    """Set the name and the docstring of a function that another function made."""
     call.__name__ = call.__qualname__ = name
     call.__doc__ = doc
     return call
 
 
 def named_in_place(call: Any, name: str) -> Any:
-    """The same for what the function ``name`` does in place."""
+    """Set the name and the docstring of the in-place form of the function ``name``."""
     return named(call, f"{name}_", f"``{name}`` in place: overwrites the tensor and returns it.")
 
 
 def check_tensors(name: str, /, **arguments: Any) -> None:
-    """Raise unless all arguments of the function ``name``, given by the names of their parameters, are tensors.
+    """Raise unless all arguments of the function ``name``, passed by the names of their parameters, are tensors.
 
     Raises:
-        TypeError: one is not.
+        TypeError: if one is not.
     """
     for parameter, value in arguments.items():
         if not isinstance(value, Tensor):

@@ -1,4 +1,4 @@
-"""Operands of operations: tensors and numbers, their layouts, which are refused, and kernels that are given them."""
+"""Operands of operations: tensors and numbers, their layouts, checks of them, and kernels that take them."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from .promotion import check_fits, plain_number
 
 
 def operand(name: str, type: Any, cast: bool) -> devices.Operand:
-    """The description of a kernel's input."""
+    """Return the description of a kernel's input."""
     if isinstance(type, np.dtype):
         return devices.Operand(name, type, cast=cast)
     return devices.Operand(name, np.dtype(type), scalar=True, cast=cast)
 
 
 def given_of(operands: Iterable[Any]) -> list[Any]:
-    """What is known of operands before their elements are: the layouts of tensors, the classes of numbers."""
+    """Return the properties of operands that do not depend on values: layouts of tensors, classes of numbers."""
     return [value.__class__ if value.__class__ in NUMBERS else value._layout for value in operands]
 
 
 def new_layout(given: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layout:
-    """The layout that PyTorch would give a new tensor computed from operands of these layouts, or numbers."""
+    """Return the layout that PyTorch gives a new tensor computed from operands of these layouts, or numbers."""
     layouts = [own for own in given if own.__class__ is Layout]
     first = layouts[0]
     whole = first.row_major and first.shape == shape
     if whole and first.type is type and all(own is first or not own.shape for own in layouts):
         return first
     whole = whole and 1 not in shape and 0 not in shape
-    # Where something is broadcast, as a number beside one tensor is, dimensions of size 1 keep their place.
+    # If something is broadcast, even a number with a tensor, dimensions of size 1 keep their place.
     spread = len(given) == 2 and len(layouts) == 1
     if whole or (not spread and all(own.contiguous and own.shape == shape for own in layouts)):
         return layout_of(type, shape)
@@ -49,19 +49,19 @@ def new_layout(given: Sequence[Any], shape: tuple[int, ...], type: Any) -> Layou
 
 
 def common_shape(given: Sequence[Any]) -> tuple[int, ...]:
-    """The shape that tensors of these layouts, beside numbers, are broadcast to."""
+    """Return the shape that tensors of these layouts are broadcast to."""
     shapes = [own.shape for own in given if own.__class__ is Layout]
     first = shapes[0]
     return first if all(shape == first for shape in shapes) else broadcast_shapes(*shapes)
 
 
 def common_device(given: Sequence[Any], into: Layout | None = None) -> device:
-    """The device that pointwise operations on tensors of these layouts run on, and that a target lies on.
+    """Return the device of a pointwise operation on tensors of these layouts, and of its target ``into``.
 
-    0-d ones of the CPU may stand beside others.
+    0-d tensors on the CPU may be combined with tensors on any device.
 
     Raises:
-        RuntimeError: they are on several.
+        RuntimeError: if the tensors are on several devices.
     """
     layouts = [own for own in given if own.__class__ is Layout]
     bound = [own for own in layouts if own.shape or own.type.device is not CPU] or layouts
@@ -70,9 +70,9 @@ def common_device(given: Sequence[Any], into: Layout | None = None) -> device:
 
 
 def kinds_passed(given: Sequence[Any], out: Layout) -> tuple[Any, ...]:
-    """What a program is to know of its operands: the dtype of an array, or the class of a number.
+    """Return the kinds of operands that a program distinguishes: the dtype of an array, or the class of a number.
 
-    A tensor that repeats one value on the CPU is passed as that, as are 0-d tensors of the CPU beside others.
+    On the CPU, a tensor that repeats one value is passed as a number, and so are 0-d tensors combined with others.
     """
     return tuple([own if own.__class__ is not Layout else _kind_passed(own, out) for own in given])
 
@@ -85,15 +85,15 @@ def _kind_passed(layout: Layout, out: Layout) -> Any:
     return type.numpy if own else NUMBERS_OF[type.dtype.kind]
 
 
-#: The classes of the numbers that are read from tensors.
+#: Classes of the numbers that are read from tensors.
 NUMBERS_OF = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 def static_number(op: Op, name: str, value: Any) -> bool | int | float | complex:
-    """A static number as Python's: NumPy's and 0-d tensors are taken, too.
+    """Return a static number as a Python number, given one of Python's or NumPy's or a 0-d tensor.
 
     Raises:
-        TypeError: it is no number.
+        TypeError: if it is not a number.
     """
     if isinstance(value, np.generic) or (isinstance(value, Tensor) and not value._layout.shape):
         value = value.item()
@@ -103,10 +103,10 @@ def static_number(op: Op, name: str, value: Any) -> bool | int | float | complex
 
 
 def operand_of(op: Op, name: str, value: Any) -> Any:
-    """An operand as a tensor or a Python number.
+    """Return an operand as a tensor or a Python number.
 
     Raises:
-        TypeError: it is neither, nor NumPy's.
+        TypeError: if it is neither, nor a NumPy array or number.
     """
     if isinstance(value, Tensor) or value.__class__ in NUMBERS:
         return value
@@ -131,7 +131,7 @@ def check_real(statics: Mapping[str, Any]) -> None:
 
 
 def check_statics(numbers: Iterable[tuple[str, Any]], compute: dtype) -> None:
-    """Raise if a static number would be cut off, or wrap around, to become an integer."""
+    """Raise if a static number would be truncated, or wrap around, to become an integer."""
     for name, value in numbers:
         if isinstance(value, float):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
@@ -147,7 +147,7 @@ def check_target(target: Tensor, operands: Sequence[Any]) -> None:
 
 
 def not_implemented(kernel: str, *layouts: Layout | TensorRef, dtype: str | None = None) -> NotImplementedError:
-    """The error for a dtype, that of the first layout, that PyTorch's kernel of this name does not take."""
+    """Return the error for the dtype of the first layout that PyTorch's kernel of this name does not support."""
     told = list(layouts[0].shape) if len(layouts) == 1 else [list(layout.shape) for layout in layouts]
     return NotImplementedError(
         f"\"{kernel}\" not implemented for '{dtype or layouts[0].type.dtype.legacy}' (shape {told})"
@@ -155,7 +155,7 @@ def not_implemented(kernel: str, *layouts: Layout | TensorRef, dtype: str | None
 
 
 def overlaps(target: Tensor, source: Tensor) -> bool:
-    """Whether two tensors share a part of their memory without being the same elements in the same order."""
+    """Return whether two tensors share part of their memory without being the same elements in the same order."""
     if target._storage is not source._storage or source is target:
         return False
     same = (target._offset, target._layout.shape, target._layout.strides) == (
@@ -165,20 +165,20 @@ def overlaps(target: Tensor, source: Tensor) -> bool:
 
 
 def check_overlap(target: Tensor, source: Tensor) -> None:
-    """Raise if writing to ``target`` would change elements of ``source`` that are still to be read.
+    """Raise if writing to ``target`` would change elements of ``source`` before they are read.
 
     Raises:
-        RuntimeError: the two share a part of their memory without being the same elements.
+        RuntimeError: if the two share part of their memory without being the same elements.
     """
     if overlaps(target, source):
         raise _error(target, source)
 
 
 def check_apart(target: Tensor, *sources: Tensor) -> None:
-    """Raise if an element of a source lies where the target is written to; under ``vmap`` all is read first.
+    """Raise if an element of a source lies in the target's memory, unless under ``vmap``, which reads everything first.
 
     Raises:
-        RuntimeError: one does.
+        RuntimeError: if one does.
     """
     for source in sources:
         if source._storage is target._storage and not is_mapped(target) and _share(target, source):
@@ -186,14 +186,14 @@ def check_apart(target: Tensor, *sources: Tensor) -> None:
 
 
 def _share(target: Tensor, source: Tensor) -> bool:
-    """Whether two tensors on the same storage have elements in common."""
+    """Return whether two tensors on the same storage have elements in common."""
     low, high = _extent(target)
     start, stop = _extent(source)
     return low < stop and start < high and target._layout.type.backend.share_elements(target, source)
 
 
 def _extent(tensor: Tensor) -> tuple[int, int]:
-    """The stretch of storage that a tensor's elements lie in."""
+    """Return the range of storage that contains a tensor's elements."""
     return tensor._offset, tensor._offset + span(tensor._layout.shape, tensor._layout.strides)
 
 
@@ -209,11 +209,11 @@ def fused(
     p: Plan, name: str, function: Callable[..., Any], given: Sequence[Any], out: Layout, compute: Any = None,
     passed: Sequence[float] = (), into: TensorRef | None = None,
 ) -> TensorRef:
-    """A new tensor of the layout ``out``, or ``into``, of which a function of scalars computes each element.
+    """Add a pointwise step to a plan: a function of scalars fills a new tensor of the layout ``out``, or ``into``.
 
-    ``given`` are, for its parameters, tensors of the plan, numbers that come with the call, and numbers (floats) that
-    are written into the kernel.  The last parameters are for the numbers ``passed``, which differ where the kernel is
-    the same.  It is computed in the NumPy dtype ``compute``, by default that of ``out``.
+    ``given`` are the arguments for the parameters of the function: tensors of the plan, numbers that come with the
+    call, and floats that are written into the kernel.  The last parameters take the numbers ``passed``, which vary
+    while the kernel is the same.  The computation is in the NumPy dtype ``compute``, by default that of ``out``.
     """
     types = tuple([
         one.type.numpy if one.__class__ is TensorRef else one.kind if one.__class__ is Given else one for one in given

@@ -1,4 +1,4 @@
-"""What functions that are given ``out`` do with it: overwrite it with the result."""
+"""The ``out`` argument of public functions: overwrite a tensor with the result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .arguments import wrong_kind
 
 
 def is_plain(target: Tensor) -> bool:
-    """Whether nothing is to be said or recorded of a change of this tensor."""
+    """Return whether a change of this tensor needs no checks and no recording."""
     return not (
         state.mode > ORDINARY or target._requires_grad or target._view is not None
         or target._counter.__class__ is not list
@@ -22,19 +22,19 @@ def is_plain(target: Tensor) -> bool:
 
 
 def not_cast(result: dtype, target: dtype) -> RuntimeError:
-    """The error where a result would have to be stored in a dtype of a lower category."""
+    """Return the error for a result that would have to be stored in a dtype of a lower category."""
     return RuntimeError(f"result type {result.legacy} can't be cast to the desired output type {target.legacy}")
 
 
 def write_out(name: str, out: Any, result: Any) -> Any:
-    """Overwrite ``out``, a tensor or as many as the function ``name`` gave, with its result; returns ``out``.
+    """Overwrite ``out`` with the result of the function ``name``, and return it; a tuple for several results.
 
     A tensor without elements takes the shape of the result.
 
     Raises:
-        RuntimeError: a gradient would have to be recorded, the shapes differ, or the dtype cannot hold the result; the
-            tensor would have to take another shape under ``vmap``.
-        NotImplementedError: the result has a tangent.
+        RuntimeError: if a gradient would have to be recorded, the shapes differ, the dtype cannot hold the result, or
+            the tensor would have to take another shape under ``vmap``.
+        NotImplementedError: if the result has a tangent.
     """
     alike = out.__class__ is Tensor and result.__class__ is Tensor and out._layout is result._layout
     if alike and is_plain(out) and not result._requires_grad:

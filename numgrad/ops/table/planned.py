@@ -1,23 +1,22 @@
-"""Operations of the table that decide by layouts what a call comes to: all that are not pointwise.
+"""Operations of the table that decide by layouts how a call is computed: all that are not pointwise.
 
 ``@planned(...)`` decorates the function that decides; it computes nothing.  Its first parameter ``p`` is a plan (see
-``devices.plan``).  It is given the arguments of a call, with tensors of the plan instead of tensors, adds steps, and
-returns the tensor of the plan that is the result, or a tuple of several; where the size of the result depends on
-values, it returns ``p.found(...)``.  Other operations that need this one call its ``build`` with their own plan.
+``devices.plan``).  It receives the arguments of a call, with tensors of the plan instead of tensors, adds steps, and
+returns the plan's tensor that is the result, or a tuple of several.  If the size of the result depends on values, it
+returns ``p.found(...)``.  Other operations that need this one call its ``build`` with their own plan.
 
-The function of a view builds no plan.  It is given layouts instead of tensors, and returns the layout of the view and
-by how many elements the view begins later than the tensor; of several views two tuples, and of one in another dtype
-instead of the number a function that gives the tensor's memory in that dtype and where the view begins.  Where a host
-function computes the result, ``prepare`` returns its layout, or those of several in a tuple.
+The function of a view builds no plan.  It receives layouts instead of tensors, and returns the layout of the view and
+the number of elements by which the view begins after the tensor.  For several views, it returns two tuples.  For a view
+in another dtype, it returns, instead of the number, a function that returns the tensor's memory in that dtype and the
+view's offset.  If a host function computes the result, ``prepare`` returns the result's layout, or a tuple of layouts.
 
-What was decided is remembered (see ``dispatch``), with the layouts and all other arguments as the key, except
-``numbers``: these are operands of the plan, behind the tensors.  An index, where a view begins, is such a number:
-``prepare`` returns by how many elements each 1 of it moves the view, and ``key`` says what the view's layout depends
-on.
+Decisions are remembered (see ``dispatch``).  The key consists of the layouts and all other arguments, except
+``numbers``: these are operands of the plan, after the tensors.  For a view, such a number may be an index: then
+``prepare`` returns the number of elements by which each 1 of it moves the view, and ``key`` returns the values that the
+view's layout depends on.
 
-What an operation does in place, to the first of its inputs, is decided by the function that ``op.changing`` decorates:
-it is given the target in place of the first input, and adds steps that overwrite it.  ``op.in_place`` is called with
-the arguments of ``op``.
+In-place calls overwrite the first input.  The function that ``op.changing`` decorates decides how: it receives the
+target in place of the first input, and adds steps that overwrite it.  ``op.in_place`` takes the arguments of ``op``.
 """
 
 from __future__ import annotations
@@ -44,48 +43,51 @@ from .transforms import ChangeCall, GeneralCall
 
 
 class Planned(Op):
-    """An operation that decides by layouts what a call comes to.
+    """An operation that decides by layouts how a call is computed.
 
     Args:
         prepare: the function that decides.
         node: name of the node class.
         inputs: parameters that are tensors (or None).
-        nondifferentiable: those of them that have no gradient.
-        passed: those whose gradient is that of the output.
-        numbers: parameters whose values are no part of what is decided, numbers that ``launch`` is given.
-        key: a function of the arguments: what is decided by, where that is not the layouts and all that is no number.
-        outputs: names of the outputs, where there are several.
-        extras: names of further outputs, which have no gradient: what rules need, or users want to know.
-        view: whether the outputs share the input's memory.
-        connected: whether autograd knows a view as one; else it takes it for a copy.
-        sequence: whether the one input is a tuple of tensors; its rule returns a list.
-        joint: whether one rule returns the gradients for all inputs that have one, as that of a sequence does; where
-            it asks for ``needed``, it is told which of them are, and may return None for the others.
-        linear: whether it is linear in each differentiable input, the others being fixed (a sequence: in all together).
-        dims: parameters that are dimensions, counted from the front, or tuples of them, besides those whose
-            annotations say so (``Dim``, ``Dims``); see Note [Batches of calls].
+        nondifferentiable: inputs that have no gradient.
+        passed: inputs whose gradient is that of the output.
+        numbers: parameters that are numbers passed to ``launch``, whose values the decision does not depend on.
+        key: a function of the arguments that returns the key of the decision, if it is not the layouts and all
+            arguments that are not ``numbers``.
+        outputs: names of the outputs, if there are several.
+        extras: names of further outputs without a gradient, for rules or for users.
+        view: True if the outputs share the input's memory.
+        connected: True if autograd treats a view as one; False if it treats it as a copy.
+        sequence: True if the one input is a tuple of tensors; its rule returns a list.
+        joint: True if one rule returns the gradients for all inputs that have one, as the rule of a sequence does; if
+            the rule takes ``needed``, the flags of the needed gradients, it may return None for the others.
+        linear: True if the operation is linear in each differentiable input, the others being fixed (a sequence: in all
+            together).
+        dims: parameters that are dimensions, counted from the front, or tuples of them, besides those whose annotations
+            say so (``Dim``, ``Dims``); see Note [Batches of calls].
         shapes: parameters that are shapes.
-        batch: how many leading dimensions of each input and result are a batch, 1 for those that need just that.
-        shared: inputs in which no examples may stand.
+        batch: number of leading dimensions of each input and result that are a batch, 1 for operations that need
+            exactly one.
+        shared: inputs that must be the same for all examples.
         anywhere: inputs that need not lie on the device of the others.
-        aten: PyTorch's name of the operation, where that is not what users call.
-        host: what launches it, where no kernel does: then ``prepare`` returns the layout alone.
+        aten: PyTorch's name of the operation, if it is not the name that users call.
+        host: the host function that launches it, if no kernel does: then ``prepare`` returns the layout alone.
 
-    It is called with positional arguments only.
+    The operation takes positional arguments only.
 
     Note [Batches of calls]
-    ``vmap`` calls an operation once, with all examples, where one of ``dims``, ``shapes``, ``batch`` and ``shared`` is
-    given.  All inputs but those ``shared`` get one more dimension in front, that of the examples: the dimensions are
-    shifted by it, and the shapes have its size in front.  So an operation on any number of leading dimensions needs no
-    more than ``dims=()``.  With ``batch=1`` the dimension of the examples and the first one are made one instead.
-    Where an input that must be ``shared`` differs from example to example, or a tensor without dimensions has a
-    dimension 0, and where nothing is declared, the rule that ``op.batched`` decorates is called; where there is none or
-    it returns NotImplemented, the operation is done for one example after the other.  An operation decorated with
-    ``op.decomposed`` is done as the operations that the function calls.
+    If one of ``dims``, ``shapes``, ``batch`` and ``shared`` is declared, ``vmap`` calls an operation once, with all
+    examples.  All inputs but those ``shared`` get one more dimension in front, that of the examples: dimension
+    arguments are shifted by it, and shape arguments have its size in front.  So an operation on any number of leading
+    dimensions needs only ``dims=()``.  With ``batch=1`` the dimension of the examples is merged with the first one
+    instead.  If nothing is declared, if a ``shared`` input differs from example to example, or if a tensor without
+    dimensions has a dimension argument 0, the rule that ``op.batched`` decorates is called.  If there is no rule or it
+    returns NotImplemented, the operation runs for one example after the other.  An operation decorated with
+    ``op.decomposed`` runs as the operations that the function calls.
     """
 
     node_base = RuleNode
-    public: Callable[..., Any]  # the function that users call, where that follows from the declaration
+    public: Callable[..., Any]  # the public function, if the declaration provides it
 
     def __init__(
         self,
@@ -124,11 +126,11 @@ class Planned(Op):
         self.shapes, self.batch, self.shared = tuple(shapes), batch, tuple(shared)
         self.batch_rule: Callable[..., Any] | None = None
         self.decomposition: Callable[..., Any] | None = None
-        self.hides_tangents = False  # the view has a tangent of its own, or none
+        self.hides_tangents = False  # True if the view has a tangent of its own, or none
         self.statics: Mapping[str, Any] = {}
         super().__init__(prepare, node, inputs, nondifferentiable, aten, passed)
         self._decides = self.prepare = prepare
-        #: The function that builds the plan, given that, tensors of it and the other arguments; None for a view.
+        #: The function that builds the plan from the plan, its tensors and the other arguments; None for a view.
         self.build: Any = None
         if builds_plan(prepare):
             self.build, self.prepare = prepare, self._planned
@@ -138,14 +140,14 @@ class Planned(Op):
             whole = signature(prepare)
             own = whole.replace(parameters=[*whole.parameters.values()][1:])
             self.function.__signature__ = own  # type: ignore[attr-defined]
-        #: The positions among the arguments of what ``launch`` is given.
+        #: The positions of the launcher's operands among the arguments.
         self.operand_positions = tuple([self.parameters.index(name) for name in (*self.inputs, *numbers)])
-        #: The inputs that have an edge, their positions among the arguments, and among the operands.
+        #: The inputs that have an edge, and their positions among the arguments and among the operands.
         self.differentiable = tuple([name for name in self.inputs if name not in self.nondifferentiable])
         self.positions = [self.parameters.index(name) for name in self.differentiable]
         self._beside = [self.parameters.index(name) for name in self.inputs if name not in anywhere]
         self.edge_positions = None if sequence else tuple([self.inputs.index(name) for name in self.differentiable])
-        #: What gives for the arguments of a call the key of its entry, and the operands.
+        #: The function that maps the arguments of a call to the key of its entry and the operands.
         self.keyed = _keying(len(self.parameters), self.operand_positions, len(numbers), sequence, key)
         self._have_entries()
         enter(self)
@@ -156,7 +158,7 @@ class Planned(Op):
 
     @functools.cached_property
     def dims(self) -> tuple[str, ...] | None:
-        """The parameters that are dimensions, if it is declared how a batch of calls is done."""
+        """The parameters that are dimensions; None if batches of calls are not declared."""
         declared = declared_arguments(self._decides)
         dims = *(self._dims or ()), *[name for name, argument in declared.items() if argument.dimension]
         known = dims or self.shapes or self.batch or self.shared or self._dims is not None
@@ -172,25 +174,25 @@ class Planned(Op):
         return perform(self.recent.get(key) or self.entry(args)[0], operands)
 
     def run(self, operands: tuple[Any, ...], statics: Any) -> Any:
-        """The call of an operation that has nothing but tensors for arguments (see ``dispatch.unary``)."""
+        """Call an operation that has only tensors for arguments (see ``dispatch.unary``)."""
         return self(*operands)
 
     def changing(self, prepare: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorate the function that decides what a call in place comes to."""
+        """Decorate the function that decides how an in-place call is computed."""
         self.prepare_change = prepare
         return prepare
 
     def batched(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorate the rule for a batch of calls, where the declaration does not say how these are done.
+        """Decorate the rule for a batch of calls, for an operation that does not declare its batches.
 
-        It is called below the level of ``vmap`` with the arguments, in which tensors are those of the level (see
-        ``batches``), and returns physical tensors with the dimension of the examples, or NotImplemented.
+        The rule runs below the level of ``vmap``.  Its arguments contain tensors of that level (see ``batches``).  It
+        returns physical tensors with the dimension of the examples, or NotImplemented.
         """
         self.batch_rule = rule
         return rule
 
     def decomposed(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorate what does the same by other operations, which is done in its place under ``vmap``."""
+        """Decorate a function that computes the same by other operations; it replaces the operation under ``vmap``."""
         self.decomposition = function
         return function
 
@@ -198,7 +200,7 @@ class Planned(Op):
         """Overwrite the first input.
 
         Raises:
-            RuntimeError: it may not be written to.
+            RuntimeError: if it may not be overwritten.
         """
         if state.mode & TRANSFORMED:
             return transformed(ChangeCall(self, args, args[0]))
@@ -207,27 +209,27 @@ class Planned(Op):
         return change(self.recent_in_place.get(key) or self.entry(args, True)[0], operands, operands[0])
 
     def performed(self, entry: Entry, operands: Sequence[Any]) -> Any:
-        """A call in a mode that is out of the ordinary."""
+        """Run a call in a mode that is out of the ordinary."""
         if not state.mode & TRANSFORMED:
             return perform(entry, operands, True)
         return transformed(GeneralCall(self, self._arguments(entry, operands)))
 
     def unrecorded(self, *args: Any) -> Any:
-        """The result, of which nothing is recorded: a view is only a tensor on the same memory."""
+        """Return the unrecorded result: a view is merely a tensor on the same memory."""
         key, operands = self.keyed(args)
         return result_of(self.recent.get(key) or self.entry(args)[0], operands)
 
     def entry(self, args: Sequence[Any], in_place: bool = False) -> tuple[Entry, Sequence[Any]]:
-        """What a call comes to, and what ``launch`` is given."""
+        """Return the entry of a call, and the operands of its launcher."""
         key, operands = self.keyed(args)
         entries = self.entries_in_place if in_place else self.entries
         entry = entries.find(key) or entries.make(key, lambda again: self.prepared(args, in_place, again))
         return entry, operands
 
     def prepared(self, args: Sequence[Any], in_place: bool = False, again: bool = True) -> Entry:
-        """Decide what a call comes to; it is bound if it is to be run ``again``."""
+        """Return a new entry for a call; its plan is bound if it will run ``again``."""
         if self.dims and len(args) <= max(map(self.parameters.index, self.dims)):
-            raise TypeError(f"{self.name} must be given its dimensions {self.dims}")  # which defaults do not count so
+            raise TypeError(f"{self.name} must be given its dimensions {self.dims}")  # defaults are not normalized
         given: list[Any] = [value._layout if isinstance(value, Tensor) else value for value in args]
         if self.sequence:
             given[0] = tuple([tensor._layout for tensor in args[0]])
@@ -256,7 +258,7 @@ class Planned(Op):
         return entry
 
     def _planned(self, *given: Any) -> Plan:
-        """The plan of a call for tensors of these layouts, numbers of these classes and the other arguments."""
+        """Return the plan of a call for tensors of these layouts, numbers of these classes and the other arguments."""
         p, arguments = self._opened(given)
         build = self.build if self.host is None else getattr(p.backend, self.host.name, None)
         if build is None:
@@ -268,13 +270,13 @@ class Planned(Op):
         return p.returns(made) if made.__class__ is TensorRef else p.returns(*made)
 
     def _planned_change(self, *given: Any) -> Plan:
-        """The plan of a call in place."""
+        """Return the plan of an in-place call."""
         p, arguments = self._opened(given)
         self.prepare_change(p, p.operand(given[0]), *arguments[1:])
         return p
 
     def _opened(self, given: Sequence[Any]) -> tuple[Plan, list[Any]]:
-        """A plan with the operands of a call, and the arguments in which these stand for their layouts and classes."""
+        """Return a new plan, and the arguments of a call with the plan's operands in place of layouts and classes."""
         layouts = given[0] if self.sequence else [one for one in given if one.__class__ is Layout]
         type = layouts[0].type
         p = Plan(type.backend, type.device.index)
@@ -288,17 +290,20 @@ class Planned(Op):
         return p, arguments
 
     def step(self, rest: Sequence[Any], count: int | None) -> Any:
-        """How a view is made of a tensor again, given the other arguments; of several a tuple of that."""
+        """Return the step that makes a view from a tensor again with these other arguments.
+
+        For several views, return a tuple of steps.
+        """
         if count is None:
             return self, rest
         return tuple([(_nth_view, (self, rest, number)) for number in range(count if self.connected else 0)])
 
     def again(self, tensor: Tensor, entry: Entry, numbers: Sequence[Any]) -> Any:
-        """The view of another tensor, where these were the numbers of a call with this entry."""
+        """Return the view of another tensor for these numbers of a call with this entry."""
         return self(*self._arguments(entry, (tensor, *numbers)))
 
     def _arguments(self, entry: Entry, operands: Sequence[Any]) -> tuple[Any, ...]:
-        """The arguments of a call with this entry."""
+        """Return the arguments of a call with this entry."""
         if self.sequence:
             return tuple(operands), *entry.details[1:]
         args = list(entry.details)
@@ -307,7 +312,7 @@ class Planned(Op):
         return tuple(args)
 
     def example(self, entry: Entry, needed: int) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """The arguments of a call with this entry, with samples for tensors, for Note [Kernels ahead]."""
+        """Return the arguments of a call with this entry, with samples for tensors, for Note [Kernels ahead]."""
         wanted = [position for number, position in enumerate(self.positions) if needed >> number & 1]
         args = [
             Sample(value, position in wanted) if isinstance(value, Layout) else value
@@ -318,7 +323,7 @@ class Planned(Op):
         return args, {}
 
     def recipe(self, entry: Entry, needed: int) -> RuleRecipe:
-        """How a call with this entry is recorded where the inputs in the bits of ``needed`` need a gradient."""
+        """Return the recipe to record a call if the inputs in the bits of ``needed`` need a gradient."""
         given = zip(self.parameters, entry.details, strict=False)
         known: dict[str, Any] = {**defaults(self._decides), **dict(given)}
         operands = [self.parameters[position] for position in self.operand_positions]
@@ -349,16 +354,16 @@ class Planned(Op):
 
 
 def _nth_view(tensor: Tensor, op: Planned, arguments: tuple[Any, ...], number: int) -> Tensor:
-    """One of the views that an operation makes at once."""
+    """Return one of the views that an operation makes at once."""
     return op(tensor, *arguments)[number]
 
 
 def _keying(
     arguments: int, positions: tuple[int, ...], numbers: int, sequence: bool, key: Callable[..., Any] | None
 ) -> Callable[[Sequence[Any]], tuple[Any, Any]]:
-    """What gives for so many arguments of a call the key of its entry, and the operands, which stand at ``positions``.
+    """Return the function that maps a call's arguments to the key of its entry and the operands.
 
-    So many of them, the last ones, are numbers.
+    The operands stand at ``positions``; the last ``numbers`` of them are numbers.
     """
     count = len(positions)
     tensors = count - numbers
@@ -409,5 +414,5 @@ def _keying(
 
 
 def planned(node: str, **declared: Any) -> Callable[[Callable[..., Any]], Planned]:
-    """Decorate the function that decides what a call comes to; see ``Planned`` for what may be declared."""
+    """Decorate the function that decides how a call is computed; see ``Planned`` for the declarations."""
     return lambda prepare: Planned(prepare, node, **declared)

@@ -1,4 +1,4 @@
-"""Which dtype an operation computes in, by PyTorch's rules of type promotion, and which numbers a dtype can hold."""
+"""PyTorch's type promotion: the dtype that an operation computes in, and the numbers that a dtype can hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .op import public
 
 @public(method=False)
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that both can be converted to: the higher category's, or within one the larger.
+    """Return the smallest dtype that both can be converted to: the higher category's, or within one the larger.
 
     The categories are bool, integers, floating-point and complex numbers.
     """
@@ -30,12 +30,12 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 @public(method=False)
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether PyTorch's promotion would store numbers of one dtype in another: never in a lower category's."""
+    """Return whether type promotion would store numbers of one dtype in another: never in one of a lower category."""
     return from_.category <= to.category
 
 
 def number_dtype(value: Any) -> dtype:
-    """The dtype that a Python number stands for."""
+    """Return the dtype that a Python number stands for."""
     if value.__class__ is float:
         return get_default_dtype()
     if isinstance(value, bool):
@@ -46,17 +46,17 @@ def number_dtype(value: Any) -> dtype:
 
 
 def result_dtype(operands: Iterable[Any]) -> dtype:
-    """The dtype in which tensors and Python numbers meet."""
+    """Return the common dtype of tensors and Python numbers."""
     return meeting_dtype([
         value._layout if isinstance(value, Tensor) else plain_number(value).__class__ for value in operands
     ])
 
 
 def meeting_dtype(given: Iterable[Any]) -> dtype:
-    """The dtype in which tensors of these layouts and numbers of these classes meet.
+    """Return the common dtype of tensors of these layouts and numbers of these classes.
 
-    Tensors with dimensions decide.  A 0-d tensor, and after it a number, only counts if it is of a higher
-    category (bool, integer, floating point, complex).
+    Tensors with dimensions decide.  A 0-d tensor, and after it a number, only counts if it is of a higher category
+    (bool, integer, floating point, complex).
     """
     by_rank: list[dtype | None] = [None, None, None]  # numbers, 0-d tensors, tensors with dimensions
     for own in given:
@@ -74,7 +74,7 @@ def meeting_dtype(given: Iterable[Any]) -> dtype:
 
 
 def _outranked(decisive: dtype, other: dtype) -> dtype:
-    """What ``decisive`` becomes beside a dtype that only counts if its category is higher."""
+    """Return the dtype of ``decisive`` combined with a dtype that only counts if its category is higher."""
     if other.category <= decisive.category:
         return decisive
     return complex_of(decisive) if decisive.is_floating_point else other
@@ -82,7 +82,7 @@ def _outranked(decisive: dtype, other: dtype) -> dtype:
 
 @public(method=False)
 def result_type(tensor1: Tensor | complex, tensor2: Tensor | complex) -> dtype:
-    """The dtype of the result of arithmetic between two tensors or numbers."""
+    """Return the dtype of the result of arithmetic between two tensors or numbers."""
     return result_dtype((tensor1, tensor2))
 
 
@@ -93,14 +93,14 @@ def check_fits(value: complex, target: dtype) -> None:
     """Raise if a number is too large for a dtype.
 
     Raises:
-        RuntimeError: it is.
+        RuntimeError: if it is.
     """
     if not _holds(target, value):
         raise RuntimeError(f"value {value} cannot be converted to type {target.name} without overflow")
 
 
 def bounds(number: type, target: dtype) -> tuple[float, float]:
-    """Between which two a number of this class, not a complex one, surely fits into a dtype."""
+    """Return bounds between which any number of this class, not complex, fits into a dtype."""
     if target.kind == "i":
         info = np.iinfo(target.numpy)
         return info.min or -info.max, info.max
@@ -110,7 +110,7 @@ def bounds(number: type, target: dtype) -> tuple[float, float]:
 
 
 def plain_number(value: Any) -> Any:
-    """A number of a subclass of Python's, such as an enum's, as Python's own; one that is watched knows its own."""
+    """Return a number of a subclass, such as an enum's, as a plain Python number; a watched number provides its own."""
     watched = getattr(value, "plain", None)
     if watched is not None:
         return watched()
@@ -119,7 +119,7 @@ def plain_number(value: Any) -> Any:
 
 
 def _holds(target: dtype, value: complex) -> bool:
-    """Whether ``target`` has a number near ``value``; a negative one may wrap around to become unsigned."""
+    """Return whether ``target`` has a number near ``value``; a negative one may wrap around to become unsigned."""
     if isinstance(value, complex):
         return target.kind == "b" or ((target.is_complex or not value.imag) and _holds(real_of(target), value.real))
     if target.kind == "i":

@@ -1,9 +1,9 @@
-"""How a call is recorded: the node of its result, what that saves for the rules, and how these are called.
+"""Recording of calls: the node of a result, the values that it saves for the rules, and the calls of the rules.
 
-An ``OpNode`` keeps what the rules of its operation need.  Which names they have for that, and where the values come
-from, says a ``Recipe``, once for all calls with one entry and one choice of gradients.  ``begin`` finds before a call
-which of its operands have gradients, and ``finish`` gives the result a node after it.  ``record`` is the short way to
-the same, for one result in no mode that is out of the ordinary.
+An ``OpNode`` keeps the values that the rules of its operation need.  A ``Recipe`` holds the names of these values and
+their sources, once for all calls with one entry and one choice of gradients.  Before a call, ``begin`` finds the
+operands that have gradients; after it, ``finish`` gives the result a node.  ``record`` is the short way to do both, for
+one result in a mode that is not out of the ordinary.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class OpNode(SavingNode):
-    """A node of a table entry, with what its rules need."""
+    """A node of a table entry, with the values that its rules need."""
 
     __slots__ = ("recipe",)
 
@@ -36,32 +36,32 @@ class OpNode(SavingNode):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the rules call that which was saved."""
+        """Names of the saved values in the rules."""
         return self.recipe.names
 
     @property
     def constants(self) -> Mapping[str, Any]:
-        """What they know without saving it."""
+        """Values that the rules need and that are not saved."""
         return self.recipe.constants
 
     def unpack(self) -> dict[str, Any]:
-        """What was saved, by name.
+        """Return the saved values by name.
 
         Raises:
-            RuntimeError: it was freed by an earlier backward, or a tensor was changed in place since.
+            RuntimeError: if they were freed by an earlier backward, or a tensor was changed in place since.
         """
         saved = self.kept()
         values = {}
         for name, value, version in zip(self.names, saved, self.versions):  # noqa: B905 - of one length; strict= costs time
             if version is not None:
                 number = self.output_number(name)
-                if number is not None or version == PACKED or value._counter[0] != version:  # else it is as it was
+                if number is not None or version == PACKED or value._counter[0] != version:  # otherwise unchanged
                     value = restore(self, value, version, number, state.mode & GRAD)
             values[name] = value
         return values
 
     def output_number(self, name: str) -> int | None:
-        """Which output a saved name stands for, None if it is none."""
+        """Return the number of the output that a saved name stands for, None if it is not an output."""
         return 0 if name == "out" else None
 
     def saved_names(self) -> list[str]:
@@ -75,11 +75,11 @@ class OpNode(SavingNode):
             self.saved = freed_by
 
     def value_of(self, name: str) -> Any:
-        """What was saved by this name; None if it was not needed."""
+        """Return the value saved by this name; None if it was not needed."""
         return self.unpack_one(self.names.index(name)) if name in self.names else self.constants.get(name)
 
     def raw_value_of(self, name: str) -> SavedTensor:
-        """The tensor saved by this name as it is kept, to attach hooks to."""
+        """Return the tensor saved by this name as it is kept, to attach hooks to."""
         return self.raw(self.names.index(name)) if name in self.names else SavedTensor.of(self, None)
 
     def __dir__(self) -> list[str]:
@@ -88,7 +88,8 @@ class OpNode(SavingNode):
 
 
 def node_class(name: str, base: type[Node], **fields: Any) -> Any:
-    """A class of nodes of this name, ``MulBackward0``, which know the operation and the overload."""
+    """Return a class of nodes of this name, such as ``MulBackward0``, with the names of the operation and the overload.
+    """
     op_name, _, overload = name.rpartition("Backward")
     if overload.isdigit():
         fields.update(op_name=op_name, overload=overload)
@@ -96,9 +97,9 @@ def node_class(name: str, base: type[Node], **fields: Any) -> Any:
 
 
 def show_saved(node_class: Any, names: Iterable[str]) -> None:
-    """Give nodes the attributes ``_saved_<name>`` and ``_raw_saved_<name>``, for what they save.
+    """Add the attributes ``_saved_<name>`` and ``_raw_saved_<name>`` to a class of nodes.
 
-    They stand in the class, and not in a ``__getattr__``: with one, Python looks up all attributes more slowly.
+    They are properties of the class, since with a ``__getattr__`` Python would look up all attributes more slowly.
     """
     for name in names:
         for shown in {name, shown_name(name)}:
@@ -106,32 +107,32 @@ def show_saved(node_class: Any, names: Iterable[str]) -> None:
             setattr(node_class, f"_raw_saved_{shown}", property(functools.partial(OpNode.raw_value_of, name=name)))
 
 
-#: What PyTorch calls, in the attributes of nodes, the parameters that rules name.
+#: PyTorch's names in the attributes of nodes for parameters that rules name.
 _PUBLIC = {
     "input": "self", "out": "result", "input_shape": "self_sym_sizes", "dims": "dim", "stop": "end", "order": "ord",
 }
 
 
 def shown_name(name: str) -> str:
-    """What the attributes of nodes call something that rules call ``name``: ``self`` for ``input``."""
+    """Return the name in the attributes of nodes for a name in rules: ``self`` for ``input``."""
     return _PUBLIC.get(name, name)
 
 
-#: Among the sources of what is saved: the operation's own result.
+#: Source of a saved value that is the operation's own result.
 OUTPUT = -1
 
 
 class Recipe:
-    """How a call with one entry is recorded, for one choice of inputs that need a gradient.
+    """Recipe to record a call with one entry, for one choice of inputs that need a gradient.
 
     Attributes:
         node_class: the class of the nodes.
-        names: what the rules need besides the gradient and the constants, which is what a node saves.
-        sources: where that comes from: the position of an operand, or OUTPUT; OUTPUT - n is the n-th of several.
-        constants: what the rules know without saving it.
-        of_operands: whether all of that are operands.
-        of_first: whether all of that are operands or the first result.
-        frees: whether a backward pass drops what was saved, so that there is no second one.
+        names: the values that a node saves: those that the rules need besides the gradient and the constants.
+        sources: the sources of these values: the position of an operand, or OUTPUT; OUTPUT - n is the n-th of several.
+        constants: the values that the rules need and that are not saved.
+        of_operands: True if all sources are operands.
+        of_first: True if all sources are operands or the first result.
+        frees: True if a backward pass drops the saved values, so that a second one is impossible.
     """
 
     __slots__ = ("constants", "frees", "names", "node_class", "of_first", "of_operands", "sources")
@@ -145,16 +146,16 @@ class Recipe:
         self.of_operands = all(source >= 0 for source in self.sources)
         self.of_first = all(source >= OUTPUT for source in self.sources)
         self.constants = constants
-        self.frees = any(source < len(node_class.op.inputs) for source in self.sources)  # not by numbers alone
+        self.frees = any(source < len(node_class.op.inputs) for source in self.sources)  # numbers alone are not dropped
 
 
 class RuleRecipe(Recipe):
-    """How a call is recorded whose gradients are computed by rules that call other operations.
+    """Recipe to record a call whose gradients are computed by rules that call other operations.
 
     Attributes:
-        calls: for each edge (once, if one rule serves all) the rule and where its arguments stand among the gradient,
-            what was saved and the values of the constants, in this order; or None and the constants, where it takes
-            nothing else besides the gradient.  None for an edge whose gradient is not needed.
+        calls: for each edge (once, if one rule serves all) the rule and the positions of its arguments among the
+            gradient, the saved values and the values of the constants, in this order; or the rule, None and the
+            constants, if it takes nothing else besides the gradient.  None for an edge whose gradient is not needed.
     """
 
     __slots__ = ("calls", "known")
@@ -180,7 +181,7 @@ class RuleRecipe(Recipe):
                 self.calls.append((rule, [order.index(name) for name in names], ()))
 
     def gradients(self, gradient: Any, saved: Iterable[Any]) -> list[Any]:
-        """What the rules return."""
+        """Return the results of the rules."""
         values = [gradient, *saved, *self.known]
         results: list[Any] = []
         for call in self.calls:
@@ -219,10 +220,10 @@ class RuleNode(OpNode):
         return adder(total, *[values[slot] for slot in slots])
 
     def unpacked(self) -> Any:
-        """What was saved, in the order of the names.
+        """Return the saved values in the order of the names.
 
         Raises:
-            RuntimeError: it was freed by an earlier backward, or a tensor was changed in place since.
+            RuntimeError: if they were freed by an earlier backward, or a tensor was changed in place since.
         """
         saved = self.kept()
         if state.mode & GRAD:  # the outputs get their edges back
@@ -237,10 +238,10 @@ _new = object.__new__
 
 
 def begin(entry: Entry, operands: Sequence[Any], target: Any = None) -> Any:
-    """What ``finish`` is to be given when the result is there; None if nothing is to be recorded.
+    """Return the argument of ``finish`` for a call about to run; None if nothing is to be recorded.
 
-    That is the recipe, the edges, the operands and, where ``target`` is about to be overwritten, what a node keeps of
-    them: it is copied before, if the rules need it.
+    It contains the recipe, the edges, the operands and, if ``target`` is about to be overwritten, the operands' values
+    that a node keeps: the target is copied first if the rules need it.
     """
     if not (state.mode & GRAD and entry.recorded):
         return None
@@ -295,7 +296,7 @@ def finish(pending: Any, out: Any, target: Tensor | None = None) -> None:
 
 
 def record_one(entry: Entry, out: Tensor, operands: Sequence[Any]) -> None:
-    """Record a call whose first operand alone may have an edge."""
+    """Record a call of which only the first operand may have an edge."""
     input = operands[0]
     edge = input._edge
     if edge is None or input._view is not None:
@@ -307,8 +308,8 @@ def record_one(entry: Entry, out: Tensor, operands: Sequence[Any]) -> None:
 def record(
     recipe: Recipe, out: Tensor, edges: tuple[Any, ...], operands: Sequence[Any], outputs: Sequence[Tensor] = ()
 ) -> None:
-    """Give the one result that has a gradient its node, in a mode that is not out of the ordinary."""
-    node: Any = _new(recipe.node_class)  # as ``Node.__init__`` makes it, in less time
+    """Give the only result that has a gradient its node, in a mode that is not out of the ordinary."""
+    node: Any = _new(recipe.node_class)  # does the work of ``Node.__init__`` in less time
     node.edges = edges
     node.layout = out._layout
     node.more_outputs = node.attached = None
@@ -340,7 +341,7 @@ def record(
 
 
 def _kept(recipe: Recipe, operands: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
-    """What a node keeps of the operands, with the versions of tensors; what it keeps of results comes later."""
+    """Return the operands that a node keeps, with the versions of tensors; results are added later."""
     saved: list[Any] = []
     versions: list[int | None] = []
     plain = state.mode <= ORDINARY
@@ -358,7 +359,7 @@ def _kept(recipe: Recipe, operands: Sequence[Any]) -> tuple[list[Any], list[int 
 
 
 def _save(node: Any, recipe: Recipe, outputs: Sequence[Tensor], inputs: tuple[list[Any], list[int | None]]) -> None:
-    """Have a node keep what the rules need of operands, ``inputs``, and of the results."""
+    """Save the operands ``inputs`` and the results that the rules need in a node."""
     saved, versions = inputs
     for position, source in enumerate(recipe.sources):
         if source < 0:

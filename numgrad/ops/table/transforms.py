@@ -1,4 +1,4 @@
-"""The calls of the table's operations, as levels and watchers are handed them, and the names that profilers show."""
+"""Calls of the table's operations, in the form that levels and watchers receive, and their names in profilers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class TableCall(Call):
-    """A call of an operation ``op`` of the table, in place if there is a target, which is the first of its arguments.
+    """A call of an operation ``op`` of the table.
+
+    If there is a ``target``, the call is in place and the target is the first argument.
     """
 
     def __init__(self, op: Any, args: Sequence[Any], target: Any = None):
@@ -51,14 +53,14 @@ class GeneralCall(TableCall):
 
 
 class ChangeCall(TableCall):
-    """The same in place."""
+    """Any other operation of the table in place."""
 
     def run(self) -> Any:
         return self.op.in_place(*self.args)
 
 
 class ShapeCall(TableCall):
-    """A tensor takes the shape of a view of itself."""
+    """A change of a tensor's shape to that of a view of itself."""
 
     def __init__(self, op: Planned, change: Callable[..., Tensor], args: tuple[Any, ...]):
         super().__init__(op, args, args[0])
@@ -70,7 +72,7 @@ class ShapeCall(TableCall):
 
 
 class FreeCall(Call):
-    """A function that reads elements or draws numbers itself, not by operations of the table: watchers are told."""
+    """A function that reads elements or draws numbers itself, not by operations of the table, reported to watchers."""
 
     closed = False
 

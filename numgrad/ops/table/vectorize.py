@@ -1,4 +1,4 @@
-"""Pointwise operations of a user's own, by the decorator that the library's are declared with."""
+"""Pointwise operations of a user's own, declared with the same decorator as the library's."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ def vectorize(
     result: str = "same",
     dtypes: str = "bif",
 ) -> Any:
-    """Make a function of scalars an operation on tensors: one compiled loop, which autograd knows, on any device.
+    """Make a function of scalars a differentiable operation on tensors: one compiled loop, on any device.
 
-    The function is a straight line of assignments and one ``return``, of arithmetic, comparisons, powers, numbers, and
+    The function is a sequence of assignments and one ``return``, of arithmetic, comparisons, powers, numbers, and
     pointwise functions of numgrad's (``numgrad.exp``, ``numgrad.where``) or made by this decorator.  It is compiled,
-    never called.  Its positional parameters are tensors or numbers, which are broadcast and promoted as PyTorch's
-    are; keyword-only ones are numbers.  What it uses by name besides, a function or a number of the module's, is read
-    when a kernel is compiled, for the first call with operands of these dtypes, and for the first backward: where that
-    is another later, decorate the function again.
+    never called.  Its positional parameters are tensors or numbers, which are broadcast and promoted as PyTorch's are;
+    keyword-only ones are numbers.  Other names, which refer to functions or numbers of the module, are read when a
+    kernel is compiled: for the first call with operands of these dtypes, and for the first backward.  If such a value
+    changes later, decorate the function again.
 
-    ``@name.gradient("x")`` decorates the rule for the gradient with respect to ``x``: a function of ``grad``, that of
-    the result, and of what it needs besides: operands, ``out`` and keyword-only parameters, by their names.  It is
-    written as the function is, and compiled, too; for second derivatives it is called with tensors.  Check rules with
-    ``numgrad.autograd.gradcheck`` and ``gradgradcheck``.
+    ``@name.gradient("x")`` decorates the rule for the gradient with respect to ``x``.  The rule is a function of
+    ``grad``, the gradient of the result, and of any operands, ``out`` and keyword-only parameters that it needs, by
+    their names.  It is written like the function and compiled, too; for second derivatives it is called with tensors.
+    Check rules with ``numgrad.autograd.gradcheck`` and ``gradgradcheck``.
 
     Args:
-        function: what computes an element.
+        function: computes an element.
         nondifferentiable: operands that have no gradient.
-        result: "same" to compute in the dtype that the operands promote to, "float" in a floating-point one, "bool"
-            for a comparison.
-        dtypes: which categories of dtype it is defined for: "b" bool, "i" integers, "f" floating point, "c" complex.
+        result: "same" to compute in the dtype that the operands promote to, "float" in a floating-point one, "bool" for
+            a comparison.
+        dtypes: the supported categories of dtype: "b" bool, "i" integers, "f" floating point, "c" complex.
 
     Raises:
-        TypeError: a parameter is neither positional without a default nor a keyword-only number.
-        ValueError: another argument is none of these.
-        RuntimeError: when it is called: a gradient is wanted for which there is no rule, a dtype is not among
-            ``dtypes``, or the shapes do not broadcast.
-        TypeError: when it is called: what it does has no meaning in a kernel.
+        TypeError: if a parameter is neither positional without a default nor a keyword-only number.
+        ValueError: if another argument has an unknown value.
+        RuntimeError: at the call, if a needed gradient has no rule, a dtype is not among ``dtypes``, or the shapes do
+            not broadcast.
+        TypeError: at the call, if the function uses something that has no meaning in a kernel.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
