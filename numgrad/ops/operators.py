@@ -74,7 +74,7 @@ for _name, _function in {"neg": p.neg, "abs": p.abs, "invert": _inverted, "pos":
     attach(f"__{_name}__", _function)
 
 
-# -- in place, by operations that are not ------------------------------------------------------------------------------
+# -- in-place forms of other operations --------------------------------------------------------------------------------
 
 
 def _truth_in_place(name: str) -> Callable[..., Tensor]:

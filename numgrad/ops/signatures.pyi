@@ -242,7 +242,7 @@ class Methods:
         """``addr`` in place: overwrites the tensor and returns it."""
 
     def adjoint(self, **keywords: Any) -> Tensor:
-        """The last two dimensions exchanged, complex numbers conjugated."""
+        """Return the tensor with its last two dimensions exchanged and complex numbers conjugated."""
 
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
         """Whether no element is 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
@@ -320,10 +320,10 @@ class Methods:
         """Return the indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
 
     def as_strided(self, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
-        """A view of the input's storage in any sizes and strides, which count elements; it may overlap itself."""
+        """Return a view of the input's storage in any sizes and strides; it may overlap itself."""
 
     def as_strided_(self, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
-        """Show another part of the tensor's storage, in place; see :func:`numgrad.as_strided`."""
+        """Show another part of the tensor's storage in place; see :func:`numgrad.as_strided`."""
 
     def asin(self, *, out: Tensor | None = ...) -> Tensor:
         """The angle from -pi/2 to pi/2 whose sine is ``input``."""
@@ -416,7 +416,7 @@ class Methods:
         """The tensor as torch.bool."""
 
     def broadcast_to(self, *sizes: Any, size: Any = ..., **keywords: Any) -> Tensor:
-        """The tensor expanded to a shape: ``expand``, with NumPy's name."""
+        """Return the tensor expanded to a shape: ``expand``, with NumPy's name."""
 
     def byte(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor as torch.uint8."""
@@ -437,7 +437,7 @@ class Methods:
         """The tensor as torch.int8."""
 
     def chunk(self, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-        """``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer."""
+        """Return ``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer."""
 
     def clamp(self, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
         """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone."""
@@ -545,20 +545,19 @@ class Methods:
         """``deg2rad`` in place: overwrites the tensor and returns it."""
 
     def diag(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
-        """A matrix with a vector's elements on a diagonal; of a matrix, a copy of the diagonal."""
+        """Return a matrix with a vector's elements on a diagonal; for a matrix, a copy of the diagonal."""
 
     def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
-        """Matrices with the last dimension's elements on a diagonal and zeros elsewhere."""
+        """Return matrices with the last dimension's elements on a diagonal and zeros elsewhere."""
 
     def diagflat(self, offset: _int = ..., **keywords: Any) -> Tensor:
-        """A matrix with all elements of a tensor, in a row, on a diagonal."""
+        """Return a matrix with all elements of a tensor, in a row, on a diagonal."""
 
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
-        """The diagonals of the matrices in two dimensions, as a last dimension; a view."""
+        """Return the diagonals of the matrices in two dimensions, as a last dimension; a view."""
 
     def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
-        """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, written into
-        that part."""
+        """Return a copy of ``input`` with ``src`` written into its diagonal."""
 
     def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., **keywords: Any) -> Tensor:
         """The differences of neighbours in a dimension, ``n`` times; of bools, whether they differ."""
@@ -587,7 +586,7 @@ class Methods:
         """The tensor as torch.float64."""
 
     def dsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
-        """Equal pieces, or those between indices, along dimension 2."""
+        """Return equal pieces, or those between indices, along dimension 2."""
 
     def eq(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input == other``."""
@@ -629,11 +628,11 @@ class Methods:
         """``exp`` in place: overwrites the tensor and returns it."""
 
     def expand(self, *sizes: Any, size: Any = ..., **keywords: Any) -> Tensor:
-        """The tensor repeated along dimensions of size 1 (or new ones in front) without copying; -1 keeps a
+        """Return the tensor repeated along dimensions of size 1, or new ones in front, without copying; -1 keeps a
         size."""
 
     def expand_as(self, other: Tensor, **keywords: Any) -> Tensor:
-        """The tensor expanded to the shape of ``other``."""
+        """Return the tensor expanded to the shape of ``other``."""
 
     def expm1(self, *, out: Tensor | None = ...) -> Tensor:
         """``exp(input) - 1``, accurate near 0."""
@@ -648,8 +647,8 @@ class Methods:
         """Overwrite every element with a number."""
 
     def fill_diagonal_(self, fill_value: Any, wrap: _bool = ..., **keywords: Any) -> Tensor:
-        """Overwrite the main diagonal with a number; of a tall matrix, with ``wrap``, also those that go on below
-        it."""
+        """Overwrite the main diagonal with a number; with ``wrap``, also those that continue below it in a tall
+        matrix."""
 
     def fix(self, *, out: Tensor | None = ...) -> Tensor:
         """The number without its fraction."""
@@ -658,16 +657,16 @@ class Methods:
         """``trunc`` in place: overwrites the tensor and returns it."""
 
     def flatten(self, start_dim: _int = ..., end_dim: _int = ..., **keywords: Any) -> Tensor:
-        """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-d tensor becomes one of a single element."""
+        """Return the tensor with the dimensions ``start_dim`` to ``end_dim`` merged; a vector for a 0-d tensor."""
 
     def flip(self, *order: Any, dims: Any = ..., **keywords: Any) -> Tensor:
-        """A copy with the order of the indices of some dimensions reversed."""
+        """Return a copy with the order of the indices of some dimensions reversed."""
 
     def fliplr(self, **keywords: Any) -> Tensor:
-        """A copy with the columns (dimension 1) in reverse order."""
+        """Return a copy with the columns (dimension 1) in reverse order."""
 
     def flipud(self, **keywords: Any) -> Tensor:
-        """A copy with the rows (dimension 0) in reverse order."""
+        """Return a copy with the rows (dimension 0) in reverse order."""
 
     def float(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor as torch.float32."""
@@ -710,8 +709,7 @@ class Methods:
         """``frac`` in place: overwrites the tensor and returns it."""
 
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., **keywords: Any) -> Tensor:
-        """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and
-        so on."""
+        """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``."""
 
     def ge(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input >= other``."""
@@ -757,7 +755,7 @@ class Methods:
         too."""
 
     def hsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
-        """Equal pieces, or those between indices, along the columns (of a vector, its elements)."""
+        """Return equal pieces, or those between indices, along the columns (of a vector, its elements)."""
 
     def hypot(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``sqrt(input**2 + other**2)`` without overflow."""
@@ -769,14 +767,13 @@ class Methods:
     def imag(self) -> Tensor: ...
 
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., **keywords: Any) -> Tensor:
-        """Return a copy with ``alpha * source`` added at indices of one dimension: ``out[index[i]] += alpha *
-        source[i]``."""
+        """Return a copy with ``alpha * source`` added at the indices of one dimension."""
 
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., **keywords: Any) -> Tensor:
         """``index_add`` in place: overwrites the tensor and returns it."""
 
     def index_copy(self, dim: _int, index: Tensor, source: Tensor, **keywords: Any) -> Tensor:
-        """Return a copy with ``source`` written at the indices of one dimension: ``out[index[i]] = source[i]``."""
+        """Return a copy with ``source`` written at the indices of one dimension."""
 
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor, **keywords: Any) -> Tensor:
         """``index_copy`` in place: overwrites the tensor and returns it."""
@@ -788,8 +785,7 @@ class Methods:
         """``index_fill`` in place: overwrites the tensor and returns it."""
 
     def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
-        """Return a copy of the tensor with broadcast ``values`` at the indices, as ``x[indices] = values`` writes
-        them."""
+        """Return a copy with ``values`` written at the indices, as by ``x[indices] = values``."""
 
     def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
         """``index_put`` in place: overwrites the tensor and returns it."""
@@ -816,13 +812,13 @@ class Methods:
         """False: what is negated is computed at once, not when it is read."""
 
     def is_nonzero(self, **keywords: Any) -> _bool:
-        """Whether the one element is not zero."""
+        """Return whether the only element is not zero."""
 
     def is_pinned(self, device: Any = ..., **keywords: Any) -> _bool:
         """Whether the tensor lies in pinned memory of the host."""
 
     def is_same_size(self, other: Tensor, **keywords: Any) -> _bool:
-        """Whether two tensors have the same shape."""
+        """Return whether two tensors have the same shape."""
 
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., **keywords: Any) -> Tensor:
         """Whether ``abs(input - other) <= atol + rtol * abs(other)``; NaN is close to NaN with ``equal_nan``."""
@@ -1018,12 +1014,10 @@ class Methods:
         """The most frequent elements along a dimension, of several the smallest, and where they last stand."""
 
     def moveaxis(self, source: Any, destination: Any, **keywords: Any) -> Tensor:
-        """The dimensions ``source`` (one or several) moved to the positions ``destination``, the others in their
-        order."""
+        """Return the tensor with dimensions moved to other positions."""
 
     def movedim(self, source: Any, destination: Any, **keywords: Any) -> Tensor:
-        """The dimensions ``source`` (one or several) moved to the positions ``destination``, the others in their
-        order."""
+        """Return the tensor with dimensions moved to other positions."""
 
     def msort(self, **keywords: Any) -> Tensor:
         """The elements in ascending order along the first dimension."""
@@ -1066,10 +1060,10 @@ class Methods:
         """The sum of the elements that are not NaN, over all or some dimensions."""
 
     def narrow(self, dim: _int, start: Any, length: _int, **keywords: Any) -> Tensor:
-        """``length`` indices of a dimension from ``start``, an int or a 0-d tensor of one."""
+        """Return the part of ``length`` indices of a dimension from ``start``, an int or a 0-d tensor of one."""
 
     def ndimension(self, **keywords: Any) -> _int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
 
     def ne(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input != other``."""
@@ -1128,7 +1122,7 @@ class Methods:
         """The matrix of the products of two vectors' elements."""
 
     def permute(self, *order: Any, dims: Any = ..., **keywords: Any) -> Tensor:
-        """The dimensions in another order."""
+        """Return the tensor with its dimensions in another order."""
 
     def pin_memory(self, device: Any = ..., **keywords: Any) -> Tensor:
         """The tensor in pinned memory of the host, from which GPUs copy while programs go on: itself if it lies
@@ -1169,7 +1163,7 @@ class Methods:
         on."""
 
     def ravel(self, **keywords: Any) -> Tensor:
-        """All elements in a row: on the same memory where they lie in row-major order, else copied."""
+        """Return all elements in a row: on the same memory if they lie in row-major order, otherwise copied."""
 
     @property
     def real(self) -> Tensor: ...
@@ -1197,24 +1191,22 @@ class Methods:
         """``remainder`` in place: overwrites the tensor and returns it."""
 
     def repeat(self, *counts: Any, repeats: Any = ..., **keywords: Any) -> Tensor:
-        """Copies of the tensor side by side, so many along each dimension; further dimensions are added in
-        front."""
+        """Return copies of the tensor side by side, in the given number along each dimension."""
 
     def repeat_interleave(self, repeats: Any = ..., dim: _int | None = ..., *, output_size: Any = ..., **keywords: Any) -> Tensor:
-        """Each index of a dimension repeated: all as often, or each as often as a tensor says."""
+        """Return the tensor with each index of a dimension repeated, all equally often or by a tensor of counts."""
 
     def reshape(self, *sizes: Any, shape: Any = ..., **keywords: Any) -> Tensor:
-        """The same elements in another shape: on the same memory where possible, else copied."""
+        """Return the elements in another shape: on the same memory if possible, otherwise copied."""
 
     def reshape_as(self, other: Tensor, **keywords: Any) -> Tensor:
-        """The same elements in the shape of ``other``."""
+        """Return the elements in the shape of ``other``."""
 
     def resize_(self, *sizes: Any, memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """Give the tensor another shape, in row-major order or that of a memory format, of the memory that begins
-        where it does."""
+        """Give the tensor another shape on its memory, from its present offset on."""
 
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """``resize_`` to the shape of another tensor; a format that is preserved is that one's."""
+        """Give the tensor the shape of another one, as ``resize_`` does."""
 
     def resolve_conj(self, **keywords: Any) -> Tensor:
         """The tensor itself: conjugates are computed at once, not when they are read."""
@@ -1223,10 +1215,11 @@ class Methods:
         """The tensor itself: what is negated is computed at once, not when it is read."""
 
     def roll(self, shifts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
-        """The elements moved on by ``shifts`` positions along ``dims``, those at the end to the front."""
+        """Return the tensor with its elements shifted along ``dims``; elements beyond the end return to the
+        front."""
 
     def rot90(self, k: _int = ..., dims: Any = ..., **keywords: Any) -> Tensor:
-        """A copy turned by 90 degrees, ``k`` times, from the first of two dimensions towards the second."""
+        """Return a copy rotated by 90 degrees, ``k`` times, from the first of two dimensions towards the second."""
 
     def round(self, *, decimals: _int = ..., **keywords: Any) -> Tensor:
         """The nearest number with so many decimals (negative: with so many zeros); halves go to the even one."""
@@ -1244,8 +1237,7 @@ class Methods:
         """``other - alpha * input``."""
 
     def scatter(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
-        """Return a copy with ``src``, a tensor or number, at ``index``: ``out[i, index[i, j]] = src[i, j]`` for
-        ``dim=1``."""
+        """Return a copy with ``src`` written at ``index``: ``out[i, index[i, j]] = src[i, j]`` for ``dim=1``."""
 
     def scatter_(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
         """``scatter`` in place: overwrites the tensor and returns it."""
@@ -1263,14 +1255,13 @@ class Methods:
         """``scatter_reduce`` in place: overwrites the tensor and returns it."""
 
     def select(self, dim: _int, index: _int, **keywords: Any) -> Tensor:
-        """The part of the tensor at one index of a dimension, which goes."""
+        """Return the part of the tensor at one index of a dimension, which is removed."""
 
     def select_scatter(self, src: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
-        """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, written into that
-        part."""
+        """Return a copy of ``input`` with ``src`` written at one index of a dimension."""
 
     def set_(self, source: Tensor | None = ..., storage_offset: _int = ..., size: Any = ..., stride: Any = ..., **keywords: Any) -> Tensor:
-        """Give the tensor the memory of another one: all of it as that sees it, or, with a ``size``, a part."""
+        """Give the tensor the memory of another one: all of it in the same layout, or, with a ``size``, a part."""
 
     def sgn(self, *, out: Tensor | None = ...) -> Tensor:
         """The sign of a real number: -1, 0 or 1; a complex number divided by its magnitude."""
@@ -1315,8 +1306,7 @@ class Methods:
         """``sinh`` in place: overwrites the tensor and returns it."""
 
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., **keywords: Any) -> Tensor:
-        """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, written into that
-        part."""
+        """Return a copy of ``input`` with ``src`` written into a slice of dimension ``dim``."""
 
     def softmax(self, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
         """``exp(input)`` divided by its sum along ``dim``."""
@@ -1325,10 +1315,10 @@ class Methods:
         """The elements in ascending or descending order along a dimension, and where they stood."""
 
     def split(self, split_size: Any, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-        """Pieces of one size, the last of which may be smaller, or of the sizes given: see ``numgrad.split``."""
+        """Return pieces of one size, or of the given sizes: see ``numgrad.split``."""
 
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-        """Pieces of the sizes given."""
+        """Return pieces of the given sizes."""
 
     def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """The square root."""
@@ -1343,10 +1333,10 @@ class Methods:
         """``square`` in place: overwrites the tensor and returns it."""
 
     def squeeze(self, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
-        """The tensor without its dimensions of size 1, or without those of ``dim`` that have it."""
+        """Return the tensor without its dimensions of size 1, or without those of ``dim`` that have size 1."""
 
     def squeeze_(self, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
-        """Remove in place the dimensions of size 1, or those of ``dim`` that have it."""
+        """Remove the dimensions of size 1 in place, or those of ``dim`` that have size 1."""
 
     def std(self, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
         """The standard deviation over all or some dimensions: the square root of :func:`var`."""
@@ -1374,29 +1364,28 @@ class Methods:
         """The sum over the dimensions that broadcasting a tensor of this size to the input's shape repeats."""
 
     def swapaxes(self, axis0: _int, axis1: _int, **keywords: Any) -> Tensor:
-        """Two dimensions exchanged: NumPy's name of ``transpose``."""
+        """Return the tensor with two dimensions exchanged: NumPy's name of ``transpose``."""
 
     def swapaxes_(self, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
         """Exchange two dimensions in place."""
 
     def swapdims(self, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
-        """Two dimensions exchanged: another name of ``transpose``."""
+        """Return the tensor with two dimensions exchanged: another name of ``transpose``."""
 
     def swapdims_(self, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
         """Exchange two dimensions in place."""
 
     def t(self, **keywords: Any) -> Any:
-        """The transpose of a matrix; a tensor of fewer dimensions as it is."""
+        """Return the transpose of a matrix; a tensor of fewer dimensions as it is."""
 
     def t_(self, **keywords: Any) -> Tensor:
-        """Exchange the two dimensions of a matrix in place; a tensor of fewer dimensions stays as it is."""
+        """Exchange the two dimensions of a matrix in place; leave a tensor of fewer dimensions as it is."""
 
     def take(self, index: Tensor, **keywords: Any) -> Tensor:
         """Return the elements at the indices, of any shape, of the flattened tensor."""
 
     def take_along_dim(self, indices: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
-        """Return the elements at ``indices`` along ``dim``, with both broadcast against each other in the other
-        dimensions."""
+        """Return the elements at ``indices`` along ``dim``."""
 
     def tan(self, *, out: Tensor | None = ...) -> Tensor:
         """The tangent of an angle in radians."""
@@ -1411,10 +1400,10 @@ class Methods:
         """``tanh`` in place: overwrites the tensor and returns it."""
 
     def tensor_split(self, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-        """So many pieces, the first of which may be larger by one, or the pieces between the indices given."""
+        """Return a given number of nearly equal pieces, or the pieces between given indices."""
 
     def tile(self, *counts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
-        """``repeat``, in which numbers may be left out in front, as in NumPy."""
+        """Return copies as ``repeat`` does; as in NumPy, leading numbers may be omitted."""
 
     def to(self, *args: Any, dtype: Any = ..., device: Any = ..., non_blocking: _bool = ..., copy: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor with another dtype, device (given as such, or as another tensor's) or memory format; itself if
@@ -1424,10 +1413,10 @@ class Methods:
         """The ``k`` largest (or smallest) elements along a dimension, in order, and where they stood."""
 
     def trace(self, **keywords: Any) -> Tensor:
-        """The sum of a matrix's diagonal; of integers as int64."""
+        """Return the sum of a matrix's diagonal; as int64 for integers."""
 
     def transpose(self, dim0: _int, dim1: _int, **keywords: Any) -> Any:
-        """Two dimensions exchanged."""
+        """Return the tensor with two dimensions exchanged."""
 
     def transpose_(self, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
         """Exchange two dimensions in place."""
@@ -1464,13 +1453,13 @@ class Methods:
         """The tensor with the dtype and device of ``other``; itself if it has these."""
 
     def unbind(self, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-        """The parts of the tensor at every index of a dimension."""
+        """Return the parts of the tensor at every index of a dimension."""
 
     def unflatten(self, dim: _int, sizes: Sequence[_int], **keywords: Any) -> Tensor:
-        """One dimension as several, of the sizes given, one of which may be -1."""
+        """Return the tensor with one dimension split into several of the given sizes, one of which may be -1."""
 
     def unfold(self, dimension: _int, size: _int, step: _int, **keywords: Any) -> Any:
-        """The windows of ``size`` indices of a dimension, ``step`` apart, as a last dimension; a view."""
+        """Return the windows of ``size`` indices of a dimension, ``step`` apart, as a last dimension; a view."""
 
     def uniform_(self, *args: Any, generator: Any = ..., **keywords: Any) -> Tensor:
         """Fill the tensor with random numbers from the uniform distribution on [from, to), by default [0, 1)."""
@@ -1482,20 +1471,19 @@ class Methods:
         """The elements, or slices along ``dim``, that differ from the one before; see :func:`unique`."""
 
     def unsafe_chunk(self, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-        """``chunk`` whose pieces autograd takes for copies."""
+        """Return pieces as ``chunk`` does; autograd treats them as copies."""
 
     def unsafe_split(self, split_size: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-        """``split`` whose pieces autograd takes for copies, so that it does not notice when they are changed in
-        place."""
+        """Return pieces as ``split`` does; autograd treats them as copies and misses their in-place changes."""
 
     def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-        """``split_with_sizes`` whose pieces autograd takes for copies."""
+        """Return pieces as ``split_with_sizes`` does; autograd treats them as copies."""
 
     def unsqueeze(self, dim: _int, **keywords: Any) -> Tensor:
-        """The tensor with a further dimension of size 1 at ``dim``."""
+        """Return the tensor with a new dimension of size 1 at ``dim``."""
 
     def unsqueeze_(self, dim: _int, **keywords: Any) -> Tensor:
-        """Insert in place a dimension of size 1 at ``dim``."""
+        """Insert a dimension of size 1 at ``dim`` in place."""
 
     def var(self, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
         """The variance over all or some dimensions: the mean squared distance from the mean."""
@@ -1504,13 +1492,13 @@ class Methods:
         """``dot`` with the first vector conjugated."""
 
     def view(self, *shape: Any, size: Any = ..., dtype: _dtype | None = ..., **keywords: Any) -> Tensor:
-        """The same memory in another shape, of which one size may be -1, or as elements of another dtype."""
+        """Return the same memory in another shape, of which one size may be -1, or as elements of another dtype."""
 
     def view_as(self, other: Tensor, **keywords: Any) -> Tensor:
-        """The same elements in the shape of ``other``, on the same memory."""
+        """Return the elements in the shape of ``other``, on the same memory."""
 
     def vsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
-        """Equal pieces, or those between indices, along the rows."""
+        """Return equal pieces, or those between indices, along the rows."""
 
     def where(self, condition: Tensor, other: Any, **keywords: Any) -> Any:
         """Return this tensor's elements where ``condition`` is true, ``other``'s elsewhere."""
@@ -1617,7 +1605,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: A
 
 
 def adjoint(input: Tensor, **keywords: Any) -> Tensor:
-    """The last two dimensions exchanged, complex numbers conjugated."""
+    """Return the tensor with its last two dimensions exchanged and complex numbers conjugated."""
 
 
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
@@ -1729,7 +1717,7 @@ def argwhere(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
-    """A view of the input's storage in any sizes and strides, which count elements; it may overlap itself."""
+    """Return a view of the input's storage in any sizes and strides; it may overlap itself."""
 
 
 def as_tensor(data: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
@@ -1773,15 +1761,15 @@ def atanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def atleast_1d(*tensors: Any, **keywords: Any) -> Tensor:
-    """The tensor with at least one dimension; several tensors, also as a sequence, give a tuple."""
+    """Return the tensor with at least one dimension; a tuple for several tensors, also given as a sequence."""
 
 
 def atleast_2d(*tensors: Any, **keywords: Any) -> Tensor:
-    """The tensor with at least two dimensions, new ones in front; several tensors give a tuple."""
+    """Return the tensor with at least two dimensions, new ones in front; a tuple for several tensors."""
 
 
 def atleast_3d(*tensors: Any, **keywords: Any) -> Tensor:
-    """The tensor with at least three dimensions, a vector being (1, n, 1) and a matrix (n, m, 1)."""
+    """Return the tensor with at least three dimensions: (1, n, 1) for a vector, (n, m, 1) for a matrix."""
 
 
 def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = ..., padding: _int | Sequence[_int] = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ..., divisor_override: _int | None = ..., **keywords: Any) -> Tensor:
@@ -1839,8 +1827,7 @@ def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: Any = 
 
 
 def block_diag(*tensors: Any, **keywords: Any) -> Tensor:
-    """A matrix with the given ones along its diagonal and zeros elsewhere; a vector is a row, a number a 1x1
-    matrix."""
+    """Return a matrix with the given ones along its diagonal and zeros elsewhere."""
 
 
 def bmm(input: Tensor, mat2: Tensor, **keywords: Any) -> Tensor:
@@ -1848,15 +1835,15 @@ def bmm(input: Tensor, mat2: Tensor, **keywords: Any) -> Tensor:
 
 
 def broadcast_shapes(*shapes: Any, **keywords: Any) -> Size:
-    """The shape that tensors of these shapes (ints stand for one dimension) have when they are broadcast."""
+    """Return the shape that tensors of these shapes broadcast to; an int stands for one dimension."""
 
 
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor], **keywords: Any) -> tuple[Tensor, ...]:
-    """The tensors, given one by one or as one sequence, expanded to their common shape."""
+    """Return the tensors, given one by one or as one sequence, expanded to their common shape."""
 
 
 def broadcast_to(input: Tensor, *sizes: Any, size: Any = ..., **keywords: Any) -> Tensor:
-    """The tensor expanded to a shape: ``expand``, with NumPy's name."""
+    """Return the tensor expanded to a shape: ``expand``, with NumPy's name."""
 
 
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., **keywords: Any) -> Tensor:
@@ -1864,16 +1851,15 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = ..., right: 
 
 
 def can_cast(from_: _dtype, to: _dtype, **keywords: Any) -> _bool:
-    """Return whether type promotion would store numbers of one dtype in another: never in one of a lower
-    category."""
+    """Return whether type promotion may store numbers of one dtype in another."""
 
 
 def cartesian_prod(*tensors: Any, **keywords: Any) -> Tensor:
-    """The rows of all combinations of one element of each vector; of a single vector, the vector."""
+    """Return rows of all combinations of one element of each vector; for a single vector, the vector itself."""
 
 
 def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ..., axis: _int | None = ..., **keywords: Any) -> Tensor:
-    """The tensors joined along an existing dimension, in the dtype that all can be converted to."""
+    """Return the tensors joined along an existing dimension, in the dtype that all can be converted to."""
 
 
 def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _str | None = ..., **keywords: Any) -> Tensor:
@@ -1902,11 +1888,11 @@ def chain_matmul(*matrices: Tensor, **keywords: Any) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: _int, **keywords: Any) -> Tensor:
-    """Images whose channels, dimension 1, come from all groups of channels in turn (Zhang et al. 2018)."""
+    """Return images with channels taken from all groups of channels in turn (Zhang et al. 2018)."""
 
 
 def chunk(input: Tensor, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-    """``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer."""
+    """Return ``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer."""
 
 
 def clamp(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
@@ -1947,11 +1933,11 @@ def clone(input: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor
 
 
 def column_stack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
-    """The tensors joined along the columns, a vector being one column."""
+    """Return the tensors joined along the columns; a vector counts as one column."""
 
 
 def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ..., **keywords: Any) -> Tensor:
-    """The rows of all choices of ``r`` elements of a vector, in their order."""
+    """Return rows of all choices of ``r`` elements of a vector, in their order."""
 
 
 def complex(real: Tensor, imag: Tensor, **keywords: Any) -> Tensor:
@@ -1960,11 +1946,11 @@ def complex(real: Tensor, imag: Tensor, **keywords: Any) -> Tensor:
 
 
 def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ..., axis: _int | None = ..., **keywords: Any) -> Tensor:
-    """The tensors joined along an existing dimension, in the dtype that all can be converted to."""
+    """Return the tensors joined along an existing dimension, in the dtype that all can be converted to."""
 
 
 def concatenate(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ..., axis: _int | None = ..., **keywords: Any) -> Tensor:
-    """The tensors joined along an existing dimension, in the dtype that all can be converted to."""
+    """Return the tensors joined along an existing dimension, in the dtype that all can be converted to."""
 
 
 def conj(input: Tensor | _complex, **keywords: Any) -> Tensor:
@@ -2083,24 +2069,23 @@ def detach_(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def diag(input: Tensor, diagonal: _int = ..., **keywords: Any) -> Tensor:
-    """A matrix with a vector's elements on a diagonal; of a matrix, a copy of the diagonal."""
+    """Return a matrix with a vector's elements on a diagonal; for a matrix, a copy of the diagonal."""
 
 
 def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
-    """Matrices with the last dimension's elements on a diagonal and zeros elsewhere."""
+    """Return matrices with the last dimension's elements on a diagonal and zeros elsewhere."""
 
 
 def diagflat(input: Tensor, offset: _int = ..., **keywords: Any) -> Tensor:
-    """A matrix with all elements of a tensor, in a row, on a diagonal."""
+    """Return a matrix with all elements of a tensor, in a row, on a diagonal."""
 
 
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
-    """The diagonals of the matrices in two dimensions, as a last dimension; a view."""
+    """Return the diagonals of the matrices in two dimensions, as a last dimension; a view."""
 
 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., **keywords: Any) -> Tensor:
-    """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, written into
-    that part."""
+    """Return a copy of ``input`` with ``src`` written into its diagonal."""
 
 
 def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., **keywords: Any) -> Tensor:
@@ -2134,11 +2119,11 @@ def dropout_(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
 
 
 def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
-    """Equal pieces, or those between indices, along dimension 2."""
+    """Return equal pieces, or those between indices, along dimension 2."""
 
 
 def dstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
-    """The tensors joined along dimension 2, a matrix being one layer."""
+    """Return the tensors joined along dimension 2; a matrix counts as one layer."""
 
 
 def einsum(*args: Any, **keywords: Any) -> Tensor:
@@ -2242,19 +2227,19 @@ def fix_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., **keywords: Any) -> Tensor:
-    """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-d tensor becomes one of a single element."""
+    """Return the tensor with the dimensions ``start_dim`` to ``end_dim`` merged; a vector for a 0-d tensor."""
 
 
 def flip(input: Tensor, *order: Any, dims: Any = ..., **keywords: Any) -> Tensor:
-    """A copy with the order of the indices of some dimensions reversed."""
+    """Return a copy with the order of the indices of some dimensions reversed."""
 
 
 def fliplr(input: Tensor, **keywords: Any) -> Tensor:
-    """A copy with the columns (dimension 1) in reverse order."""
+    """Return a copy with the columns (dimension 1) in reverse order."""
 
 
 def flipud(input: Tensor, **keywords: Any) -> Tensor:
-    """A copy with the rows (dimension 0) in reverse order."""
+    """Return a copy with the rows (dimension 0) in reverse order."""
 
 
 def float_power(input: Any, exponent: Any, **keywords: Any) -> Tensor:
@@ -2307,8 +2292,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = ..., device: Any =
 
 
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., **keywords: Any) -> Tensor:
-    """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and
-    so on."""
+    """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``."""
 
 
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -2371,11 +2355,11 @@ def histogramdd(input: Tensor, bins: _int | Sequence[_int] | Sequence[Tensor], *
 
 
 def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
-    """Equal pieces, or those between indices, along the columns (of a vector, its elements)."""
+    """Return equal pieces, or those between indices, along the columns (of a vector, its elements)."""
 
 
 def hstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
-    """The tensors joined along the columns (vectors along their elements)."""
+    """Return the tensors joined along the columns (vectors along their elements)."""
 
 
 def hypot(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -2387,12 +2371,11 @@ def imag(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., **keywords: Any) -> Tensor:
-    """Return a copy with ``alpha * source`` added at indices of one dimension: ``out[index[i]] += alpha *
-    source[i]``."""
+    """Return a copy with ``alpha * source`` added at the indices of one dimension."""
 
 
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, **keywords: Any) -> Tensor:
-    """Return a copy with ``source`` written at the indices of one dimension: ``out[index[i]] = source[i]``."""
+    """Return a copy with ``source`` written at the indices of one dimension."""
 
 
 def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any, **keywords: Any) -> Tensor:
@@ -2400,8 +2383,7 @@ def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any, **keywords: 
 
 
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
-    """Return a copy of the tensor with broadcast ``values`` at the indices, as ``x[indices] = values`` writes
-    them."""
+    """Return a copy with ``values`` written at the indices, as by ``x[indices] = values``."""
 
 
 def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
@@ -2441,11 +2423,11 @@ def is_neg(input: Tensor, **keywords: Any) -> _bool:
 
 
 def is_nonzero(input: Tensor, **keywords: Any) -> _bool:
-    """Whether the one element is not zero."""
+    """Return whether the only element is not zero."""
 
 
 def is_same_size(input: Tensor, other: Tensor, **keywords: Any) -> _bool:
-    """Whether two tensors have the same shape."""
+    """Return whether two tensors have the same shape."""
 
 
 def is_signed(input: Tensor, **keywords: Any) -> _bool:
@@ -2453,7 +2435,7 @@ def is_signed(input: Tensor, **keywords: Any) -> _bool:
 
 
 def is_tensor(obj: Any, **keywords: Any) -> _bool:
-    """Whether an object is a tensor."""
+    """Return whether an object is a tensor."""
 
 
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., **keywords: Any) -> Tensor:
@@ -2669,7 +2651,7 @@ def median(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., **keywor
 
 
 def meshgrid(*tensors: Any, indexing: _str | None = ..., **keywords: Any) -> tuple[Tensor, ...]:
-    """Each vector repeated along the dimensions of the others: the coordinates of the points of a grid."""
+    """Return the coordinates of the points of a grid: each vector repeated along the others' dimensions."""
 
 
 def min(input: Tensor, dim: _int | Tensor | None = ..., keepdim: _bool = ..., *, other: Tensor | None = ..., **keywords: Any) -> Any:
@@ -2690,13 +2672,11 @@ def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) 
 
 
 def moveaxis(input: Tensor, source: Any, destination: Any, **keywords: Any) -> Tensor:
-    """The dimensions ``source`` (one or several) moved to the positions ``destination``, the others in their
-    order."""
+    """Return the tensor with dimensions moved to other positions."""
 
 
 def movedim(input: Tensor, source: Any, destination: Any, **keywords: Any) -> Tensor:
-    """The dimensions ``source`` (one or several) moved to the positions ``destination``, the others in their
-    order."""
+    """Return the tensor with dimensions moved to other positions."""
 
 
 def msort(input: Tensor, **keywords: Any) -> Tensor:
@@ -2745,11 +2725,11 @@ def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _boo
 
 
 def narrow(input: Tensor, dim: _int, start: Any, length: _int, **keywords: Any) -> Tensor:
-    """``length`` indices of a dimension from ``start``, an int or a 0-d tensor of one."""
+    """Return the part of ``length`` indices of a dimension from ``start``, an int or a 0-d tensor of one."""
 
 
 def native_channel_shuffle(input: Tensor, groups: _int, **keywords: Any) -> Tensor:
-    """Images whose channels, dimension 1, come from all groups of channels in turn (Zhang et al. 2018)."""
+    """Return images with channels taken from all groups of channels in turn (Zhang et al. 2018)."""
 
 
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -2793,7 +2773,7 @@ def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Te
 
 
 def numel(input: Tensor, **keywords: Any) -> _int:
-    """The number of elements."""
+    """Return the number of elements."""
 
 
 def ones(*sizes: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
@@ -2818,15 +2798,15 @@ def pdist(input: Tensor, p: _float = ..., **keywords: Any) -> Tensor:
 
 
 def permute(input: Tensor, *order: Any, dims: Any = ..., **keywords: Any) -> Tensor:
-    """The dimensions in another order."""
+    """Return the tensor with its dimensions in another order."""
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: _int, **keywords: Any) -> Tensor:
-    """Images with as many times as many rows and columns, made of that many channels (Shi et al. 2016)."""
+    """Rearrange channels into pixels, which enlarges images by a factor (Shi et al. 2016)."""
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: _int, **keywords: Any) -> Tensor:
-    """What :func:`pixel_shuffle` does undone: ``(..., c, h * r, w * r)`` becomes ``(..., c * r**2, h, w)``."""
+    """Rearrange pixels into channels: the inverse of :func:`pixel_shuffle`."""
 
 
 def polar(abs: Tensor, angle: Tensor, **keywords: Any) -> Tensor:
@@ -2850,8 +2830,7 @@ def prod(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: 
 
 
 def promote_types(type1: _dtype, type2: _dtype, **keywords: Any) -> _dtype:
-    """Return the smallest dtype that both can be converted to: the higher category's, or within one the
-    larger."""
+    """Return the smallest dtype that both can be converted to."""
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
@@ -2900,7 +2879,7 @@ def randperm(n: _int, *, generator: Any = ..., dtype: Any = ..., device: Any = .
 
 
 def ravel(input: Tensor, **keywords: Any) -> Tensor:
-    """All elements in a row: on the same memory where they lie in row-major order, else copied."""
+    """Return all elements in a row: on the same memory if they lie in row-major order, otherwise copied."""
 
 
 def real(input: Tensor, **keywords: Any) -> Tensor:
@@ -2929,15 +2908,15 @@ def remainder(input: Any, other: Any, **keywords: Any) -> Tensor:
 
 
 def repeat_interleave(input: Tensor, repeats: Any = ..., dim: _int | None = ..., *, output_size: Any = ..., **keywords: Any) -> Tensor:
-    """Each index of a dimension repeated: all as often, or each as often as a tensor says."""
+    """Return the tensor with each index of a dimension repeated, all equally often or by a tensor of counts."""
 
 
 def reshape(input: Tensor, *sizes: Any, shape: Any = ..., **keywords: Any) -> Tensor:
-    """The same elements in another shape: on the same memory where possible, else copied."""
+    """Return the elements in another shape: on the same memory if possible, otherwise copied."""
 
 
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
-    """``resize_`` to the shape of another tensor; a format that is preserved is that one's."""
+    """Give the tensor the shape of another one, as ``resize_`` does."""
 
 
 def resolve_conj(input: Tensor, **keywords: Any) -> Tensor:
@@ -2957,11 +2936,12 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | N
 
 
 def roll(input: Tensor, shifts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
-    """The elements moved on by ``shifts`` positions along ``dims``, those at the end to the front."""
+    """Return the tensor with its elements shifted along ``dims``; elements beyond the end return to the
+    front."""
 
 
 def rot90(input: Tensor, k: _int = ..., dims: Any = ..., **keywords: Any) -> Tensor:
-    """A copy turned by 90 degrees, ``k`` times, from the first of two dimensions towards the second."""
+    """Return a copy rotated by 90 degrees, ``k`` times, from the first of two dimensions towards the second."""
 
 
 def round(input: Tensor, *, decimals: _int = ..., **keywords: Any) -> Tensor:
@@ -2973,7 +2953,7 @@ def round_(input: Tensor, *, decimals: _int = ..., **keywords: Any) -> Tensor:
 
 
 def row_stack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
-    """The tensors joined along the rows, a vector being one row."""
+    """Return the tensors joined along the rows; a vector counts as one row."""
 
 
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ..., **keywords: Any) -> Tensor:
@@ -3002,8 +2982,7 @@ def scalar_tensor(s: Any, *, dtype: Any = ..., device: Any = ..., requires_grad:
 
 
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
-    """Return a copy with ``src``, a tensor or number, at ``index``: ``out[i, index[i, j]] = src[i, j]`` for
-    ``dim=1``."""
+    """Return a copy with ``src`` written at ``index``: ``out[i, index[i, j]] = src[i, j]`` for ``dim=1``."""
 
 
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, **keywords: Any) -> Tensor:
@@ -3019,12 +2998,11 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor | Any, *, out_int32: _bo
 
 
 def select(input: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
-    """The part of the tensor at one index of a dimension, which goes."""
+    """Return the part of the tensor at one index of a dimension, which is removed."""
 
 
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
-    """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, written into that
-    part."""
+    """Return a copy of ``input`` with ``src`` written at one index of a dimension."""
 
 
 def selu(input: Tensor, inplace: _bool = ..., **keywords: Any) -> Tensor:
@@ -3084,8 +3062,7 @@ def sinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., **keywords: Any) -> Tensor:
-    """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, written into that
-    part."""
+    """Return a copy of ``input`` with ``src`` written into a slice of dimension ``dim``."""
 
 
 def softmax(input: Tensor, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
@@ -3097,11 +3074,11 @@ def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bo
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-    """Pieces of one size, the last of which may be smaller, or of the sizes given."""
+    """Return pieces of one size, the last of which may be smaller, or of the given sizes."""
 
 
 def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-    """Pieces of the sizes given."""
+    """Return pieces of the given sizes."""
 
 
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -3121,11 +3098,11 @@ def square_(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
-    """The tensor without its dimensions of size 1, or without those of ``dim`` that have it."""
+    """Return the tensor without its dimensions of size 1, or without those of ``dim`` that have size 1."""
 
 
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ..., axis: _int | None = ..., **keywords: Any) -> Tensor:
-    """The tensors, all of one shape, joined along a new dimension, which may be called ``axis``."""
+    """Return the tensors, all of one shape, joined along a new dimension, which may be called ``axis``."""
 
 
 def std(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
@@ -3154,15 +3131,15 @@ def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool =
 
 
 def swapaxes(input: Tensor, axis0: _int, axis1: _int, **keywords: Any) -> Tensor:
-    """Two dimensions exchanged: NumPy's name of ``transpose``."""
+    """Return the tensor with two dimensions exchanged: NumPy's name of ``transpose``."""
 
 
 def swapdims(input: Tensor, dim0: _int, dim1: _int, **keywords: Any) -> Tensor:
-    """Two dimensions exchanged: another name of ``transpose``."""
+    """Return the tensor with two dimensions exchanged: another name of ``transpose``."""
 
 
 def t(input: Tensor, **keywords: Any) -> Any:
-    """The transpose of a matrix; a tensor of fewer dimensions as it is."""
+    """Return the transpose of a matrix; a tensor of fewer dimensions as it is."""
 
 
 def take(input: Tensor, index: Tensor, **keywords: Any) -> Tensor:
@@ -3170,8 +3147,7 @@ def take(input: Tensor, index: Tensor, **keywords: Any) -> Tensor:
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
-    """Return the elements at ``indices`` along ``dim``, with both broadcast against each other in the other
-    dimensions."""
+    """Return the elements at ``indices`` along ``dim``."""
 
 
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -3195,7 +3171,7 @@ def tensor(data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bo
 
 
 def tensor_split(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-    """So many pieces, the first of which may be larger by one, or the pieces between the indices given."""
+    """Return a given number of nearly equal pieces, or the pieces between given indices."""
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., **keywords: Any) -> Tensor:
@@ -3213,7 +3189,7 @@ def threshold_(input: Tensor, threshold: _float, value: _float, **keywords: Any)
 
 
 def tile(input: Tensor, *counts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
-    """``repeat``, in which numbers may be left out in front, as in NumPy."""
+    """Return copies as ``repeat`` does; as in NumPy, leading numbers may be omitted."""
 
 
 def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
@@ -3221,11 +3197,11 @@ def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: 
 
 
 def trace(input: Tensor, **keywords: Any) -> Tensor:
-    """The sum of a matrix's diagonal; of integers as int64."""
+    """Return the sum of a matrix's diagonal; as int64 for integers."""
 
 
 def transpose(input: Tensor, dim0: _int, dim1: _int, **keywords: Any) -> Any:
-    """Two dimensions exchanged."""
+    """Return the tensor with two dimensions exchanged."""
 
 
 def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: _float = ..., dim: _int = ..., **keywords: Any) -> Tensor:
@@ -3267,11 +3243,11 @@ def trunc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def unbind(input: Tensor, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-    """The parts of the tensor at every index of a dimension."""
+    """Return the parts of the tensor at every index of a dimension."""
 
 
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], **keywords: Any) -> Tensor:
-    """One dimension as several, of the sizes given, one of which may be -1."""
+    """Return the tensor with one dimension split into several of the given sizes, one of which may be -1."""
 
 
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., **keywords: Any) -> Any:
@@ -3283,20 +3259,19 @@ def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts
 
 
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-    """``chunk`` whose pieces autograd takes for copies."""
+    """Return pieces as ``chunk`` does; autograd treats them as copies."""
 
 
 def unsafe_split(input: Tensor, split_size: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-    """``split`` whose pieces autograd takes for copies, so that it does not notice when they are changed in
-    place."""
+    """Return pieces as ``split`` does; autograd treats them as copies and misses their in-place changes."""
 
 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
-    """``split_with_sizes`` whose pieces autograd takes for copies."""
+    """Return pieces as ``split_with_sizes`` does; autograd treats them as copies."""
 
 
 def unsqueeze(input: Tensor, dim: _int, **keywords: Any) -> Tensor:
-    """The tensor with a further dimension of size 1 at ``dim``."""
+    """Return the tensor with a new dimension of size 1 at ``dim``."""
 
 
 def var(input: Tensor, dim: Any = ..., unbiased: _bool | None = ..., keepdim: _bool = ..., *, correction: _float | None = ..., **keywords: Any) -> Tensor:
@@ -3320,11 +3295,11 @@ def view_as_real(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
-    """Equal pieces, or those between indices, along the rows."""
+    """Return equal pieces, or those between indices, along the rows."""
 
 
 def vstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
-    """The tensors joined along the rows, a vector being one row."""
+    """Return the tensors joined along the rows; a vector counts as one row."""
 
 
 def where(condition: Tensor, input: Any = ..., other: Any = ..., **keywords: Any) -> Any:

@@ -1,10 +1,11 @@
-"""Tensors that stand for a batch of examples: what a function under ``vmap`` computes with.
+"""Tensors that stand for a batch of examples, which functions under ``vmap`` compute with.
 
-Such a tensor has the shape, strides and type of one example, and no memory; in ``_mapped`` it has its level and the
-physical tensor, with all examples, the batch being the first dimension.  Operations on it are done on the physical
-tensor (see ``batching``).  It has an edge of its own in the graph, for derivatives that are taken inside of ``vmap``;
-what is differentiated outside is recorded on the physical tensors.  Where derivatives are taken inside by a tensor
-that all examples have in common, that too is mapped, without a batch dimension, to keep the two graphs apart.
+Such a tensor has the shape, strides and type of one example, and no memory.  Its attribute ``_mapped`` holds its level
+and the physical tensor, which contains all examples and has the batch as its first dimension.  Operations on it are
+done on the physical tensor (see ``batching``).  It has an edge of its own in the graph, for derivatives that are taken
+inside ``vmap``; for derivatives taken outside, operations are recorded on the physical tensors.  If derivatives are
+taken inside by a tensor that all examples share, this tensor is mapped, too, without a batch dimension, to keep the two
+graphs apart.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _ITEM = (
     "please try to rewrite what you're doing with other operations."
 )
 
-#: What is said of an operation whose results would differ in shape from example to example.
+#: Error message for an operation whose results would differ in shape from example to example.
 DYNAMIC = (
     "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}: its "
     "result has another size for each example."
@@ -36,8 +37,8 @@ class Batched(Level):
     """A level of ``vmap``.
 
     Attributes:
-        size: how many examples there are.
-        randomness: "error", "different" or "same": what random operations do.
+        size: the number of examples.
+        randomness: "error", "different" or "same": the behaviour of random operations.
     """
 
     performers: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}
@@ -59,10 +60,11 @@ class Batched(Level):
         return True
 
     def adopt(self, tensor: Tensor) -> None:
-        """Make a tensor that the function has made, or got from elsewhere, one of this level until that ends.
+        """Adopt a tensor that the function has made, or got from elsewhere, into this level until the level ends.
 
-        What it was so far is then what it stands for, with its edge in the graph and its tangents.  With a view goes
-        the base, in whose graph changes of the view are recorded; the base's other views follow when they are used.
+        The former tensor, with its edge in the graph and its tangents, becomes the physical tensor.  The base of a view
+        is adopted with it, as changes of the view are recorded in the base's graph.  Other views of the base follow
+        when they are used.
         """
         view = tensor._view
         if view is not None and not self.concerns(tensor._root):
@@ -80,7 +82,7 @@ class Batched(Level):
 
     @contextmanager
     def resumed(self) -> Iterator[None]:
-        """The level again, after its block has ended, within whatever levels there are now."""
+        """Enter the level again, after its block has ended, within the present levels."""
         self.outer = before = state.level
         enter(self)
         try:
@@ -94,12 +96,12 @@ class Batched(Level):
         self._give_back()
 
     def _give_back(self) -> None:
-        """Let the adopted tensors be what they stand for."""
+        """Turn the adopted tensors back into the physical tensors that they stand for."""
         while self._adopted:
             tensor = self._adopted.pop()
             own = tensor._mapped.tensor
             show_elements_of(tensor, own)
-            _put_in_graph_as(tensor, own)  # what was recorded here ends here
+            _put_in_graph_as(tensor, own)  # discards what was recorded here
             if tensor._view is not None:
                 tensor._seen = own._seen
             elif own._view is not None:  # it took on the shape of a view of itself
@@ -113,17 +115,17 @@ class Batched(Level):
 
 
 def _put_in_graph_as(tensor: Tensor, other: Tensor) -> None:
-    """Give a tensor the edge in the graph that ``other`` has."""
+    """Set the edge of a tensor in the graph to that of ``other``."""
     tensor._edge, tensor._requires_grad, tensor._accumulator = other._edge, other._requires_grad, other._accumulator
 
 
 class Mapped(NamedTuple):
-    """What a tensor under ``vmap`` stands for.
+    """Meaning of a tensor under ``vmap``.
 
     Attributes:
-        level: of which level.
+        level: the level of the tensor.
         tensor: the physical tensor.
-        batched: whether that has a batch dimension; if not, all examples are the same.
+        batched: True if the physical tensor has a batch dimension; if False, all examples are equal.
     """
 
     level: Batched
@@ -131,19 +133,19 @@ class Mapped(NamedTuple):
     batched: bool
 
     def assign_to(self, tensor: Tensor) -> None:
-        """Have a tensor stand for this from now on."""
+        """Make this the meaning of a tensor from now on."""
         tensor._mapped = self
         physical = self.tensor
         if self.batched:
             tensor._storage = _NoMemory(len(physical._storage))
-        else:  # its elements may be read, but by operations only that are recorded
+        else:  # its elements may be read, but only by recorded operations
             tensor._storage, tensor._offset = physical._storage, physical._offset
         skipped, whole = int(self.batched), physical._layout
         tensor._layout = layout_of(whole.type, whole.shape[skipped:], whole.strides[skipped:])
 
 
 class _NoMemory:
-    """The storage of a tensor that has none: whoever asks for its elements gets an error."""
+    """Storage of a tensor that has no memory: access to its elements raises an error."""
 
     def __init__(self, size: int):
         self.size = size
@@ -181,7 +183,7 @@ class below(outside):  # noqa: N801 - a context manager
 
 
 def mapped(level: Batched, tensor: Tensor, batched: bool = True) -> Tensor:
-    """A tensor that stands for the examples in ``tensor``."""
+    """Return a tensor that stands for the examples in ``tensor``."""
     out = tensor_of(tensor._layout, None)
     Mapped(level, tensor, batched).assign_to(out)
     if not batched:
@@ -192,23 +194,23 @@ def mapped(level: Batched, tensor: Tensor, batched: bool = True) -> Tensor:
 
 
 def is_batched(tensor: Any) -> bool:
-    """Whether a tensor stands for examples, at whatever level."""
+    """Return whether a tensor stands for examples, at any level."""
     own = getattr(tensor, "_mapped", None)
     return own is not None and (own.batched or is_batched(own.tensor))
 
 
 def is_mapped(tensor: Tensor) -> bool:
-    """Whether a tensor is one of a level."""
+    """Return whether a tensor belongs to a level."""
     return hasattr(tensor, "_mapped")
 
 
 def lifted(level: Batched, tensor: Tensor) -> Tensor:
-    """A tensor as one of this level: itself, or one that stands for it, the same for all examples."""
+    """Return a tensor of this level: the tensor itself, or one that stands for it, equal for all examples."""
     return tensor if level.concerns(tensor) else mapped(level, tensor, False)
 
 
 def batch_level(tensors: Sequence[Tensor] | None = None) -> Batched | None:
-    """The innermost level of ``vmap``, or the innermost one that one of these tensors is of."""
+    """Return the innermost level of ``vmap``, or the innermost one that any of these tensors belongs to."""
     for level in outwards(state.level):
         if isinstance(level, Batched) and (tensors is None or any(map(level.concerns, tensors))):
             return level
@@ -216,22 +218,22 @@ def batch_level(tensors: Sequence[Tensor] | None = None) -> Batched | None:
 
 
 def is_shared(tensor: Any) -> bool:
-    """Whether a tensor of the level, or None, is the same for all examples."""
+    """Return whether a tensor of the level, or None, is the same for all examples."""
     return tensor is None or not tensor._mapped.batched
 
 
 def size_of(tensor: Any) -> int:
-    """The number of examples."""
+    """Return the number of examples."""
     return tensor._mapped.level.size
 
 
 def physical(tensor: Any) -> Any:
-    """The physical tensor, with or without a batch dimension; None for None."""
+    """Return the physical tensor, with or without a batch dimension; None for None."""
     return None if tensor is None else tensor._mapped.tensor
 
 
 def mapped_to(args: Sequence[Any], function: Callable[[Tensor], Any]) -> tuple[Any, ...]:
-    """The arguments with each tensor replaced by ``function`` of it."""
+    """Return the arguments with each tensor replaced by ``function`` of it."""
     return tuple([
         function(value) if isinstance(value, Tensor)
         else like_parts(value, mapped_to(value, function)) if isinstance(value, tuple | list)
@@ -241,28 +243,28 @@ def mapped_to(args: Sequence[Any], function: Callable[[Tensor], Any]) -> tuple[A
 
 
 def like_parts(given: Any, parts: tuple[Any, ...]) -> Any:
-    """The parts as a list, tuple or named tuple such as was given."""
+    """Return the parts as a list, tuple or named tuple of the class of ``given``."""
     cls = given.__class__
     return cls(*parts) if hasattr(cls, "_fields") else cls(parts)
 
 
 def unmapped(level: Batched, tensor: Tensor) -> tuple[Tensor, bool]:
-    """A result of the function under ``vmap`` as a physical tensor, and whether that has a batch dimension."""
+    """Return a result of the function under ``vmap`` as a physical tensor, and whether it has a batch dimension."""
     if not level.concerns(tensor):
         return tensor, False
     return tensor._mapped.tensor, tensor._mapped.batched
 
 
 def physical_of(tensor: Tensor) -> Tensor:
-    """The tensor with the elements of all examples, at all levels; itself if it stands for none."""
+    """Return the tensor with the elements of all examples, at all levels; the tensor itself if it stands for none."""
     return physical_of(tensor._mapped.tensor) if is_mapped(tensor) else tensor
 
 
 def same_for_all(tensor: Tensor, name: str) -> Tensor:
-    """The physical tensor of one that all examples have in common; itself if it stands for none.
+    """Return the physical tensor of one that all examples share; the tensor itself if it stands for none.
 
     Raises:
-        RuntimeError: it differs from example to example, so that the result of the operation of this name would differ
+        RuntimeError: if it differs from example to example, so that the result of the operation ``name`` would differ
             in shape.
     """
     if is_batched(tensor):
@@ -271,13 +273,13 @@ def same_for_all(tensor: Tensor, name: str) -> Tensor:
 
 
 def cut(tensor: Tensor) -> Tensor:
-    """The tensor without its edge in the graph that is recorded here; what is recorded below a level stays so."""
+    """Return the tensor without its edge in this level's graph; what is recorded below the level remains."""
     level = batch_level() if state.mode & LEVELS else None
     return tensor.detach() if level is None else lifted(level, tensor)._alias()
 
 
 def requires_below(tensor: Tensor) -> bool:
-    """Whether something below the levels of ``vmap`` wants the gradient of what a tensor stands for."""
+    """Return whether the physical tensor, at any level below, requires a gradient."""
     own = getattr(tensor, "_mapped", None)
     return own is not None and (own.tensor.requires_grad or requires_below(own.tensor))
 
@@ -285,7 +287,7 @@ def requires_below(tensor: Tensor) -> bool:
 def zeros_beside(
     others: Sequence[Any], shape: tuple[int, ...], type: TensorType, strides: tuple[int, ...] | None = None
 ) -> Tensor:
-    """Zeros that may be overwritten with values computed from ``others``: batched if one of these is."""
+    """Return zeros that may be overwritten with values computed from ``others``: batched if one of these is."""
     steps = contiguous_strides(shape) if strides is None else strides
     return _zeros(others, shape, steps, span(shape, steps), type, state.level)
 
@@ -294,7 +296,7 @@ def _zeros(
     others: Sequence[Any], shape: tuple[int, ...], strides: tuple[int, ...], extent: int, type: TensorType,
     level: Level | None,
 ) -> Tensor:
-    """The zeros as the levels from this one on want them."""
+    """Return the zeros, batched as this level and the outer ones require."""
     for around in outwards(level):
         if not isinstance(around, Batched):
             continue

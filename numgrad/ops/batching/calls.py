@@ -1,10 +1,10 @@
-"""Operations under ``vmap``: calls on tensors that stand for examples, done on the physical tensors with all of them.
+"""Operations under ``vmap``: calls on tensors that stand for examples, done once on the physical tensors.
 
-A pointwise operation is done with the ranks aligned; another entry of the table as its declaration or its rule says
-(see Note [Batches of calls] in ``planned``), or for one example after the other.
+Pointwise operations align the ranks of their operands.  Other entries of the table follow their declaration or their
+rule (see Note [Batches of calls] in ``planned``), or run for one example after the other.
 
-What the physical tensors are in is recorded there, below the level; what the tensors of this level are in is recorded
-here, as ``table`` and ``elementwise`` do it.
+Operations on physical tensors are recorded below the level.  Operations on tensors of this level are recorded here, as
+``table`` and ``elementwise`` do it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .physical import aligned, expanded
 
 
 def _all_lifted(level: Batched, args: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments with all tensors as those of the level."""
+    """Return the arguments with all tensors lifted to the level."""
     return mapped_to(args, lambda tensor: lifted(level, tensor))
 
 
@@ -41,7 +41,7 @@ def _all_lifted(level: Batched, args: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
-    """A pointwise operation, in place if there is a target."""
+    """Compute a pointwise operation, in place if there is a target."""
     op, statics, target = call.op, call.statics, call.target
     operands = list(call.args)
     if target is not None:
@@ -57,7 +57,7 @@ def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
     batched = not all(map(is_shared, tensors))
     with below(level):
         values = [aligned(value, len(shape)) if isinstance(value, Tensor) else value for value in operands]
-        # Examples without dimensions count for less.
+        # 0-d examples have a lower priority in type promotion.
         if batched and op.compute_types(given_of(values)) != (compute, dtype):
             values = [
                 convert(value, compute) if isinstance(value, Tensor) and name not in op.conditions else value
@@ -77,10 +77,10 @@ def pointwise(call: PointwiseCall, level: Batched) -> Tensor:
 
 
 def _to_overwrite(level: Batched, target: Tensor, others: Sequence[Any], name: str) -> Tensor:
-    """A tensor that is to be overwritten as one of this level, recorded as such if what is written is.
+    """Return a tensor to be overwritten as one of this level, adopted if the written values require gradients.
 
     Raises:
-        RuntimeError: all examples have it in common, and what is written differs.
+        RuntimeError: if all examples share it, and the written values differ.
     """
     if level.concerns(target) and target._mapped.batched:
         return target
@@ -99,7 +99,7 @@ def _to_overwrite(level: Batched, target: Tensor, others: Sequence[Any], name: s
 
 
 def _count(target: Tensor) -> None:
-    """Count a change of what a tensor stands for, unless the physical tensor has done that for it."""
+    """Count a change of a mapped tensor, unless it shares the counter with the physical tensor, which has counted."""
     if target._counter is not target._mapped.tensor._counter:
         target._counter[0] += 1
 
@@ -108,7 +108,7 @@ def _count(target: Tensor) -> None:
 
 
 def general(call: GeneralCall, level: Batched) -> Any:
-    """An entry of the table."""
+    """Compute an entry of the table."""
     op = call.op
     if op.decomposition is not None:
         return op.decomposition(*call.args)
@@ -126,7 +126,7 @@ def general(call: GeneralCall, level: Batched) -> Any:
 
 
 def _record(op: Any, args: tuple[Any, ...], out: Any) -> None:
-    """Record what has been made of tensors of the level, where they require gradients."""
+    """Record the result of an operation on tensors of the level, if any of them require gradients."""
     if state.mode & GRAD and any(tensor._requires_grad for tensor in tensors_in(args)):
         entry, operands = op.entry(args)
         pending = begin(entry, operands)
@@ -135,7 +135,7 @@ def _record(op: Any, args: tuple[Any, ...], out: Any) -> None:
 
 
 def _done(op: Any, level: Batched, args: tuple[Any, ...]) -> tuple[Any, bool]:
-    """What an entry gives for physical tensors, and whether that has a batch dimension."""
+    """Return the result of an entry for physical tensors, and whether it has a batch dimension."""
     with below(level):
         if all(map(is_shared, tensors_in(args))):
             return op(*mapped_to(args, physical)), False
@@ -146,17 +146,17 @@ def _done(op: Any, level: Batched, args: tuple[Any, ...]) -> tuple[Any, bool]:
 
 
 def _is_declared(op: Any, args: tuple[Any, ...]) -> bool:
-    """Whether an entry has said how to do it, and that holds for these arguments."""
+    """Return whether an entry declares its batches, and the declaration applies to these arguments."""
     if op.dims is None or not all(is_shared(args[op.parameters.index(name)]) for name in op.shared):
         return False
     if op.view or not op.dims or all(tensor._layout.shape for tensor in tensors_in(args)):
         return True
     values = dict(zip(op.parameters, args, strict=False))
-    return all(values.get(name) in (None, ()) for name in op.dims)  # a tensor without dimensions may have a dimension 0
+    return all(values.get(name) in (None, ()) for name in op.dims)  # a 0-d tensor may have a dimension 0
 
 
 def _declared(op: Any, level: Batched, args: tuple[Any, ...]) -> Any:
-    """An entry called once, with the batch dimension in front of each input, or made one with the first."""
+    """Call an entry once, with the batch dimension in front of each input, or merged with the first one."""
     kept = [op.parameters.index(name) for name in op.shared]
     given = [None if position in kept else value for position, value in enumerate(args)] if kept else args
     values = list(mapped_to(given, _merged if op.batch else expanded))
@@ -177,22 +177,22 @@ def _declared(op: Any, level: Batched, args: tuple[Any, ...]) -> Any:
 
 
 def _merged(tensor: Tensor) -> Tensor:
-    """The physical tensor with the batch dimension and the first one made one."""
+    """Return the physical tensor with the batch dimension and the first one merged."""
     whole = expanded(tensor)
     size, first, *rest = whole._layout.shape
     return reshape(whole, (size * first, *rest))
 
 
 def _example(args: tuple[Any, ...], number: int) -> tuple[Any, ...]:
-    """The arguments of one example."""
+    """Return the arguments of one example."""
     return mapped_to(
         args, lambda tensor: physical(tensor) if is_shared(tensor) else select_op(physical(tensor), 0, number)
     )
 
 
 def each_example(function: Callable[..., Any], level: Batched, args: tuple[Any, ...]) -> Any:
-    """What a function gives for each example, stacked.  To be called below the level."""
-    if not level.size:  # the shapes are those that zeros give
+    """Return the results of a function for each example, stacked; to be called below the level."""
+    if not level.size:  # zeros determine the shapes
         empty = mapped_to(args, lambda tensor: physical(tensor).new_zeros(tensor._layout.shape))
         return _combined([function(*empty)], lambda rows: rows[0].new_zeros((0, *rows[0]._layout.shape)))
     results = [function(*_example(args, number)) for number in range(level.size)]
@@ -200,7 +200,7 @@ def each_example(function: Callable[..., Any], level: Batched, args: tuple[Any, 
 
 
 def each(call: EachCall, level: Batched) -> Any:
-    """A function called for each example, or once where the result is the same for all."""
+    """Call a function for each example, or once if the result is the same for all."""
     names, count = tuple(call.keywords), len(call.positional)
     given = _all_lifted(level, call.args)
     shared = level.randomness != "different" if call.draws else all(map(is_shared, tensors_in(given)))
@@ -223,7 +223,7 @@ def _combined(results: list[Any], join: Callable[[tuple[Tensor, ...]], Tensor]) 
 
 
 def change(call: ChangeCall, level: Batched) -> Tensor:
-    """An entry of the table in place."""
+    """Compute an entry of the table in place."""
     op = call.op
     target = _to_overwrite(level, call.target, call.args[1:], f"aten::{op.name.removesuffix('_op')}_")
     args = _all_lifted(level, (target, *call.args[1:]))
@@ -240,7 +240,7 @@ def change(call: ChangeCall, level: Batched) -> Tensor:
 
 
 def overwrite(call: OverwriteCall, level: Batched) -> Tensor:
-    """Overwriting, with another tensor or with what has no derivative."""
+    """Overwrite a tensor, with another one or with values that have no derivative."""
     given, source = call.target, call.source
     name = "fill_" if call.node.op_name == "Fill" else "inplace arithmetic"
     target = _to_overwrite(level, given, (source,), name)
@@ -256,12 +256,12 @@ def overwrite(call: OverwriteCall, level: Batched) -> Tensor:
     counted = target._counter is target._mapped.tensor._counter
     call.commit(target, edges)
     if counted:
-        target._counter[0] -= 1  # the physical tensor, which has the same counter, has counted
+        target._counter[0] -= 1  # the physical tensor has counted with the same counter
     return given
 
 
 def _draw(call: OverwriteCall, level: Batched, target: Tensor) -> None:
-    """Random numbers for each example, or for all the same."""
+    """Draw random numbers for each example, or the same for all."""
     own = physical(target)
     if level.randomness == "different" and not is_shared(target):
         for number in range(level.size):
@@ -273,7 +273,7 @@ def _draw(call: OverwriteCall, level: Batched, target: Tensor) -> None:
 
 
 def reshape_in_place(call: ShapeCall, level: Batched) -> Tensor:
-    """A view in place."""
+    """Make a tensor a view of itself in place."""
     op, target = call.op, call.target
     args = tuple(call.args)
     check_writable(target)

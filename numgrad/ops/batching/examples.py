@@ -1,4 +1,4 @@
-"""Functions that read elements themselves, not by operations of the table: what they do under ``vmap``."""
+"""Functions that read elements themselves, not by operations of the table, and their behaviour under ``vmap``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 
 class EachCall(FreeCall):
-    """A function called for each example; if it ``draws``, only where each is to have its own random numbers."""
+    """A function called for each example; if it ``draws``, only if each example has random numbers of its own."""
 
     def __init__(self, function: Function, args: tuple[Any, ...], keywords: Mapping[str, Any], draws: bool = False):
         super().__init__(function, args, keywords)
@@ -25,9 +25,9 @@ class EachCall(FreeCall):
 
 
 def each(function: Function, refusal: str = "") -> Function:
-    """Decorate a function of tensors, without derivatives, that is to be called for each example.
+    """Decorate a function of tensors, without derivatives, to be called for each example.
 
-    With a ``refusal`` it cannot be called for examples that differ: RuntimeError says that.
+    With a ``refusal``, a call for examples that differ raises RuntimeError with this message.
     """
 
     watched = free(function)
@@ -47,7 +47,7 @@ def each(function: Function, refusal: str = "") -> Function:
 
 
 def free(function: Function) -> Function:
-    """Decorate a function that reads elements itself but can do so for all examples: only watchers are told of it."""
+    """Decorate a function that reads elements itself but handles all examples at once; only watchers see the call."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -69,7 +69,7 @@ def dynamic(name: str) -> Callable[[Function], Function]:
 
 
 def drawn(function: Function) -> Function:
-    """Decorate a function that draws a new tensor at random: for each example another one, or for all the same."""
+    """Decorate a function that draws a new random tensor: one for each example, or the same for all."""
 
     watched = free(function)
 
@@ -81,7 +81,7 @@ def drawn(function: Function) -> Function:
                 return watched(*args, **kwargs)
             except MemoryError as error:
                 raise devices.from_numpy(error) from None
-        if level.randomness == "error":  # which the generator says
+        if level.randomness == "error":  # the generator raises the error
             return function(*args, **kwargs)
         like = function.__name__.endswith("_like")
         if level.randomness == "same" and not like and any(map(level.concerns, tensors_in((*args, *kwargs.values())))):
@@ -95,10 +95,10 @@ def drawn(function: Function) -> Function:
 
 
 def check_drawing(target: Any) -> None:
-    """Raise if a tensor that all examples have in common would be overwritten with numbers drawn for each.
+    """Raise if a tensor that all examples share would be overwritten with numbers drawn for each.
 
     Raises:
-        RuntimeError: it would.
+        RuntimeError: if it would.
     """
     level = batch_level()
     if level is None or level.randomness != "different":

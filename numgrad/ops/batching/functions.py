@@ -1,8 +1,8 @@
 """Users' Functions under ``vmap``.
 
-The outputs come from the user's ``vmap``, or from a Function of the physical tensors that runs forward and backward
-for all examples.  Either is recorded below the level, like any operation there.  For derivatives that are taken inside
-of ``vmap`` the outputs get a node of the Function itself, with a context that ``setup_context`` fills.
+The outputs come from the user's ``vmap``, or from a Function of the physical tensors that runs forward and backward for
+all examples.  Either is recorded below the level, like any operation there.  For derivatives that are taken inside
+``vmap``, the outputs get a node of the Function itself, with a context that ``setup_context`` fills.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _DETAILS = "For more details, please see https://pytorch.org/docs/main/notes/ext
 
 
 class VmapInfo(NamedTuple):
-    """What a Function's ``vmap`` is told: how many examples there are, and what random operations are to do."""
+    """Information for a Function's ``vmap``: the number of examples and the behaviour of random operations."""
 
     batch_size: int
     randomness: str
 
 
 def batched_function(call: FunctionCall, level: Batched) -> Any:
-    """Do one call of a Function for all examples.
+    """Call a Function once for all examples.
 
     Raises:
-        RuntimeError: the Function does not say how, in one way; its ``vmap`` does not return what it must.
+        RuntimeError: if the Function does not define exactly one way, or its ``vmap`` returns an invalid result.
     """
     function = call.function
     _check(function)
@@ -71,7 +71,7 @@ def _as_tuple(value: Any, each: Any) -> list[Any]:
 
 
 def _recorded(call: FunctionCall, args: tuple[Any, ...], outputs: tuple[Any, ...], several: bool) -> Any:
-    """The outputs with a node of the Function, for derivatives taken at this level."""
+    """Return the outputs with a node of the Function, for derivatives taken at this level."""
     node = call.function._backward_cls(args)
     context = node.context
     result = outputs if several else outputs[0]
@@ -110,7 +110,7 @@ def _check(function: type[Function]) -> None:
 def _by_users_rule(
     function: type[Function], level: Batched, args: tuple[Any, ...], physical: list[Any]
 ) -> tuple[Any, list[tuple[Any, bool]]]:
-    """What the Function's ``vmap`` gives, and for each output the physical tensor and whether it is batched."""
+    """Return the result of the Function's ``vmap``, and each output's physical tensor with a flag if it is batched."""
     in_dims = tuple([0 if isinstance(value, Tensor) and value._mapped.batched else None for value in args])
     returned = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *physical)
     if not isinstance(returned, tuple) or len(returned) != 2:
@@ -134,7 +134,7 @@ def _by_users_rule(
 
 
 def _structure(value: Any) -> str:
-    from ...func.arguments import flatten  # whose package imports the operations
+    from ...func.arguments import flatten  # its package imports the operations
 
     return str(flatten(value)[1])
 
@@ -143,14 +143,14 @@ def _structure(value: Any) -> str:
 
 
 class _ExampleContext(FunctionCtx):
-    """The context that forward and backward of an example share."""
+    """Context that forward and backward of an example share."""
 
     saved_tensors: tuple[Any, ...] = ()
     needs_input_grad: tuple[bool, ...] = ()
 
 
 def _generated(function: type[Function], level: Batched, args: tuple[Any, ...]) -> Any:
-    """A Function of the physical tensors, that runs forward and backward of ``function`` for all examples."""
+    """Return a Function of the physical tensors that runs forward and backward of ``function`` for all examples."""
     inner = Batched(level.size, level.randomness)
     inner.leave()
     flags = [isinstance(value, Tensor) and value._mapped.batched for value in args]
@@ -162,7 +162,7 @@ def _generated(function: type[Function], level: Batched, args: tuple[Any, ...]) 
         ]
 
     def fitted(gradient: Any, flag: bool) -> Any:
-        """A gradient, or tangent, of a physical tensor."""
+        """Return the gradient, or tangent, of a physical tensor, batched if ``flag`` is True."""
         if not isinstance(gradient, Tensor):
             return gradient
         whole, batched = unmapped(inner, gradient)
@@ -231,7 +231,7 @@ def _generated(function: type[Function], level: Batched, args: tuple[Any, ...]) 
 
 
 def _keep(save: Any, inner: Batched, tensors: Any) -> tuple[bool, ...]:
-    """Save the physical tensors; for each whether it is batched."""
+    """Save the physical tensors, and return for each whether it is batched."""
     pairs = [(None, False) if tensor is None else unmapped(inner, tensor) for tensor in tensors or ()]
     if pairs:
         save(*[tensor for tensor, _ in pairs])

@@ -1,4 +1,4 @@
-"""The physical tensors that tensors under ``vmap`` stand for, in the shape that an operation on all examples needs."""
+"""Physical tensors of tensors under ``vmap``, in the shape that an operation on all examples needs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .batches import is_batched, is_mapped, zeros_beside
 
 
 def expanded(tensor: Any) -> Tensor:
-    """The physical tensor of one of a level, with a batch dimension in any case, in which examples may share memory.
+    """Return the physical tensor with a batch dimension in any case; the examples may share memory.
 
-    To be called below that level.
+    To be called below the tensor's level.
     """
     own = tensor._mapped
     if own.batched:
@@ -25,7 +25,7 @@ def expanded(tensor: Any) -> Tensor:
 
 
 def aligned(tensor: Tensor, rank: int) -> Tensor:
-    """The physical tensor with dimensions of size 1 put in, so that its examples broadcast to ``rank`` dimensions."""
+    """Return the physical tensor with sizes of 1 inserted, so that its examples broadcast to ``rank`` dimensions."""
     own = tensor._mapped
     missing = rank - len(tensor._layout.shape)
     if not own.batched or missing <= 0:
@@ -34,7 +34,7 @@ def aligned(tensor: Tensor, rank: int) -> Tensor:
 
 
 def like_examples(input: Any, made: Tensor) -> Tensor:
-    """A new tensor that was made like ``input``: one that may differ from example to example, if that may."""
+    """Return a new tensor made like ``input``: batched if ``input`` is, so that examples may differ."""
     if not (state.mode & LEVELS and is_batched(input)) or is_mapped(made):
         return made
     out = zeros_beside((input,), made._layout.shape, made._layout.type, made._layout.strides)

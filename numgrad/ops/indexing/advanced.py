@@ -325,10 +325,11 @@ def write_selected(
 def index_put(
     input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False, *, inplace: bool = False
 ) -> Tensor:
-    """Return a copy of the tensor with broadcast ``values`` at the indices, as ``x[indices] = values`` writes them.
+    """Return a copy with ``values`` written at the indices, as by ``x[indices] = values``.
 
     Args:
         indices: a tuple of tensors of int64, int32 or bool.
+        values: a tensor that broadcasts to the selected elements.
         accumulate: if True, add the values; otherwise, the last of several values for an element counts.
 
     Raises:

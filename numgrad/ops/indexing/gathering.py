@@ -68,7 +68,7 @@ def beyond(found: devices.OutOfBoundsError, input: Tensor, dim: int, *others: An
     order=["input", "dim", "index", "sparse_grad"],
 )
 def gather_op(p: Plan, input: TensorRef, index: TensorRef, dim: Dim, *, sparse_grad: bool = False) -> TensorRef:
-    """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``, and so on.
+    """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``.
 
     Args:
         index: int32 or int64, of the input's number of dimensions, no larger outside ``dim``; the output has its shape.
@@ -146,9 +146,10 @@ def scatter_into(p: Plan, target: TensorRef, index: TensorRef, src: Any, dim: in
 
 @lookup
 def take_along_dim(input: Layout, indices: Layout, dim: OptionalDim = None) -> Any:
-    """Return the elements at ``indices`` along ``dim``, with both broadcast against each other in the other dimensions.
+    """Return the elements at ``indices`` along ``dim``.
 
-    Without ``dim`` both are flattened.  ``take_along_dim(x, x.argsort(d), d)`` is ``x`` sorted.
+    The input and the indices are broadcast against each other in the other dimensions.  Without ``dim`` both are
+    flattened.  ``take_along_dim(x, x.argsort(d), d)`` is ``x`` sorted.
 
     Raises:
         RuntimeError: if the indices are not int64, have another number of dimensions, or are out of bounds.

@@ -260,12 +260,13 @@ def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None,
     inplace: bool = False,
 ) -> Tensor:
-    """Return a copy with ``src``, a tensor or number, at ``index``: ``out[i, index[i, j]] = src[i, j]`` for ``dim=1``.
+    """Return a copy with ``src`` written at ``index``: ``out[i, index[i, j]] = src[i, j]`` for ``dim=1``.
 
     The last of several values for one element counts.
 
     Args:
         index: int32 or int64, of the input's number of dimensions, no larger outside ``dim``, nor than ``src``.
+        src: a tensor or a number.
         value: another name for a number as ``src``.
         reduce: "add" or "multiply" to add to the present element, or multiply it.
 

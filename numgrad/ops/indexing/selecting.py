@@ -244,9 +244,10 @@ def check_part(name: str, input: Layout, dim: int, index: Layout, source: Layout
 
 @lookup(outside=not_added, in_place=True)
 def index_add(input: Layout, dim: Dim, index: Layout, source: Layout, *, alpha: Any = 1) -> Any:
-    """Return a copy with ``alpha * source`` added at indices of one dimension: ``out[index[i]] += alpha * source[i]``.
+    """Return a copy with ``alpha * source`` added at the indices of one dimension.
 
-    Values for the same element are added in the order of the indices.
+    For ``dim=0`` this is ``out[index[i]] += alpha * source[i]``.  Values for the same element are added in the order of
+    the indices.
 
     Raises:
         IndexError, RuntimeError: if the index is not a vector of int64 or int32 in [0, size), or the source does not
@@ -262,9 +263,9 @@ def _not_copied(found: devices.OutOfBoundsError, *others: Any, **names: Any) -> 
 
 @lookup(outside=_not_copied, in_place=True)
 def index_copy(input: Layout, dim: Dim, index: Layout, source: Layout) -> Any:
-    """Return a copy with ``source`` written at the indices of one dimension: ``out[index[i]] = source[i]``.
+    """Return a copy with ``source`` written at the indices of one dimension.
 
-    The last of several values for one element counts.
+    For ``dim=0`` this is ``out[index[i]] = source[i]``.  The last of several values for one element counts.
 
     Raises:
         IndexError, RuntimeError: if the index is not an int64 vector in [0, size), or the source does not fit.

@@ -1,1 +1,1 @@
-"""The same elements in other shapes and orders: views, parts, joins, arrangements."""
+"""Tensors in other shapes and orders: views, parts, joins, arrangements."""

@@ -1,4 +1,4 @@
-"""Dimensions repeated without copying: expand, broadcast_to; and dimensions added to have so many at least."""
+"""Dimensions repeated without copying: expand, broadcast_to; and dimensions added up to a minimum number."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def _(input, shape):
 
 @lookup(function=False)
 def expand(input: Layout, *sizes: Any, size: Any = None) -> Any:
-    """The tensor repeated along dimensions of size 1 (or new ones in front) without copying; -1 keeps a size.
+    """Return the tensor repeated along dimensions of size 1, or new ones in front, without copying; -1 keeps a size.
 
     Raises:
-        RuntimeError: a size other than 1 would have to change.
+        RuntimeError: if a size other than 1 would have to change.
     """
     wanted = sizes_of(sizes, size, "expand(): argument 'size'")
     missing = len(wanted) - len(input.shape)
@@ -69,22 +69,22 @@ def expand(input: Layout, *sizes: Any, size: Any = None) -> Any:
 
 @composite(function=False)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor expanded to the shape of ``other``."""
+    """Return the tensor expanded to the shape of ``other``."""
     return expand(input, other._layout.shape)
 
 
 @composite
 def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
-    """The tensor expanded to a shape: ``expand``, with NumPy's name."""
+    """Return the tensor expanded to a shape: ``expand``, with NumPy's name."""
     return expand(input, sizes_of(sizes, size, "broadcast_to(): argument 'size'"))
 
 
 @composite(method=False)
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The tensors, given one by one or as one sequence, expanded to their common shape.
+    """Return the tensors, given one by one or as one sequence, expanded to their common shape.
 
     Raises:
-        RuntimeError: they have none.
+        RuntimeError: if they have none.
     """
     several: Any = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
     if not several:
@@ -95,11 +95,11 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
 
 @public(method=False)
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes (ints stand for one dimension) have when they are broadcast.
+    """Return the shape that tensors of these shapes broadcast to; an int stands for one dimension.
 
     Raises:
-        RuntimeError: there is none.
-        ValueError: a size is negative.
+        RuntimeError: if there is none.
+        ValueError: if a size is negative.
     """
     normal = [(shape,) if isinstance(shape, int) else tuple(map(operator.index, shape)) for shape in shapes]
     if any(extent < 0 for shape in normal for extent in shape):
@@ -122,7 +122,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 def _for_each(function: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
-    """Decorate a function of one tensor: of several, or of a sequence of them, it gives a tuple."""
+    """Decorate a function of one tensor to return a tuple for several tensors, or for a sequence of them."""
     name = function.__name__
 
     def call(*tensors: Any) -> Any:
@@ -138,13 +138,13 @@ def _for_each(function: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
 
 @_for_each
 def atleast_1d(input: Tensor) -> Tensor:
-    """The tensor with at least one dimension; several tensors, also as a sequence, give a tuple."""
+    """Return the tensor with at least one dimension; a tuple for several tensors, also given as a sequence."""
     return input if input._layout.shape else reshape(input, (1,))
 
 
 @_for_each
 def atleast_2d(input: Tensor) -> Tensor:
-    """The tensor with at least two dimensions, new ones in front; several tensors give a tuple."""
+    """Return the tensor with at least two dimensions, new ones in front; a tuple for several tensors."""
     if not input._layout.shape:
         return reshape(input, (1, 1))
     return unsqueeze_op(input, 0) if len(input._layout.shape) == 1 else input
@@ -152,7 +152,7 @@ def atleast_2d(input: Tensor) -> Tensor:
 
 @_for_each
 def atleast_3d(input: Tensor) -> Tensor:
-    """The tensor with at least three dimensions, a vector being (1, n, 1) and a matrix (n, m, 1)."""
+    """Return the tensor with at least three dimensions: (1, n, 1) for a vector, (n, m, 1) for a matrix."""
     if not input._layout.shape:
         return reshape(input, (1, 1, 1))
     if len(input._layout.shape) == 1:

@@ -55,7 +55,7 @@ def _(total, grad, input_shape, offset, dim1, dim2):
 def diagonal_backward(
     p: Plan, grad_output: TensorRef, shape: tuple[int, ...], offset: int, dim1: int, dim2: int
 ) -> TensorRef:
-    """Zeros of ``shape`` with the gradient on the diagonal."""
+    """Return zeros of ``shape`` with the gradient on the diagonal."""
     part, start = diagonal_op.prepare(layout_of(grad_output.type, shape), offset, dim1, dim2)
     return in_zeros(p, grad_output, shape, part.strides, start)
 
@@ -66,7 +66,7 @@ def _(grad, offset, dim1, dim2):
 
 
 def two_dims(dim1: int, dim2: int, rank: int) -> tuple[int, int]:
-    """Two dimensions counted from the front."""
+    """Return two distinct dimensions counted from the front."""
     first, second = normal_dim(dim1, rank), normal_dim(dim2, rank)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -75,13 +75,13 @@ def two_dims(dim1: int, dim2: int, rank: int) -> tuple[int, int]:
 
 @lookup
 def diagonal(input: Layout, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """The diagonals of the matrices in two dimensions, as a last dimension; a view.
+    """Return the diagonals of the matrices in two dimensions, as a last dimension; a view.
 
     ``offset`` counts diagonals to the right of the main one (negative, below it).
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: the two are the same.
+        IndexError: if there is no such dimension.
+        RuntimeError: if the two are the same.
     """
     return diagonal_op, (offset, *two_dims(dim1, dim2, len(input.shape)))
 
@@ -102,11 +102,11 @@ def _(grad, offset, dim1, dim2):
 
 @lookup
 def diag_embed(input: Layout, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """Matrices with the last dimension's elements on a diagonal and zeros elsewhere.
+    """Return matrices with the last dimension's elements on a diagonal and zeros elsewhere.
 
     Raises:
-        IndexError: there is no such dimension in the result.
-        RuntimeError: the two are the same.
+        IndexError: if there is no such dimension in the result.
+        RuntimeError: if the two are the same.
     """
     rank = len(input.shape) + 1 if input.shape else 0
     return diag_embed_op, (offset, *two_dims(dim1, dim2, rank))
@@ -114,10 +114,10 @@ def diag_embed(input: Layout, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @lookup
 def diag(input: Layout, diagonal: int = 0) -> Any:
-    """A matrix with a vector's elements on a diagonal; of a matrix, a copy of the diagonal.
+    """Return a matrix with a vector's elements on a diagonal; for a matrix, a copy of the diagonal.
 
     Raises:
-        RuntimeError: the tensor is neither a vector nor a matrix.
+        RuntimeError: if the tensor is neither a vector nor a matrix.
     """
     rank = len(input.shape)
     if rank not in (1, 2):
@@ -127,16 +127,16 @@ def diag(input: Layout, diagonal: int = 0) -> Any:
 
 @composite
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """A matrix with all elements of a tensor, in a row, on a diagonal."""
+    """Return a matrix with all elements of a tensor, in a row, on a diagonal."""
     return diag_embed_op(ravel(input), operator.index(offset), 0, 1)
 
 
 @operation("TraceBackward0", linear=True)
 def trace_op(p: Plan, input: TensorRef) -> TensorRef:
-    """The sum of a matrix's diagonal; of integers as int64.
+    """Return the sum of a matrix's diagonal; as int64 for integers.
 
     Raises:
-        RuntimeError: the tensor is no matrix.
+        RuntimeError: if the tensor is not a matrix.
     """
     if len(input.shape) != 2:
         raise RuntimeError(
@@ -175,11 +175,13 @@ def _(grad, offset, dim1, dim2):
 
 @lookup
 def diagonal_scatter(input: Layout, src: Layout, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """A copy of ``input`` with ``src``, of the shape of ``input.diagonal(offset, dim1, dim2)``, written into that part.
+    """Return a copy of ``input`` with ``src`` written into its diagonal.
+
+    ``src`` has the shape of ``input.diagonal(offset, dim1, dim2)``.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: the two are the same, or ``src`` has another shape.
+        IndexError: if there is no such dimension.
+        RuntimeError: if the two are the same, or ``src`` has another shape.
     """
     return diagonal_scatter_op, (offset, *two_dims(dim1, dim2, len(input.shape)))
 
@@ -188,7 +190,7 @@ def diagonal_scatter(input: Layout, src: Layout, offset: int = 0, dim1: int = 0,
 
 
 def _triangle(name: str, node: str, where: str) -> Planned:
-    """The operation that puts zeros above, or below, a diagonal of matrices."""
+    """Return the operation that writes zeros above, or below, a diagonal of matrices."""
     above = where == "above"
 
     def decide(p: Plan, input: TensorRef, diagonal: int = 0) -> TensorRef:
@@ -223,7 +225,7 @@ def _triangle(name: str, node: str, where: str) -> Planned:
 
 
 def _within(input: TensorRef, diagonal: int) -> int:
-    """The diagonal, or if it is far outside the matrices one beside them, with which no sum overflows."""
+    """Return the diagonal, limited to those beside the matrices, so that no sum overflows."""
     rows, columns = input.shape[-2:]
     return min(max(operator.index(diagonal), -rows), columns)
 
@@ -238,10 +240,10 @@ tril_op, triu_op = _triangle("tril", "TrilBackward0", "above"), _triangle("triu"
 
 @public(function=False)
 def fill_diagonal_(input: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Overwrite the main diagonal with a number; of a tall matrix, with ``wrap``, also those that go on below it.
+    """Overwrite the main diagonal with a number; with ``wrap``, also those that continue below it in a tall matrix.
 
     Raises:
-        RuntimeError: the tensor has fewer than two dimensions, or more of different sizes.
+        RuntimeError: if the tensor has fewer than two dimensions, or more of different sizes.
     """
     shape = input._layout.shape
     if len(shape) < 2:

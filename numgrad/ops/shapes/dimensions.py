@@ -1,4 +1,4 @@
-"""Dimensions in another order, added or removed: transposes, squeeze and unsqueeze."""
+"""Dimensions reordered, added or removed: transposes, squeeze and unsqueeze."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _(input, dims):
 
 
 def _chosen(input: Layout, dims: Sequence[int]) -> Layout:
-    """The layout of some of the dimensions."""
+    """Return the layout of some of the dimensions."""
     return layout_of(input.type, tuple([input.shape[d] for d in dims]), tuple([input.strides[d] for d in dims]))
 
 
@@ -40,11 +40,11 @@ def _(grad, dims):
 
 @lookup
 def permute(input: Layout, *order: Any, dims: Any = None) -> Any:
-    """The dimensions in another order.
+    """Return the tensor with its dimensions in another order.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: they do not name each dimension once.
+        IndexError: if there is no such dimension.
+        RuntimeError: if the order does not name each dimension once.
     """
     rank, given = len(input.shape), sizes_of(order, dims, "permute(): argument 'dims'")
     if len(given) != rank:
@@ -62,8 +62,8 @@ def permute(input: Layout, *order: Any, dims: Any = None) -> Any:
 
 @operation("TransposeBackward0", view=True)
 def transpose_op(input: Layout, dim0: Dim, dim1: Dim) -> tuple[Layout, int]:
-    """Two dimensions exchanged."""
-    exchanged = {dim0: dim1, dim1: dim0}  # of no dimensions, too
+    """Return the tensor with two dimensions exchanged."""
+    exchanged = {dim0: dim1, dim1: dim0}  # also for a 0-d tensor
     return _chosen(input, [exchanged.get(d, d) for d in range(len(input.shape))]), 0
 
 
@@ -74,10 +74,10 @@ def _(grad, dim0, dim1):
 
 @operation("TBackward0", view=True)
 def t_op(input: Layout) -> tuple[Layout, int]:
-    """The transpose of a matrix; a tensor of fewer dimensions as it is.
+    """Return the transpose of a matrix; a tensor of fewer dimensions as it is.
 
     Raises:
-        RuntimeError: the tensor has more than two dimensions.
+        RuntimeError: if the tensor has more than two dimensions.
     """
     if len(input.shape) > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D")
@@ -98,7 +98,7 @@ t = t_op.public
 
 
 def _squeezed(input: Layout, dims: Sequence[int]) -> tuple[Layout, int]:
-    """The layout without those of ``dims`` that have size 1."""
+    """Return the layout without those of ``dims`` that have size 1."""
     return _chosen(input, [d for d, extent in enumerate(input.shape) if extent != 1 or d not in dims]), 0
 
 
@@ -124,7 +124,7 @@ def _(input):
 
 @planned("SqueezeBackward4", aten="squeeze", linear=True, dims=["dim"])
 def squeeze_result(p: Plan, input: TensorRef, dim: int) -> TensorRef:
-    """A result of one row as a vector: it takes over the memory, as PyTorch's in-place squeeze does."""
+    """Return a result of one row as a vector, which takes over the memory as PyTorch's in-place squeeze does."""
     return p.tensor(p.contiguous(input), input.type, input.shape[:dim] + input.shape[dim + 1 :])
 
 
@@ -139,7 +139,7 @@ def _(grad, input_shape):
 
 @lookup
 def squeeze(input: Layout, dim: int | Sequence[int] | None = None) -> Any:
-    """The tensor without its dimensions of size 1, or without those of ``dim`` that have it."""
+    """Return the tensor without its dimensions of size 1, or without those of ``dim`` that have size 1."""
     if dim is None:
         return squeeze_all, ()
     if not isinstance(dim, Sequence):
@@ -161,21 +161,23 @@ def _(grad, dim):
 
 @lookup
 def unsqueeze(input: Layout, dim: int) -> Any:
-    """The tensor with a further dimension of size 1 at ``dim``.
+    """Return the tensor with a new dimension of size 1 at ``dim``.
 
     Raises:
-        IndexError: ``dim`` is beyond the dimensions that the result has.
+        IndexError: if ``dim`` is beyond the dimensions of the result.
     """
     return unsqueeze_op, (normal_dim(dim, len(input.shape) + 1),)
 
 
 @lookup(names=["moveaxis"])
 def movedim(input: Layout, source: Any, destination: Any) -> Any:
-    """The dimensions ``source`` (one or several) moved to the positions ``destination``, the others in their order.
+    """Return the tensor with dimensions moved to other positions.
+
+    ``source`` and ``destination`` are one dimension each, or several.  The other dimensions keep their order.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: a dimension is named twice, or the numbers of dimensions differ.
+        IndexError: if there is no such dimension.
+        RuntimeError: if a dimension is named twice, or the numbers of dimensions differ.
     """
     rank = len(input.shape)
     given = [sizes_of((), d if isinstance(d, tuple | list) else (d,)) for d in (source, destination)]
@@ -197,13 +199,13 @@ def movedim(input: Layout, source: Any, destination: Any) -> Any:
 
 @lookup
 def swapaxes(input: Layout, axis0: Dim, axis1: Dim) -> Any:
-    """Two dimensions exchanged: NumPy's name of ``transpose``."""
+    """Return the tensor with two dimensions exchanged: NumPy's name of ``transpose``."""
     return transpose_op, (axis0, axis1)
 
 
 @lookup
 def swapdims(input: Layout, dim0: Dim, dim1: Dim) -> Any:
-    """Two dimensions exchanged: another name of ``transpose``."""
+    """Return the tensor with two dimensions exchanged: another name of ``transpose``."""
     return transpose_op, (dim0, dim1)
 
 
@@ -212,7 +214,7 @@ def swapdims(input: Layout, dim0: Dim, dim1: Dim) -> Any:
 
 @lookup(export=False)
 def _reversed(self: Layout) -> Any:
-    """The dimensions in reverse order."""
+    """Return the tensor with its dimensions in reverse order."""
     return permute_op, (tuple(range(len(self.shape)))[::-1],)
 
 
@@ -225,20 +227,20 @@ def _check_matrices(input: Layout, name: str) -> None:
 
 @lookup(export=False)
 def _matrix_transposed(self: Layout) -> Any:
-    """The last two dimensions exchanged."""
+    """Return the tensor with its last two dimensions exchanged."""
     _check_matrices(self, "mT")
     rank = len(self.shape)
     return transpose_op, (rank - 2, rank - 1) if rank else (0, 0)
 
 
 def _adjoint_matrix(self: Tensor) -> Tensor:
-    """The last two dimensions exchanged, complex numbers conjugated."""
+    """Return the tensor with its last two dimensions exchanged and complex numbers conjugated."""
     _check_matrices(self._layout, "mH")
     return conj(_matrix_transposed(self))
 
 
 def _conjugate_transposed(self: Tensor) -> Tensor:
-    """The conjugate transpose of a matrix."""
+    """Return the conjugate transpose of a matrix."""
     if len(self._layout.shape) not in (0, 2):
         hint = " For batches of matrices, consider using tensor.mH" if len(self._layout.shape) > 2 else ""
         raise RuntimeError(
@@ -249,10 +251,10 @@ def _conjugate_transposed(self: Tensor) -> Tensor:
 
 @composite
 def adjoint(input: Tensor) -> Tensor:
-    """The last two dimensions exchanged, complex numbers conjugated.
+    """Return the tensor with its last two dimensions exchanged and complex numbers conjugated.
 
     Raises:
-        RuntimeError: the tensor is a vector.
+        RuntimeError: if the tensor is a vector.
     """
     _check_matrices(input._layout, "adjoint()")
     return _adjoint_matrix(input)
@@ -264,38 +266,38 @@ attach("H", property(_conjugate_transposed))
 attach("mH", property(_adjoint_matrix))
 
 
-# -- what a tensor is ---------------------------------------------------------------------------------------------
+# -- properties of a tensor ---------------------------------------------------------------------------------------
 
 
 @public(method=False)
 def numel(input: Tensor) -> int:
-    """The number of elements."""
+    """Return the number of elements."""
     return input._layout.size
 
 
 @public(method=False, direct=True)
 def is_tensor(obj: Any) -> bool:
-    """Whether an object is a tensor."""
+    """Return whether an object is a tensor."""
     return isinstance(obj, Tensor)
 
 
 @public
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element is not zero.
+    """Return whether the only element is not zero.
 
     Raises:
-        RuntimeError: the tensor has more or fewer elements than one.
+        RuntimeError: if the tensor does not have exactly one element.
     """
     return bool(input)
 
 
 @public
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape."""
+    """Return whether two tensors have the same shape."""
     return input._layout.shape == other._layout.shape
 
 
 @public(function=False)
 def ndimension(self: Tensor) -> int:
-    """The number of dimensions."""
+    """Return the number of dimensions."""
     return len(self._layout.shape)

@@ -26,18 +26,18 @@ from .views import flatten, reshape, view
 
 
 def _given(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Tensors given one by one, or as one sequence."""
+    """Return a tuple of tensors given one by one, or as one sequence."""
     return tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
 
 
 @composite(method=False)
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Each vector repeated along the dimensions of the others: the coordinates of the points of a grid.
+    """Return the coordinates of the points of a grid: each vector repeated along the others' dimensions.
 
     With ``indexing="ij"`` (the default) the first vector runs along the rows, with ``"xy"`` along the columns.
 
     Raises:
-        RuntimeError: there are none, one is no vector, or their dtypes differ.
+        RuntimeError: if there are none, one is not a vector, or their dtypes differ.
     """
     vectors = checked_tensors("meshgrid", _given(tensors))
     if not vectors:
@@ -77,10 +77,10 @@ def _vector(input: Any) -> Tensor:
 
 @composite(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """The rows of all combinations of one element of each vector; of a single vector, the vector.
+    """Return rows of all combinations of one element of each vector; for a single vector, the vector itself.
 
     Raises:
-        RuntimeError: one is no vector.
+        RuntimeError: if one is not a vector.
     """
     vectors = [_vector(tensor) for tensor in checked_tensors("cartesian_prod", _given(tensors))]
     if len(vectors) == 1:
@@ -90,10 +90,10 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 @composite(method=False)
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """The rows of all choices of ``r`` elements of a vector, in their order.
+    """Return rows of all choices of ``r`` elements of a vector, in their order.
 
     Raises:
-        RuntimeError: the tensor is no vector, or ``r`` is negative.
+        RuntimeError: if the tensor is not a vector, or ``r`` is negative.
     """
     count = _vector(input)._layout.shape[0]
     if r < 0:
@@ -102,7 +102,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return zeros_of((0,), input._layout.type)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = math.comb(count + r - 1, r) if with_replacement and count else math.comb(count, r)
-    with devices.shape_told((rows, r), tensor_type(int64, CPU)):  # which are all allocated before the first is found
+    with devices.shape_told((rows, r), tensor_type(int64, CPU)):  # fromiter allocates all rows at once
         choices = choose(range(count), r) if rows else ()
         row = np.fromiter(itertools.chain.from_iterable(choices), np.int64, rows * r)
     chosen = public_functions["index_select"](input, 0, from_row(row, row.shape, tensor_type(int64, input.device)))
@@ -130,7 +130,7 @@ def _(grad, shapes):
 
 
 def _blocks(shapes: tuple[tuple[int, ...], ...]) -> Iterator[tuple[int, int, int, int]]:
-    """Where the blocks of these shapes begin along the diagonal, their rows and columns, and how many they have."""
+    """Yield the row, column, height and width of each block, given the blocks' shapes."""
     row = column = 0
     for shape in shapes:
         height, width = (1,) * (2 - len(shape)) + shape
@@ -140,10 +140,12 @@ def _blocks(shapes: tuple[tuple[int, ...], ...]) -> Iterator[tuple[int, int, int
 
 @composite(method=False)
 def block_diag(*tensors: Any) -> Tensor:
-    """A matrix with the given ones along its diagonal and zeros elsewhere; a vector is a row, a number a 1x1 matrix.
+    """Return a matrix with the given ones along its diagonal and zeros elsewhere.
+
+    A vector counts as a row, and a 0-d tensor as a 1x1 matrix.
 
     Raises:
-        RuntimeError: a tensor has more than two dimensions.
+        RuntimeError: if a tensor has more than two dimensions.
     """
     given = checked_tensors("block_diag", _given(tensors))
     if not given:

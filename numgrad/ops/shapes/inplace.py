@@ -1,4 +1,4 @@
-"""A tensor takes on another shape: that of a view of itself, of which the elements stay where they are, or any."""
+"""In-place changes of a tensor's shape, to that of a view of itself, or to any shape."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .dimensions import squeeze, squeeze_all, squeeze_dim, squeeze_dims, t_op, t
 from .views import sizes_of
 from .windows import as_strided, as_strided_op, is_shown, strided_arguments
 
-#: The views whose shape a tensor may take on, as they are then recorded.
+#: Views whose shape a tensor may take on in place, recorded by nodes of these names.
 _RECORDED = {
     op: op.recorded_by(node)
     for op, node in (
@@ -48,10 +48,10 @@ def _in_place(op: Planned, input: Tensor, *args: Any) -> Tensor:
 
 @public(function=False, direct=True)
 def t_(input: Tensor) -> Tensor:
-    """Exchange the two dimensions of a matrix in place; a tensor of fewer dimensions stays as it is.
+    """Exchange the two dimensions of a matrix in place; leave a tensor of fewer dimensions as it is.
 
     Raises:
-        RuntimeError: the tensor has more than two dimensions.
+        RuntimeError: if the tensor has more than two dimensions.
     """
     if len(input._layout.shape) > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {len(input._layout.shape)}D")
@@ -63,7 +63,7 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions in place.
 
     Raises:
-        IndexError: there is no such dimension.
+        IndexError: if there is no such dimension.
     """
     rank = len(input._layout.shape)
     return _in_place(transpose_op, input, normal_dim(dim0, rank), normal_dim(dim1, rank))
@@ -71,10 +71,10 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @public(function=False, direct=True)
 def squeeze_(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Remove in place the dimensions of size 1, or those of ``dim`` that have it.
+    """Remove the dimensions of size 1 in place, or those of ``dim`` that have size 1.
 
     Raises:
-        IndexError: there is no such dimension.
+        IndexError: if there is no such dimension.
     """
     op, dims = squeeze.__wrapped__(input._layout, dim)
     return _in_place(op, input, *dims)
@@ -82,17 +82,17 @@ def squeeze_(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
 @public(function=False, direct=True)
 def unsqueeze_(input: Tensor, dim: int) -> Tensor:
-    """Insert in place a dimension of size 1 at ``dim``.
+    """Insert a dimension of size 1 at ``dim`` in place.
 
     Raises:
-        IndexError: ``dim`` is beyond the dimensions that the result has.
+        IndexError: if ``dim`` is beyond the dimensions of the result.
     """
     return _in_place(unsqueeze_op, input, normal_dim(dim, len(input._layout.shape) + 1))
 
 
 @public(function=False, direct=True)
 def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """Show another part of the tensor's storage, in place; see :func:`numgrad.as_strided`."""
+    """Show another part of the tensor's storage in place; see :func:`numgrad.as_strided`."""
     place_read(input._storage, "as_strided_()")
     arguments = strided_arguments(input, size, stride, storage_offset)
     if input.requires_grad and input._view is not None and not is_shown(*arguments):
@@ -105,14 +105,14 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
 
 @public(function=False)
 def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
-    """Give the tensor another shape, in row-major order or that of a memory format, of the memory that begins where it
-    does.
+    """Give the tensor another shape on its memory, from its present offset on.
 
-    Where that is too small the elements are copied to larger memory, the new ones being 0; tensors that shared the
-    old memory keep it.  A tensor that has the shape already stays as it is, with its version.
+    The elements lie in row-major order, or in that of a memory format.  If the memory is too small, the elements are
+    copied to larger memory, in which the new elements are 0.  Tensors that shared the old memory keep it.  A tensor
+    that already has the shape stays as it is, with its version.
 
     Raises:
-        RuntimeError: the tensor requires a gradient, a size is negative, or the format is for other shapes.
+        RuntimeError: if the tensor requires a gradient, a size is negative, or the format is for other shapes.
     """
     if input.requires_grad:
         raise RuntimeError(f"cannot resize variables that require grad (shape {list(input.shape)})")
@@ -143,7 +143,10 @@ def _enlarged(input: Tensor, size: int) -> Any:
 
 @public
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """``resize_`` to the shape of another tensor; a format that is preserved is that one's."""
+    """Give the tensor the shape of another one, as ``resize_`` does.
+
+    With ``preserve_format``, it takes on the other tensor's memory format, too.
+    """
     layout = the_template._layout
     if memory_format is preserve_format:
         rank = len(layout.shape)
@@ -155,13 +158,13 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
 def set_(
     input: Tensor, source: Tensor | None = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
-    """Give the tensor the memory of another one: all of it as that sees it, or, with a ``size``, a part.
+    """Give the tensor the memory of another one: all of it in the same layout, or, with a ``size``, a part.
 
     Without a source the tensor has no elements any more.
 
     Raises:
-        RuntimeError: the dtypes differ; the tensor requires a gradient and operations are being recorded; the part
-            reaches beyond the memory.
+        RuntimeError: if the dtypes differ, the tensor requires a gradient while operations are recorded, or the part is
+            out of the bounds of the memory.
     """
     check_writable(input)
     if is_mapped(input) or (isinstance(source, Tensor) and is_mapped(source)):

@@ -1,4 +1,4 @@
-"""Joining tensors along a dimension, and taking one apart into its indices."""
+"""Joining tensors along a dimension, and splitting a tensor into its indices."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from .views import passed_on, reshape
 
 @operation("UnbindBackward0", view=True)
 def unbind_op(input: Layout, dim: Dim = 0) -> Any:
-    """The parts of the tensor at every index of a dimension.
+    """Return the parts of the tensor at every index of a dimension.
 
     Raises:
-        IndexError: there is no such dimension.
+        IndexError: if there is no such dimension.
     """
     if not input.shape:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -52,14 +52,14 @@ def _(grad, input_shape, dim):
 @planned("CatBackward0", inputs=["tensors"], sequence=True, linear=True)
 @following("tensors")
 def cat_op(p: Plan, tensors: tuple[TensorRef, ...], dim: int, extents: tuple[int | None, ...]) -> TensorRef:
-    """Rows of no elements, whose extent is None, may stand beside tensors of any shape."""
+    """Add the steps that join tensors along a dimension; rows of no elements have extent None and any neighbours."""
     first = next(tensor for tensor, extent in zip(tensors, extents, strict=True) if extent is not None)
     shape = (*first.shape[:dim], sum([extent or 0 for extent in extents]), *first.shape[dim + 1 :])
     return _beside_each_other(p, tensors, dim, layout_of(first.type, shape))
 
 
 def _beside_each_other(p: Plan, tensors: Sequence[TensorRef], dim: int, layout: Layout) -> TensorRef:
-    """The tensors joined along a dimension; rows of no elements are left out."""
+    """Add the steps that join the tensors along a dimension; rows of no elements are left out."""
     out = p.new_tensor(layout)
     parts, on_gpu = [one for one in tensors if one.size], out.type.device.type != "cpu"
     if (on_gpu or out.size < STRETCHES_FROM) and all(one.layout.contiguous and one.type is out.type for one in parts):
@@ -93,10 +93,10 @@ def _(grad, dim, extents):
 
 
 def checked_tensors(name: str, tensors: Any, argument: int = 0) -> tuple[Tensor, ...]:
-    """The tensors, which are given as this argument, as a tuple.
+    """Return the tensors, given as this argument, as a tuple.
 
     Raises:
-        TypeError: they are no sequence of tensors.
+        TypeError: if they are not a sequence of tensors.
     """
     if not isinstance(tensors, tuple | list):
         given = type(tensors).__name__
@@ -107,36 +107,36 @@ def checked_tensors(name: str, tensors: Any, argument: int = 0) -> tuple[Tensor,
     return tuple(tensors)
 
 
-#: The calls of ``cat`` and ``stack``, by their name, the dimension and the layouts of the tensors.
+#: Calls of ``cat`` and ``stack``, by their name, the dimension and the layouts of the tensors.
 _calls = Entries()
 _known_calls = _calls.recent
 
 
 @public(method=False, names=["concat", "concatenate"], direct=True)
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Tensor:
-    """The tensors joined along an existing dimension, in the dtype that all can be converted to.
+    """Return the tensors joined along an existing dimension, in the dtype that all can be converted to.
 
-    The dimension may be called ``axis``, as NumPy calls it.
+    NumPy's name of the dimension, ``axis``, is accepted, too.
 
     Raises:
-        ValueError: there are none.
-        RuntimeError: their other sizes differ.
+        ValueError: if there are none.
+        RuntimeError: if their other sizes differ.
     """
     return _joined("cat", _cat, tensors, dim, out, axis)
 
 
 @public(method=False, direct=True)
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Tensor:
-    """The tensors, all of one shape, joined along a new dimension, which may be called ``axis``.
+    """Return the tensors, all of one shape, joined along a new dimension, which may be called ``axis``.
 
     Raises:
-        RuntimeError: there are none, or their shapes differ.
+        RuntimeError: if there are none, or their shapes differ.
     """
     return _joined("stack", _stack, tensors, dim, out, axis)
 
 
 def _joined(name: str, resolve: Any, tensors: Any, dim: Any, out: Any, axis: Any) -> Tensor:
-    """What an operation makes of the tensors, where ``resolve`` says which one and of what."""
+    """Return the joined tensors, by the operation and the arguments that ``resolve`` returns."""
     if axis is not None:
         if dim != 0:
             raise TypeError(f"{name}() got multiple values for argument 'dim'")
@@ -234,7 +234,7 @@ def _check_some(name: str, tensors: Sequence[Tensor]) -> None:
 
 @composite(method=False)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the columns (vectors along their elements)."""
+    """Return the tensors joined along the columns (vectors along their elements)."""
     _check_some("hstack", tensors)
     parts = atleast_1d(tensors)
     return cat(parts, 0 if len(parts[0]._layout.shape) == 1 else 1)
@@ -242,20 +242,20 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @composite(method=False, names=["row_stack"])
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the rows, a vector being one row."""
+    """Return the tensors joined along the rows; a vector counts as one row."""
     _check_some("vstack", tensors)
     return cat(atleast_2d(tensors), 0)
 
 
 @composite(method=False)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along dimension 2, a matrix being one layer."""
+    """Return the tensors joined along dimension 2; a matrix counts as one layer."""
     _check_some("dstack", tensors)
     return cat(atleast_3d(tensors), 2)
 
 
 @composite(method=False)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors joined along the columns, a vector being one column."""
+    """Return the tensors joined along the columns; a vector counts as one column."""
     _check_some("column_stack", tensors)
     return hstack([t if len(t._layout.shape) > 1 else reshape(t, (t.numel(), 1)) for t in tensors])

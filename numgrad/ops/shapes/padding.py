@@ -1,4 +1,4 @@
-"""Padding: more elements at the ends of the last dimensions."""
+"""Padding: additional elements at the ends of the last dimensions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .views import sizes_of
 
 @planned("ConstantPadNdBackward0", aten="constant_pad_nd", dims=(), numbers=["value"])
 def constant_pad(p: Plan, input: TensorRef, pad: tuple[int, ...], value: Given | None) -> TensorRef:
-    """The input with ``value``, by default 0, around it; a negative number in ``pad`` takes elements away."""
+    """Return the input with ``value``, by default 0, around it; a negative number in ``pad`` removes elements."""
     widths = _by_dimension(len(input.shape), pad)
     source = cut(input, [(dim, max(-low, 0), input.shape[dim] - max(-high, 0)) for dim, low, high in widths])
     if not any(n > 0 for n in pad):
@@ -44,14 +44,14 @@ def _(grad, pad):
 
 
 def _by_dimension(rank: int, pad: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """The dimensions that are padded, from the last one on, with the numbers of elements before and after."""
+    """Return the padded dimensions, from the last one on, with the numbers of elements before and after."""
     return [(rank - 1 - n, low, high) for n, (low, high) in enumerate(zip(pad[::2], pad[1::2], strict=True))]
 
 
 def _padded_shape(shape: tuple[int, ...], pad: tuple[int, ...]) -> tuple[int, ...]:
     extents = list(shape)
     for dim, low, high in _by_dimension(len(shape), pad):
-        # What is taken away must be there, whatever is added at the other end.
+        # Removed elements must exist, whatever is added at the other end.
         if extents[dim] + min(low, 0) + min(high, 0) < 0:
             raise RuntimeError(
                 f"narrow(): length must be non-negative. (padding {list(pad)} of shape {list(shape)})"
@@ -61,7 +61,7 @@ def _padded_shape(shape: tuple[int, ...], pad: tuple[int, ...]) -> tuple[int, ..
 
 
 def _cropped(input: Tensor, dim: int, low: int, high: int) -> Tensor:
-    """The input without as many elements at both ends of a dimension as negative widths take away."""
+    """Return the input without the elements that negative widths remove at both ends of a dimension."""
     extent = input._layout.shape[dim]
     start, stop = min(max(-low, 0), extent), extent - max(-high, 0)
     return input if (start, stop) == (0, extent) else slice_op(input, dim, start, max(start, stop), 1)
@@ -69,7 +69,7 @@ def _cropped(input: Tensor, dim: int, low: int, high: int) -> Tensor:
 
 @map_maker
 def _edge_map(mode: str, size: int, low: int, high: int) -> LineMap:
-    """The map of a dimension to itself with as many elements more, or less, at its ends, mirrored or repeated."""
+    """Return the map of a dimension to itself with elements added or removed at its ends, mirrored or repeated."""
     check_rows(low + size + high)
     places = np.arange(-low, size + high)
     if mode == "reflect":
@@ -78,11 +78,11 @@ def _edge_map(mode: str, size: int, low: int, high: int) -> LineMap:
 
 
 def _at_edges(input: Layout, widths: tuple[int, ...], mode: str) -> Any:
-    """The operation that pads with elements at the edges, and its arguments.
+    """Return the operation that pads with elements at the edges, and its arguments.
 
     Raises:
-        RuntimeError: there are not enough elements to mirror.
-        NotImplementedError: the elements are bools.
+        RuntimeError: if there are not enough elements to mirror.
+        NotImplementedError: if the elements are bools.
     """
     rank, count = len(input.shape), len(widths) // 2
     name = {"reflect": "Reflection", "replicate": "Replication"}[mode]
@@ -102,7 +102,7 @@ def _at_edges(input: Layout, widths: tuple[int, ...], mode: str) -> Any:
 
 
 def _circular(input: Tensor, dim: int, low: int, high: int) -> Tensor:
-    """What negative widths take away is gone before the rest goes on at the other end."""
+    """Pad with elements of the other end, after negative widths have removed elements."""
     kept = _cropped(input, dim, low, high)
     extent = kept._layout.shape[dim]
     left = input._layout.shape[dim] + low + high
@@ -124,7 +124,7 @@ def _check_extents(input: Layout, widths: tuple[int, ...], mode: str) -> None:
     """Raise unless elements are left, and there are some to make others of.
 
     Raises:
-        RuntimeError: there are none.
+        RuntimeError: if there are none.
     """
     rank, count = len(input.shape), len(widths) // 2
     extents = input.shape[rank - count :]
@@ -151,15 +151,15 @@ def _check_extents(input: Layout, widths: tuple[int, ...], mode: str) -> None:
 
 @lookup(export=False)
 def pad(input: Layout, pad: Any, mode: str = "constant", value: Layout | Any = None) -> Any:
-    """The tensor with elements added, or taken away, at the ends of its last dimensions.
+    """Return the tensor with elements added or removed at the ends of its last dimensions.
 
-    ``pad`` holds two numbers, before and after, for the last dimension, then two for the one before it, and so on.
-    The new elements are a constant ``value``, or made of the tensor's own: ``reflect`` mirrors them at the edge,
-    ``replicate`` repeats the edge, ``circular`` goes on at the other end.  A negative number takes elements away.
+    ``pad`` holds two numbers, before and after, for the last dimension, then two for the one before it, and so on.  The
+    new elements are a constant ``value``, or copies of the tensor's own: ``reflect`` mirrors them at the edge,
+    ``replicate`` repeats the edge, ``circular`` continues at the other end.  A negative number removes elements.
 
     Raises:
-        RuntimeError: there is an odd number of numbers, or more than the dimensions can take, or nothing is left.
-        NotImplementedError: there is no such mode, or not for so many dimensions.
+        RuntimeError: if there is an odd number of numbers, or more than the dimensions can take, or nothing is left.
+        NotImplementedError: if there is no such mode, or not for that number of dimensions.
     """
     widths = sizes_of((), pad, "pad(): argument 'pad'")
     rank = len(input.shape)
@@ -198,7 +198,7 @@ def _wrapped(input: Tensor, widths: tuple[int, ...]) -> Tensor:
 
 
 def _as_value(value: Any, dtype: dtype) -> Any:
-    """The constant as a Python number that the dtype can hold."""
+    """Return the constant as a Python number that the dtype can hold."""
     if isinstance(value, Tensor):
         value = value.item()
     if dtype.is_floating_point or dtype.is_complex:

@@ -1,4 +1,4 @@
-"""Parts of a tensor: one index, a range of indices, the indices in reverse; and copies in which a part is written."""
+"""Parts of a tensor: one index, a range of indices, reversed indices; and copies into which a part is written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .views import sizes_of
 
 
 def in_zeros(p: Plan, tensor: TensorRef, shape: tuple[int, ...], strides: tuple[int, ...], start: Any) -> TensorRef:
-    """Zeros of ``shape`` with the tensor in the part that has its shape, ``strides``, and begins at ``start``."""
+    """Add the steps for zeros of ``shape`` with the tensor in the part with ``strides`` that begins at ``start``."""
     out = p.new_tensor(layout_of(tensor.type, shape), True)
     p.assign(tensor, TensorRef(out.memory, layout_of(tensor.type, tensor.shape, strides), start))
     return out
@@ -48,15 +48,15 @@ def _(total, grad, input_shape, dim, index):
     return add_to_part(total, grad, (total._layout, grad._layout, dim), index, select_op, dim, index)
 
 
-#: What adds a gradient to a part, the part's layout, and by how many elements later it begins for each 1 of a number.
+#: Functions that add a gradient to a part, the part's layout, and its offset for each 1 of a number.
 _adders = Entries()
 _recent_adders = _adders.recent
 
 
 def add_to_part(total: Tensor, grad: Tensor, key: Any, number: int, view: Planned, *where: Any) -> bool:
-    """Add a gradient to the elements of ``total`` that the ``view`` has, if nothing but the sum is wanted.
+    """Add a gradient to the elements of ``total`` in the ``view``, and return True, if nothing but the sum is needed.
 
-    ``key`` is what all depends on besides the ``number``, the last of the operands.
+    ``key`` identifies everything that the addition depends on besides ``number``, the last of the operands.
     """
     if state.mode or total._counter.__class__ is not list:
         return False
@@ -75,7 +75,7 @@ def add_to_part(total: Tensor, grad: Tensor, key: Any, number: int, view: Planne
     "SelectBackwardBackward0", inputs=["grad_output"], linear=True, dims=["dim"], shapes=["shape"], numbers=["index"]
 )
 def select_backward(p: Plan, grad_output: TensorRef, shape: tuple[int, ...], dim: int, index: Given) -> TensorRef:
-    """Zeros of ``shape`` with the gradient in place of what was selected."""
+    """Return zeros of ``shape`` with the gradient in the selected place."""
     strides = contiguous_strides(shape)
     rest = strides[:dim] + strides[dim + 1 :]
     return in_zeros(p, grad_output, shape, rest, Scaled(index.number, strides[dim]))
@@ -87,10 +87,10 @@ def _(grad, dim, index):
 
 
 def at_index(input: Tensor, dim: int, index: int) -> Tensor:
-    """What ``tensor[index]`` gives, for an index into dimension ``dim``.
+    """Return ``tensor[index]`` for an index into dimension ``dim``.
 
     Raises:
-        IndexError: there is no such index.
+        IndexError: if there is no such index.
     """
     if not input._layout.shape:
         raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number")
@@ -102,10 +102,10 @@ def at_index(input: Tensor, dim: int, index: int) -> Tensor:
 
 @public(direct=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The part of the tensor at one index of a dimension, which goes.
+    """Return the part of the tensor at one index of a dimension, which is removed.
 
     Raises:
-        IndexError: there is no such dimension or index.
+        IndexError: if there is no such dimension or index.
     """
     shape = input._layout.shape
     rank = len(shape)
@@ -152,7 +152,7 @@ def _(total, grad, input_shape, dim, start, stop, step):
 def slice_backward(
     p: Plan, grad_output: TensorRef, shape: tuple[int, ...], dim: int, start: Given, stop: Given, step: int
 ) -> TensorRef:
-    """Zeros of ``shape`` with the gradient in place of the slice."""
+    """Return zeros of ``shape`` with the gradient in place of the slice."""
     strides = contiguous_strides(shape)
     taken = (*strides[:dim], strides[dim] * step, *strides[dim + 1 :])
     return in_zeros(p, grad_output, shape, taken, Scaled(start.number, strides[dim]))
@@ -165,11 +165,11 @@ def _(grad, dim, start, stop, step):
 
 @public(direct=True)
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    """``length`` indices of a dimension from ``start``, an int or a 0-d tensor of one.
+    """Return the part of ``length`` indices of a dimension from ``start``, an int or a 0-d tensor of one.
 
     Raises:
-        IndexError: there is no such dimension or start.
-        RuntimeError: the indices reach beyond the dimension, or there would be fewer than none.
+        IndexError: if there is no such dimension or start.
+        RuntimeError: if the indices exceed the dimension, or ``length`` is negative.
     """
     shape = input._layout.shape
     if not shape:
@@ -201,7 +201,7 @@ def flip_op(p: Plan, input: TensorRef, dims: tuple[int, ...]) -> TensorRef:
 
 
 def cut(tensor: TensorRef, ranges: Iterable[tuple[int, int, int]]) -> TensorRef:
-    """A part of a tensor of a plan; ``ranges`` are (dim, start, stop)."""
+    """Return a part of a tensor of a plan; ``ranges`` are (dim, start, stop)."""
     for dim, start, stop in ranges:
         layout, step = slice_op.prepare(tensor.layout, dim, start, stop, 1)
         tensor = tensor.viewed(layout, start * step)
@@ -209,7 +209,7 @@ def cut(tensor: TensorRef, ranges: Iterable[tuple[int, int, int]]) -> TensorRef:
 
 
 def _backwards(input: Layout, dims: tuple[int, ...]) -> tuple[Layout, int]:
-    """The layout that reads some dimensions from their ends, and how many elements later it begins."""
+    """Return the layout that reads some dimensions from their ends, and the offset at which it begins."""
     strides, start = list(input.strides), 0
     for dim in dims:
         if input.shape[dim] > 1:
@@ -225,11 +225,11 @@ def _(grad, dims):
 
 @lookup
 def flip(input: Layout, *order: Any, dims: Any = None) -> Any:
-    """A copy with the order of the indices of some dimensions reversed.
+    """Return a copy with the order of the indices of some dimensions reversed.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: a dimension is named twice.
+        IndexError: if there is no such dimension.
+        RuntimeError: if a dimension is named twice.
     """
     named = sizes_of(order, dims, "flip(): argument 'dims'")
     return flip_op, (normal_dims(named, len(input.shape)) if named else (),)
@@ -237,10 +237,10 @@ def flip(input: Layout, *order: Any, dims: Any = None) -> Any:
 
 @lookup
 def fliplr(input: Layout) -> Any:
-    """A copy with the columns (dimension 1) in reverse order.
+    """Return a copy with the columns (dimension 1) in reverse order.
 
     Raises:
-        RuntimeError: the tensor has fewer than two dimensions.
+        RuntimeError: if the tensor has fewer than two dimensions.
     """
     if len(input.shape) < 2:
         raise RuntimeError(f"Input must be >= 2-d. (shape {list(input.shape)})")
@@ -249,10 +249,10 @@ def fliplr(input: Layout) -> Any:
 
 @lookup
 def flipud(input: Layout) -> Any:
-    """A copy with the rows (dimension 0) in reverse order.
+    """Return a copy with the rows (dimension 0) in reverse order.
 
     Raises:
-        RuntimeError: the tensor has no dimension.
+        RuntimeError: if the tensor has no dimension.
     """
     if not input.shape:
         raise RuntimeError("Input must be >= 1-d. (shape [])")
@@ -266,14 +266,14 @@ def _reversed_rows(self: Tensor) -> Tensor:
 attach("__reversed__", _reversed_rows)
 
 
-# -- written to a copy ----------------------------------------------------------------------------------------
+# -- copies with a part overwritten ---------------------------------------------------------------------------
 
 
 def overwrite_part(p: Plan, input: TensorRef, src: TensorRef, part: Layout, start: int) -> None:
-    """Overwrite the part of a tensor that has this layout and begins so many elements later.
+    """Add the step that overwrites the part of a tensor that has this layout and begins ``start`` elements later.
 
     Raises:
-        RuntimeError: the source has another shape.
+        RuntimeError: if the source has another shape.
     """
     if src.shape != part.shape:
         raise RuntimeError(
@@ -326,11 +326,13 @@ def _(grad, dim, start, end, step):
 
 @lookup
 def select_scatter(input: Layout, src: Layout, dim: int, index: int) -> Any:
-    """A copy of ``input`` with ``src``, of the shape of ``input.select(dim, index)``, written into that part.
+    """Return a copy of ``input`` with ``src`` written at one index of a dimension.
+
+    ``src`` has the shape of ``input.select(dim, index)``.
 
     Raises:
-        IndexError: there is no such dimension or index.
-        RuntimeError: ``src`` has another shape.
+        IndexError: if there is no such dimension or index.
+        RuntimeError: if ``src`` has another shape.
     """
     if not input.shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -347,11 +349,11 @@ def select_scatter(input: Layout, src: Layout, dim: int, index: int) -> Any:
 def slice_scatter(
     input: Layout, src: Layout, dim: Dim = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
-    """A copy of ``input`` with ``src``, of the shape of that slice of dimension ``dim``, written into that part.
+    """Return a copy of ``input`` with ``src`` written into a slice of dimension ``dim``.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: ``src`` has another shape, or ``step`` is not positive.
+        IndexError: if there is no such dimension.
+        RuntimeError: if ``src`` does not have the slice's shape, or ``step`` is not positive.
     """
     if step < 1:
         raise RuntimeError("slice step must be positive")

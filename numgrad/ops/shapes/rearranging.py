@@ -1,4 +1,4 @@
-"""Elements moved around or repeated: rotations, repetitions, copies side by side."""
+"""Elements moved or repeated: rotations, repetitions, copies side by side."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def roll_op(p: Plan, input: TensorRef, shifts: tuple[int, ...], dims: tuple[int,
     if len(totals) == 1 and input.layout.contiguous and input.size < STRETCHES_FROM and input.type.device is CPU:
         devices.cpu.roll_rows(p, input, *totals.popitem(), out)
         return out
-    # Along each dimension two segments are exchanged: (where it starts, where it goes, how long it is).
+    # Along each dimension two segments are exchanged: (source, destination, length).
     segments = []
     for dim, total in totals.items():
         rest = input.shape[dim] - total
@@ -50,7 +50,7 @@ def roll_op(p: Plan, input: TensorRef, shifts: tuple[int, ...], dims: tuple[int,
 
 
 def _total_shifts(shape: tuple[int, ...], shifts: tuple[int, ...], dims: tuple[int, ...]) -> dict[int, int]:
-    """By how much each dimension is rolled, as a number below its size."""
+    """Return the shift of each dimension, as a number below its size."""
     totals: dict[int, int] = {}
     for dim, shift in zip(dims, shifts, strict=True):
         totals[dim] = (totals.get(dim, 0) + shift) % max(shape[dim], 1)
@@ -73,13 +73,13 @@ def _(grad, shifts, dims):
 
 @lookup
 def roll(input: Layout, shifts: Any, dims: Any = ()) -> Any:
-    """The elements moved on by ``shifts`` positions along ``dims``, those at the end to the front.
+    """Return the tensor with its elements shifted along ``dims``; elements beyond the end return to the front.
 
     Without ``dims`` the tensor is rolled as one row.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: there are not as many shifts as dimensions.
+        IndexError: if there is no such dimension.
+        RuntimeError: if the numbers of shifts and dimensions differ.
     """
     steps = sizes_of((), shifts if isinstance(shifts, tuple | list) else (shifts,), "roll(): argument 'shifts'")
     named = sizes_of((), dims if isinstance(dims, tuple | list) else (dims,), "roll(): argument 'dims'")
@@ -109,11 +109,11 @@ def _(grad, k, dims):
 
 @lookup
 def rot90(input: Layout, k: int = 1, dims: Any = (0, 1)) -> Any:
-    """A copy turned by 90 degrees, ``k`` times, from the first of two dimensions towards the second.
+    """Return a copy rotated by 90 degrees, ``k`` times, from the first of two dimensions towards the second.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: there are not two of them, or they are the same.
+        IndexError: if there is no such dimension.
+        RuntimeError: if there are not two of them, or they are the same.
     """
     named, rank = sizes_of((), dims, "rot90(): argument 'dims'"), len(input.shape)
     if len(named) != 2:
@@ -130,7 +130,7 @@ def rot90(input: Layout, k: int = 1, dims: Any = (0, 1)) -> Any:
 
 
 def _interleaved(shape: tuple[int, ...], repeats: tuple[int, ...]) -> tuple[int, ...]:
-    """How often, and how many, for each dimension in turn."""
+    """Return the number of repeats and the size of each dimension in turn."""
     padded = (1,) * (len(repeats) - len(shape)) + shape
     return tuple(itertools.chain.from_iterable(zip(repeats, padded, strict=True)))
 
@@ -176,31 +176,33 @@ def _how_repeated(input: Layout, given: tuple[int, ...]) -> Any:
 
 @lookup(function=False)
 def repeat(input: Layout, *counts: Any, repeats: Any = None) -> Any:
-    """Copies of the tensor side by side, so many along each dimension; further dimensions are added in front.
+    """Return copies of the tensor side by side, in the given number along each dimension.
+
+    Additional numbers in front add dimensions.
 
     Raises:
-        RuntimeError: there are fewer numbers than dimensions, or a negative one.
+        RuntimeError: if there are fewer numbers than dimensions, or a negative one.
     """
     return _how_repeated(input, sizes_of(counts, repeats, "repeat(): argument 'repeats'"))
 
 
 @lookup
 def tile(input: Layout, *counts: Any, dims: Any = None) -> Any:
-    """``repeat``, in which numbers may be left out in front, as in NumPy."""
+    """Return copies as ``repeat`` does; as in NumPy, leading numbers may be omitted."""
     given = sizes_of(counts, dims, "tile(): argument 'dims'")
     return _how_repeated(input, (1,) * (len(input.shape) - len(given)) + given)
 
 
 @composite
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: Any = None) -> Tensor:
-    """Each index of a dimension repeated: all as often, or each as often as a tensor says.
+    """Return the tensor with each index of a dimension repeated, all equally often or by a tensor of counts.
 
-    Without ``dim`` the elements are repeated, as one row.  Given a single tensor of counts, the result says which
-    index each of the repetitions belongs to.
+    Without ``dim`` the elements are repeated, as one row.  For a single tensor of counts, the result contains the index
+    of each repetition.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: there are not as many counts as indices, one is negative, or ``output_size`` is wrong.
+        IndexError: if there is no such dimension.
+        RuntimeError: if the numbers of counts and indices differ, a count is negative, or ``output_size`` is wrong.
     """
     if repeats is None:
         return _repeated_indices(input, output_size)
@@ -232,11 +234,11 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
 
 
 def _checked_repeats(repeats: Any) -> Tensor:
-    """The counts, if they are a row of integers.
+    """Return the counts if they are a row of integers.
 
     Raises:
-        TypeError: they are no tensor.
-        RuntimeError, NotImplementedError: they have more dimensions, or another dtype.
+        TypeError: if they are not a tensor.
+        RuntimeError, NotImplementedError: if they have more dimensions, or another dtype.
     """
     check_tensors("repeat_interleave", repeats=repeats)
     if len(repeats._layout.shape) > 1:
@@ -247,7 +249,7 @@ def _checked_repeats(repeats: Any) -> Tensor:
 
 
 def _repeated_indices(repeats: Tensor, output_size: int | None) -> Tensor:
-    """Each index as often as the counts say."""
+    """Return each index, repeated by its count."""
     found = repeated_op(same_for_all(_checked_repeats(repeats), "repeat_interleave"))
     if output_size not in (None, found._layout.size):
         raise RuntimeError(f"allocated size does not match required size ({output_size} and {found._layout.size})")

@@ -1,4 +1,4 @@
-"""Channels that become pixels, and pixels that become channels; channels in another order."""
+"""Channels turned into pixels, pixels turned into channels, and channels in another order."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..memory.images import in_format
 from ..table.lookup import lookup, operation
 from ..table.planned import planned
 
-#: What ``nn.functional`` has of it.
+#: Functions that ``nn.functional`` exports.
 __all__ = ["channel_shuffle", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 
 
 def _rearranged(p: Plan, input: TensorRef, sizes: Ints, order: Ints, shape: Ints) -> TensorRef:
-    """The input seen with these sizes, which split its dimensions, in another order of dimensions, as ``shape``."""
+    """Add the steps that split the input's dimensions into ``sizes``, permute these, and reshape to ``shape``."""
     strides = view_strides(input.shape, input.layout.strides, sizes) if input.size else (1,) * len(sizes)
-    assert strides is not None  # to split dimensions takes no copy
+    assert strides is not None  # splitting dimensions takes no copy
     source = layout_of(input.type, tuple([sizes[d] for d in order]), tuple([strides[d] for d in order]))
     out = contiguous_op.build(p, input.viewed(source)).viewed(layout_of(input.type, shape))
     return in_format(p, [input.layout], out)
@@ -35,12 +35,12 @@ def _check_image(name: str, input: TensorRef, what: str, factor: int) -> None:
 
 @operation("PixelShuffleBackward0", linear=True, dims=(), method=False)
 def pixel_shuffle_op(p: Plan, input: TensorRef, upscale_factor: int) -> TensorRef:
-    """Images with as many times as many rows and columns, made of that many channels (Shi et al. 2016).
+    """Rearrange channels into pixels, which enlarges images by a factor (Shi et al. 2016).
 
     ``(..., c * r**2, h, w)`` becomes ``(..., c, h * r, w * r)``.
 
     Raises:
-        RuntimeError: the factor is not positive, or does not go with the shape.
+        RuntimeError: if the factor is not positive, or does not fit the shape.
     """
     r = upscale_factor
     _check_image("pixel_shuffle", input, "upscale_factor", r)
@@ -57,10 +57,12 @@ def pixel_shuffle_op(p: Plan, input: TensorRef, upscale_factor: int) -> TensorRe
 
 @operation("PixelUnshuffleBackward0", linear=True, dims=(), method=False)
 def pixel_unshuffle_op(p: Plan, input: TensorRef, downscale_factor: int) -> TensorRef:
-    """What :func:`pixel_shuffle` does undone: ``(..., c, h * r, w * r)`` becomes ``(..., c * r**2, h, w)``.
+    """Rearrange pixels into channels: the inverse of :func:`pixel_shuffle`.
+
+    ``(..., c, h * r, w * r)`` becomes ``(..., c * r**2, h, w)``.
 
     Raises:
-        RuntimeError: the factor is not positive, or does not go with the shape.
+        RuntimeError: if the factor is not positive, or does not fit the shape.
     """
     r = downscale_factor
     _check_image("pixel_unshuffle", input, "downscale_factor", r)
@@ -88,7 +90,7 @@ def _(grad, downscale_factor):
 
 @planned("ChannelShuffleBackward0", linear=True, dims=["dim"])
 def channel_shuffle_op(p: Plan, input: TensorRef, groups: int, dim: int) -> TensorRef:
-    """The elements along ``dim`` in the order of a matrix of ``groups`` rows that is read column by column."""
+    """Return the elements along ``dim`` in the order of a matrix of ``groups`` rows that is read column by column."""
     shape, channels = input.shape, input.shape[dim]
     sizes = (*shape[:dim], groups, channels // groups, *shape[dim + 1 :])
     return _rearranged(p, input, sizes, (*range(dim), dim + 1, dim, *range(dim + 2, len(sizes))), shape)
@@ -101,10 +103,12 @@ def _(grad, input_shape, groups, dim):
 
 @lookup(method=False, names=["native_channel_shuffle"])
 def channel_shuffle(input: Layout, groups: int) -> Any:
-    """Images whose channels, dimension 1, come from all groups of channels in turn (Zhang et al. 2018).
+    """Return images with channels taken from all groups of channels in turn (Zhang et al. 2018).
+
+    The channels are dimension 1.
 
     Raises:
-        RuntimeError: there are less than three dimensions, or the channels are no such groups.
+        RuntimeError: if there are fewer than three dimensions, or the groups do not divide the channels.
     """
     if len(input.shape) < 3:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")

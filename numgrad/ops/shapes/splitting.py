@@ -1,4 +1,4 @@
-"""Taking a tensor apart into pieces along a dimension, all of them views."""
+"""Splitting a tensor into pieces along a dimension, all of them views."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..table.planned import Planned, planned
 from .joining import cat_op
 from .parts import slice_op
 
-#: Pieces that a tensor may be split into even if it has fewer elements.
+#: Number of pieces that a tensor may be split into even if it has fewer elements.
 MOST_EMPTY = 1 << 20
 
 
 def _pieces(input: Layout, sizes: tuple[int, ...], dim: int) -> tuple[tuple[Layout, ...], tuple[int, ...]]:
-    """Neighbouring ranges of indices of these lengths: their layouts, and where they begin."""
+    """Return the layouts of adjacent ranges of indices of these lengths, and their offsets."""
     shape, strides = input.shape, input.strides
     starts = tuple([start * strides[dim] for start in itertools.accumulate(sizes[:-1], initial=0)])
     layouts = [layout_of(input.type, (*shape[:dim], size, *shape[dim + 1 :]), strides) for size in sizes]
@@ -29,23 +29,23 @@ def _pieces(input: Layout, sizes: tuple[int, ...], dim: int) -> tuple[tuple[Layo
 
 
 def _check_count(input: Layout, count: int) -> None:
-    """Raise unless there may be so many pieces: as many as the tensor has elements, or a million.
+    """Raise unless there may be this number of pieces: as many as the tensor has elements, or a million.
 
     Raises:
-        RuntimeError: there would be more.
+        RuntimeError: if there would be more.
     """
     if count > max(MOST_EMPTY, input.size):
         raise RuntimeError(f"a tensor of shape {list(input.shape)} cannot be split into {count} pieces")
 
 
 def _even(extent: int, size: int) -> tuple[int, ...]:
-    """``extent`` in pieces of ``size``, the last of which may be smaller."""
+    """Return ``extent`` in pieces of ``size``, the last of which may be smaller."""
     whole, rest = divmod(extent, size) if size else (1, 0)
     return (size,) * whole + ((rest,) if rest or not whole else ())
 
 
 def _joined(grad: Any, sizes: tuple[int, ...], dim: int) -> Tensor:
-    """The gradients of the pieces, None for those that have none, as one."""
+    """Return the joined gradients of the pieces, None for pieces that have none."""
     grads = grad if isinstance(grad, list) else [grad]
     given = next(g for g in grads if g is not None)
     shape = given._layout.shape
@@ -63,7 +63,7 @@ def split_op(input: Layout, split_size: int, dim: int) -> Any:
 
 @operation("UnsafeSplitBackward0", view=True, connected=False)
 def unsafe_split_op(input: Layout, split_size: int, dim: Dim = 0) -> Any:
-    """``split`` whose pieces autograd takes for copies, so that it does not notice when they are changed in place."""
+    """Return pieces as ``split`` does; autograd treats them as copies and misses their in-place changes."""
     _check_size(input, split_size, dim)
     return _pieces(input, _even(input.shape[dim], split_size), dim)
 
@@ -82,7 +82,7 @@ def split_sizes_op(input: Layout, sizes: tuple[int, ...], dim: int) -> Any:
 
 @planned("UnsafeSplitWithSizesBackward0", aten="unsafe_split_with_sizes", view=True, connected=False, dims=["dim"])
 def unsafe_split_sizes_op(input: Layout, sizes: tuple[int, ...], dim: int) -> Any:
-    """Pieces on the input's memory which autograd takes for copies."""
+    """Return pieces on the input's memory, which autograd treats as copies."""
     return _pieces(input, sizes, dim)
 
 
@@ -106,7 +106,7 @@ def _check_size(input: Layout, split_size: int, dim: int) -> None:
 
 
 def _checked_sizes(input: Layout, split_sizes: Any, dim: int) -> tuple[tuple[int, ...], int]:
-    """The sizes and the dimension, if the sizes are what it can be split into."""
+    """Return the sizes and the dimension, if the dimension can be split into pieces of these sizes."""
     if not isinstance(split_sizes, tuple | list):
         given = type(split_sizes).__name__
         raise TypeError(f"split_with_sizes(): argument 'split_sizes' must be tuple of ints, not {given}")
@@ -129,16 +129,16 @@ def _checked_sizes(input: Layout, split_sizes: Any, dim: int) -> tuple[tuple[int
 
 @lookup
 def split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int = 0) -> Any:
-    """Pieces of the sizes given.
+    """Return pieces of the given sizes.
 
     Raises:
-        RuntimeError: the sizes do not add up to that of the dimension.
+        RuntimeError: if the sizes do not add up to that of the dimension.
     """
     return split_sizes_op, _checked_sizes(input, split_sizes, dim)
 
 
 def _split_method(self: Layout, split_size: Any, dim: int = 0) -> Any:
-    """Pieces of one size, the last of which may be smaller, or of the sizes given: see ``numgrad.split``."""
+    """Return pieces of one size, or of the given sizes: see ``numgrad.split``."""
     if not isinstance(split_size, int):
         return split_sizes_op, _checked_sizes(self, split_size, dim)
     dim = normal_dim(dim, len(self.shape))
@@ -148,23 +148,23 @@ def _split_method(self: Layout, split_size: Any, dim: int = 0) -> Any:
 
 @lookup(method=False)
 def split(tensor: Layout, split_size_or_sections: Any, dim: int = 0) -> Any:
-    """Pieces of one size, the last of which may be smaller, or of the sizes given.
+    """Return pieces of one size, the last of which may be smaller, or of the given sizes.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: the sizes do not add up to that of the dimension.
+        IndexError: if there is no such dimension.
+        RuntimeError: if the sizes do not add up to that of the dimension.
     """
     return _split_method(tensor, split_size_or_sections, dim)
 
 
 @lookup
 def unsafe_split_with_sizes(input: Layout, split_sizes: Sequence[int], dim: int = 0) -> Any:
-    """``split_with_sizes`` whose pieces autograd takes for copies."""
+    """Return pieces as ``split_with_sizes`` does; autograd treats them as copies."""
     return unsafe_split_sizes_op, _checked_sizes(input, split_sizes, dim)
 
 
 def _chunks(input: Layout, chunks: int, dim: int, into_equal: Planned, into_sizes: Planned) -> Any:
-    """Which of two operations makes the chunks, of one size, or, where there is nothing to split, of given sizes."""
+    """Return the operation that makes chunks of one size, or, if there is nothing to split, the one for given sizes."""
     if not input.shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -178,27 +178,29 @@ def _chunks(input: Layout, chunks: int, dim: int, into_equal: Planned, into_size
 
 @lookup
 def chunk(input: Layout, chunks: int, dim: int = 0) -> Any:
-    """``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer.
+    """Return ``chunks`` pieces of one size, the last of which may be smaller; perhaps fewer.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: there would be no piece.
+        IndexError: if there is no such dimension.
+        RuntimeError: if there would be no piece.
     """
     return _chunks(input, chunks, dim, split_op, split_sizes_op)
 
 
 @lookup
 def unsafe_chunk(input: Layout, chunks: int, dim: int = 0) -> Any:
-    """``chunk`` whose pieces autograd takes for copies."""
+    """Return pieces as ``chunk`` does; autograd treats them as copies."""
     return _chunks(input, chunks, dim, unsafe_split_op, unsafe_split_sizes_op)
 
 
 @composite
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """So many pieces, the first of which may be larger by one, or the pieces between the indices given.
+    """Return a given number of nearly equal pieces, or the pieces between given indices.
+
+    Of nearly equal pieces, the first ones may be larger by one.
 
     Raises:
-        RuntimeError: the tensor has no dimensions, or there would be no piece, or far more than it has elements.
+        RuntimeError: if the tensor has no dimensions, or there would be no piece, or far more than it has elements.
     """
     if not input._layout.shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
@@ -234,7 +236,7 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
 
 
 def _split_along(input: Tensor, given: Any, dim: int, name: str, rank: int) -> tuple[Tensor, ...]:
-    """``tensor_split`` into equal pieces, of a tensor of at least ``rank`` dimensions."""
+    """Return ``tensor_split`` into equal pieces, for a tensor of at least ``rank`` dimensions."""
     shape = input._layout.shape
     if len(shape) < rank:
         raise RuntimeError(
@@ -251,19 +253,19 @@ def _split_along(input: Tensor, given: Any, dim: int, name: str, rank: int) -> t
 
 @composite
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Equal pieces, or those between indices, along the columns (of a vector, its elements)."""
+    """Return equal pieces, or those between indices, along the columns (of a vector, its elements)."""
     return _split_along(input, indices_or_sections, 0 if len(input._layout.shape) == 1 else 1, "hsplit", 1)
 
 
 @composite
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Equal pieces, or those between indices, along the rows."""
+    """Return equal pieces, or those between indices, along the rows."""
     return _split_along(input, indices_or_sections, 0, "vsplit", 2)
 
 
 @composite
 def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Equal pieces, or those between indices, along dimension 2."""
+    """Return equal pieces, or those between indices, along dimension 2."""
     return _split_along(input, indices_or_sections, 2, "dsplit", 3)
 
 

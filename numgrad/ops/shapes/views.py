@@ -21,13 +21,13 @@ from ..table.planned import planned
 
 @planned("AliasBackward0", view=True, dims=(), passed=["input"])
 def alias(input: Layout) -> tuple[Layout, int]:
-    """The whole tensor as a view of itself."""
+    """Return the whole tensor as a view of itself."""
     return input, 0
 
 
 @planned("ViewBackward0", aten="view", view=True, dims=(), passed=["input"])
 def primal_of(input: Layout) -> tuple[Layout, int]:
-    """The same without its tangents, for forward mode."""
+    """Return the whole tensor as a view of itself, without its tangents, for forward mode."""
     return input, 0
 
 
@@ -36,10 +36,10 @@ attach("_primal", lambda self: primal_of(self))
 
 
 def passed_on(op: Any, grad: Tensor, *arguments: Any) -> Tensor:
-    """A view of a gradient, ``op(grad, *arguments)``, recorded where what is computed is followed.
+    """Return a view of a gradient, ``op(grad, *arguments)``, recorded if computations are recorded or transformed.
 
-    Where it is not, the result is handed on instead of the gradient: it may be overwritten if that could.  So it shows
-    all elements, or, where a gradient is taken apart, some that no other part shows.
+    Otherwise, the result replaces the gradient: it may be overwritten if the gradient may.  So the view must show all
+    elements, or, if a gradient is split, elements that no other part shows.
     """
     if state.mode & TRACED:
         return op(grad, *arguments)
@@ -49,15 +49,15 @@ def passed_on(op: Any, grad: Tensor, *arguments: Any) -> Tensor:
 
 
 def in_shape(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The gradient in the input's shape."""
+    """Return the gradient in the input's shape."""
     return passed_on(view_as_shape, grad, shape) if grad._flat is not None else reshape(grad, shape)
 
 
 def sizes_of(sizes: tuple[Any, ...], named: Any = None, argument: str = "argument 'size'") -> tuple[int, ...]:
-    """Sizes or dimensions given one by one, as one sequence, or by name.
+    """Return sizes or dimensions given one by one, as one sequence, or by name.
 
     Raises:
-        TypeError: they are no ints, or not given.
+        TypeError: if they are not ints, or missing.
     """
     if named is not None:
         sizes = named
@@ -72,7 +72,7 @@ def sizes_of(sizes: tuple[Any, ...], named: Any = None, argument: str = "argumen
 
 
 def for_each_dimension(value: Any, rank: int, name: str) -> tuple[int, ...]:
-    """The argument ``name`` for ``rank`` dimensions, one number for all or a sequence of some, as a tuple."""
+    """Return the argument ``name`` for ``rank`` dimensions, one number for all or a sequence, as a tuple."""
     given = sizes_of((), value if isinstance(value, tuple | list) else (value,), f"argument '{name}'")
     return given * rank if len(given) == 1 else given
 
@@ -84,7 +84,7 @@ def _as_int(size: Any, argument: str) -> int:
 
 
 def _inferred(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """The sizes with a -1 replaced by what is left of ``count`` elements."""
+    """Return the sizes with a -1 replaced by the size that leads to ``count`` elements."""
     if sizes and min(sizes) < 0:
         if sizes.count(-1) > 1:
             raise RuntimeError("only one dimension can be inferred")
@@ -119,7 +119,7 @@ def view_as_shape(input: Layout, shape: tuple[int, ...]) -> tuple[Layout, int]:
 
 @planned("ReshapeAliasBackward0", aten="_reshape_alias", view=True)
 def reshape_alias(input: Layout, shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[Layout, int]:
-    """What reshape makes of a tensor with gaps, or in another order, that needs no copy all the same."""
+    """Return the reshaped view of a tensor with gaps, or in another order, that needs no copy."""
     return layout_of(input.type, shape, strides), 0
 
 
@@ -137,7 +137,7 @@ def _(grad, input_shape):
 
 @planned("UnsafeViewBackward0", aten="_unsafe_view", linear=True, shapes=["shape"])
 def unsafe_view(p: Plan, input: TensorRef, shape: tuple[int, ...]) -> TensorRef:
-    """A reshaped tensor that takes over the memory of a contiguous intermediate result nobody else holds."""
+    """Return a reshaped tensor that takes over the memory of a contiguous intermediate result without other users."""
     return p.tensor(p.contiguous(input), input.type, shape)
 
 
@@ -181,7 +181,7 @@ def viewed_as(input: Tensor, dtype: types.dtype) -> Tensor:
         own = input._mapped
         return mapped(own.level, viewed_as(own.tensor, dtype), own.batched)
     row = input._storage
-    rest = row.size * narrow % wide  # bytes that are no element of the other dtype
+    rest = row.size * narrow % wide  # bytes that do not fill an element of the other dtype
     whole = row[: row.size - rest // narrow] if rest else row
     out = tensor_of(layout_of(type, shape, strides), whole.view(type.numpy), offset)
     out._counter = input._counter
@@ -190,13 +190,13 @@ def viewed_as(input: Tensor, dtype: types.dtype) -> Tensor:
 
 @lookup(function=False)
 def view(input: Layout, *shape: Any, size: Any = None, dtype: types.dtype | None = None) -> Any:
-    """The same memory in another shape, of which one size may be -1, or as elements of another dtype.
+    """Return the same memory in another shape, of which one size may be -1, or as elements of another dtype.
 
-    Of another dtype the last dimension has as many elements as fit in its bytes.  Such a view is in no graph, as in
+    For another dtype, the last dimension has as many elements as fit in its bytes.  Such a view is in no graph, as in
     PyTorch; it shares the version counter.
 
     Raises:
-        RuntimeError: the number of elements differs, or only a copy could have this shape; elements of the other dtype
+        RuntimeError: if the number of elements differs, only a copy could have this shape, elements of the other dtype
             would not lie at multiples of their size, or the last dimension has gaps.
     """
     if dtype is None and len(shape) == 1 and isinstance(shape[0], types.dtype):
@@ -209,22 +209,22 @@ def view(input: Layout, *shape: Any, size: Any = None, dtype: types.dtype | None
 
 @lookup(function=False)
 def view_as(input: Layout, other: Layout) -> Any:
-    """The same elements in the shape of ``other``, on the same memory."""
+    """Return the elements in the shape of ``other``, on the same memory."""
     return view_as_shape, (_inferred(other.shape, input.size),)
 
 
 @lookup
 def reshape(input: Layout, *sizes: Any, shape: Any = None) -> Any:
-    """The same elements in another shape: on the same memory where possible, else copied.
+    """Return the elements in another shape: on the same memory if possible, otherwise copied.
 
     Raises:
-        RuntimeError: the number of elements differs.
+        RuntimeError: if the number of elements differs.
     """
     return how_reshaped(input, _inferred(sizes_of(sizes, shape, "reshape(): argument 'shape'"), input.size))
 
 
 def how_reshaped(input: Layout, shape: tuple[int, ...]) -> Any:
-    """What reshapes a tensor, and its further arguments: to a shape that is known to have as many elements."""
+    """Return the function that reshapes a tensor to a shape with as many elements, and its further arguments."""
     if input.contiguous:
         return view_as_shape, (shape,)
     strides = view_strides(input.shape, input.strides, shape)
@@ -234,24 +234,24 @@ def how_reshaped(input: Layout, shape: tuple[int, ...]) -> Any:
 
 
 def reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """``reshape`` to a shape that is known to have as many elements."""
+    """Return the tensor reshaped to a shape that has as many elements, without checks."""
     op, arguments = how_reshaped(input._layout, shape)
     return op(input, *arguments)
 
 
 @composite(function=False)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """The same elements in the shape of ``other``."""
+    """Return the elements in the shape of ``other``."""
     return reshape(input, other._layout.shape)
 
 
 @lookup
 def flatten(input: Layout, start_dim: Dim = 0, end_dim: Dim = -1) -> Any:
-    """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-d tensor becomes one of a single element.
+    """Return the tensor with the dimensions ``start_dim`` to ``end_dim`` merged; a vector for a 0-d tensor.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: the first comes after the last.
+        IndexError: if there is no such dimension.
+        RuntimeError: if the first comes after the last.
     """
     shape = input.shape
     if start_dim > end_dim:
@@ -267,11 +267,11 @@ def flatten(input: Layout, start_dim: Dim = 0, end_dim: Dim = -1) -> Any:
 
 @lookup
 def unflatten(input: Layout, dim: Dim, sizes: Sequence[int]) -> Any:
-    """One dimension as several, of the sizes given, one of which may be -1.
+    """Return the tensor with one dimension split into several of the given sizes, one of which may be -1.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: the tensor is 0-d, or the sizes do not multiply to that of the dimension.
+        IndexError: if there is no such dimension.
+        RuntimeError: if the tensor is 0-d, or the sizes do not multiply to that of the dimension.
     """
     shape = input.shape
     if not shape:
@@ -294,7 +294,7 @@ def unflatten(input: Layout, dim: Dim, sizes: Sequence[int]) -> Any:
 
 @lookup
 def ravel(input: Layout) -> Any:
-    """All elements in a row: on the same memory where they lie in row-major order, else copied."""
+    """Return all elements in a row: on the same memory if they lie in row-major order, otherwise copied."""
     if input.contiguous:
         return view_as_shape, ((input.size,),)
     return lambda tensor: view_as_shape(contiguous(tensor), (input.size,)), ()

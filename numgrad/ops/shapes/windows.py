@@ -1,13 +1,14 @@
-"""Views whose elements may overlap: sliding windows, and any strides at all.
+"""Views whose elements may overlap: sliding windows, and arbitrary strides.
 
 Note [The gradient of a view in any strides]
-``as_strided`` reads a storage that one geometry (sizes, strides, offset) has written.  Written, because elements of the
-input may share memory themselves: then each of the n elements at one location in memory is taken to hold an n-th of it.
-So as a linear map it is: add the input into zeroed memory by the input's geometry, divide by how many elements lie in
-each location, read by the output's geometry.  Its transpose is the same with the two geometries exchanged, the division
-staying: one operation, ``restrided``, is the gradient of ``as_strided`` and of itself.
+``as_strided`` reads a storage that one geometry (sizes, strides, offset) has written.  It counts as written, because
+elements of the input may share memory themselves: then each of the n elements at one location in memory is taken to
+hold an n-th of it.  As a linear map, the operation adds the input into zeroed memory by the input's geometry, divides
+by the number of elements at each location, and reads by the output's geometry.  Its transpose is the same with the two
+geometries exchanged and an unchanged division.  So one operation, ``restrided``, is the gradient of ``as_strided`` and
+of itself.
 
-Of a view ``as_strided`` may show elements that this does not have.  It is then recorded as a view of their base.
+On a view, ``as_strided`` may show elements that the view does not have.  It is then recorded as a view of the base.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
 def as_strided_op(
     input: Layout, size: tuple[int, ...], stride: tuple[int, ...], start: int, geometry: Geometry
 ) -> tuple[Layout, int]:
-    """``start`` counts from the input's first element; ``geometry`` is the input's, as seen from there."""
+    """Return a view in arbitrary strides.
+
+    ``start`` counts from the input's first element; ``geometry`` is the input's, relative to that element.
+    """
     dims = zip(input.shape, input.strides, geometry[1], strict=True)
     if any(extent > 1 and step != wanted for extent, step, wanted in dims):
         raise RuntimeError(
@@ -73,9 +77,9 @@ def _(grad, size, stride, start, geometry):
 
 @planned("AsStridedBackwardBackward0", aten="as_strided_backward", linear=True)
 def restrided(p: Plan, input: TensorRef, source: Geometry, target: Geometry, counted: Geometry) -> TensorRef:
-    """The input added into zeroed memory by one geometry and read by another.
+    """Return the input added into zeroed memory by one geometry and read by another.
 
-    What shares a location is divided by the number of elements that ``counted``, the source or the target, has there.
+    The sum at each location is divided by the number of elements that ``counted``, the source or the target, has there.
     """
     source, target, counted = [(*geometry[:2], geometry[2] * bool(numel(geometry[0])))
                                for geometry in (source, target, counted)]
@@ -112,7 +116,7 @@ def _end(geometry: Geometry) -> int:
 
 @functools.lru_cache(maxsize=256)
 def is_shown(size: tuple[int, ...], stride: tuple[int, ...], start: int, whole: Geometry) -> bool:
-    """Whether the elements of a view are all among those of the tensor that it is made of."""
+    """Return whether all elements of a view are among those of the tensor that it is made of."""
     part, reach = (size, stride, start), _end(whole)
     if not numel(size):
         return True
@@ -124,12 +128,12 @@ def is_shown(size: tuple[int, ...], stride: tuple[int, ...], start: int, whole: 
 
 
 def _map(geometry: Geometry, size: int) -> np.ndarray:
-    """Where in ``size`` elements of memory a geometry leads to."""
+    """Return a mask of the locations that a geometry reaches in ``size`` elements of memory."""
     shape, strides, offset = geometry
     found = np.zeros(size, np.bool_)
     found[offset] = True
     for extent, step in zip(shape, strides, strict=True):
-        done = 1  # of the indices of this dimension
+        done = 1  # number of indices of this dimension done
         while step and done < extent:
             more = min(done, extent - done)
             found[more * step :] |= found[: -more * step].copy()
@@ -139,12 +143,13 @@ def _map(geometry: Geometry, size: int) -> np.ndarray:
 
 @lookup
 def as_strided(input: Layout, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """A view of the input's storage in any sizes and strides, which count elements; it may overlap itself.
+    """Return a view of the input's storage in any sizes and strides; it may overlap itself.
 
-    If it shows elements that the input, a view, does not have, it is recorded as a view of that one's base.
+    Strides count elements.  If the view shows elements that the input, itself a view, does not have, it is recorded as
+    a view of the input's base.
 
     Raises:
-        RuntimeError: there are not as many strides as sizes, a number is negative, or the storage is too small.
+        RuntimeError: if the numbers of strides and sizes differ, a number is negative, or the storage is too small.
     """
     arguments = *_checked_steps(size, stride), storage_offset or 0, (input.shape, input.strides, 0)
     end, at_front = _end(arguments[:3]), caller(as_strided_op.prepared((input, *arguments)))
@@ -166,15 +171,15 @@ def as_strided(input: Layout, size: Any, stride: Any, storage_offset: int | None
 def _of_base(
     input: Tensor, size: tuple[int, ...], stride: tuple[int, ...], start: int, geometry: Geometry
 ) -> Tensor:
-    """The view, recorded as one of the input, or of its base if it shows elements that the input does not have.
+    """Return the view, recorded on the input, or on its base if it shows elements that the input does not have.
 
     Raises:
-        RuntimeError: it does, and the input is not connected with the base by views alone.
+        RuntimeError: if it does, and the input is not connected with the base by views alone.
     """
     view = input._view
     if state.mode & GRAD and view is not None and not input.is_leaf and not is_mapped(input):
         base, whole = input._root, input._root._layout
-        before = input._offset - base._offset  # where the input begins in its base
+        before = input._offset - base._offset  # offset of the input in its base
         more = not is_shown(whole.shape, whole.strides, -before, geometry)  # the base has other elements besides
         if more and not is_shown(size, stride, start, geometry):
             if view.hides_tangent():
@@ -203,7 +208,7 @@ def _checked_steps(size: Any, stride: Any) -> tuple[tuple[int, ...], tuple[int, 
 def strided_arguments(
     input: Tensor, size: Any, stride: Any, storage_offset: int | None
 ) -> tuple[tuple[int, ...], tuple[int, ...], int, Geometry]:
-    """What ``as_strided_op`` takes for what users give; raises as :func:`as_strided`."""
+    """Return the arguments of ``as_strided_op`` from those of a user; raise as :func:`as_strided`."""
     sizes, steps = _checked_steps(size, stride)
     offset = input._offset if storage_offset is None else operator.index(storage_offset)
     if storage_offset is not None and is_batched(input) and input._view is not None:
@@ -229,11 +234,11 @@ def strided_arguments(
 
 @operation("UnfoldBackward0", view=True, export=False)
 def unfold_op(input: Layout, dimension: Dim, size: int, step: int) -> tuple[Layout, int]:
-    """The windows of ``size`` indices of a dimension, ``step`` apart, as a last dimension; a view.
+    """Return the windows of ``size`` indices of a dimension, ``step`` apart, as a last dimension; a view.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: a window is larger than the dimension or negative, or the step is not positive.
+        IndexError: if there is no such dimension.
+        RuntimeError: if a window is larger than the dimension or negative, or the step is not positive.
     """
     shape, strides = input.shape, input.strides
     extent = shape[dimension] if dimension < len(shape) else 1
@@ -243,7 +248,7 @@ def unfold_op(input: Layout, dimension: Dim, size: int, step: int) -> tuple[Layo
         raise RuntimeError(f"maximum size for tensor at dimension {dimension} is {extent} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    if dimension == len(shape):  # that of a tensor without dimensions
+    if dimension == len(shape):  # for a tensor without dimensions
         return layout_of(input.type, (*shape, size), (*strides, 1)), 0
     count = (shape[dimension] - size) // step + 1
     own = strides[dimension]
@@ -260,7 +265,7 @@ def _(grad, input_shape, dimension, size, step):
 def unfold_backward(
     p: Plan, grad_output: TensorRef, shape: tuple[int, ...], dimension: int, size: int, step: int
 ) -> TensorRef:
-    """Zeros of ``shape`` with the gradients of the windows added where they lie."""
+    """Return zeros of ``shape`` with the gradients of the windows added at their places."""
     out = p.new_tensor(layout_of(grad_output.type, shape), zeroed=True)
     windows, _ = unfold_op.prepare(out.layout, dimension, size, step)
     add_overlapping(p, grad_output, out.viewed(windows))

@@ -1,1 +1,1 @@
-"""The op table: how an operation is declared, called, recorded and differentiated."""
+"""The op table: declaration, calls, recording and differentiation of operations."""

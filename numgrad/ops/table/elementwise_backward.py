@@ -243,7 +243,7 @@ def as_gradient(result: Any, gradient: Tensor) -> Tensor:
     if result.__class__ is not int:
         return result
     own = new_layout([gradient._layout], gradient._layout.shape, gradient._layout.type)
-    return zeros_beside((gradient,), own.shape, own.type, own.strides)  # a tangent may be overwritten with what differs
+    return zeros_beside((gradient,), own.shape, own.type, own.strides)  # batched like the gradient, for later writes
 
 
 class _Probe:

@@ -16,9 +16,10 @@ from .op import public
 
 @public(method=False)
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """Return the smallest dtype that both can be converted to: the higher category's, or within one the larger.
+    """Return the smallest dtype that both can be converted to.
 
-    The categories are bool, integers, floating-point and complex numbers.
+    It is the dtype of the higher category, or within one category the larger dtype.  The categories are bool, integers,
+    floating-point and complex numbers.
     """
     if type1 is type2:
         return type1
@@ -30,7 +31,10 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 @public(method=False)
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Return whether type promotion would store numbers of one dtype in another: never in one of a lower category."""
+    """Return whether type promotion may store numbers of one dtype in another.
+
+    It never stores them in a dtype of a lower category.
+    """
     return from_.category <= to.category
 
 

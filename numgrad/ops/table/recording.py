@@ -146,7 +146,7 @@ class Recipe:
         self.of_operands = all(source >= 0 for source in self.sources)
         self.of_first = all(source >= OUTPUT for source in self.sources)
         self.constants = constants
-        self.frees = any(source < len(node_class.op.inputs) for source in self.sources)  # numbers alone are not dropped
+        self.frees = any(source < len(node_class.op.inputs) for source in self.sources)  # numbers alone are kept
 
 
 class RuleRecipe(Recipe):
