@@ -177,69 +177,69 @@ class Methods:
         """The absolute value."""
 
     def abs_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``abs`` in place: overwrites the tensor and returns it."""
+        """Compute ``abs`` in place: overwrite the tensor and return it."""
 
     def absolute(self, *, out: Tensor | None = ...) -> Tensor:
         """The absolute value."""
 
     def absolute_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``abs`` in place: overwrites the tensor and returns it."""
+        """Compute ``abs`` in place: overwrite the tensor and return it."""
 
     def acos(self, *, out: Tensor | None = ...) -> Tensor:
         """The angle from 0 to pi whose cosine is ``input``."""
 
     def acos_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``acos`` in place: overwrites the tensor and returns it."""
+        """Compute ``acos`` in place: overwrite the tensor and return it."""
 
     def acosh(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse of the hyperbolic cosine: NaN below 1."""
 
     def acosh_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``acosh`` in place: overwrites the tensor and returns it."""
+        """Compute ``acosh`` in place: overwrite the tensor and return it."""
 
     def add(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
         """``input + alpha * other``."""
 
     def add_(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
-        """``add`` in place: overwrites the tensor and returns it."""
+        """Compute ``add`` in place: overwrite the tensor and return it."""
 
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
         """``beta * input + alpha * bmm(batch1, batch2).sum(0)``; the input is expanded to (n, m)."""
 
     def addbmm_(self, *args: Any, **keywords: Any) -> Tensor:
-        """``addbmm`` in place: overwrites the tensor and returns it."""
+        """Compute ``addbmm`` in place: overwrite the tensor and return it."""
 
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
         """``input + value * tensor1 / tensor2``."""
 
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
-        """``addcdiv`` in place: overwrites the tensor and returns it."""
+        """Compute ``addcdiv`` in place: overwrite the tensor and return it."""
 
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
         """``input + value * tensor1 * tensor2``."""
 
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _float = ..., **keywords: Any) -> Tensor:
-        """``addcmul`` in place: overwrites the tensor and returns it."""
+        """Compute ``addcmul`` in place: overwrite the tensor and return it."""
 
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
         """``beta * input + alpha * (mat1 @ mat2)`` of an (n, k) and a (k, m) matrix; the input is expanded to (n,
         m)."""
 
     def addmm_(self, *args: Any, **keywords: Any) -> Tensor:
-        """``addmm`` in place: overwrites the tensor and returns it."""
+        """Compute ``addmm`` in place: overwrite the tensor and return it."""
 
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
         """``beta * input + alpha * (mat @ vec)`` of an (n, k) matrix and a vector of k; the input is expanded to
         (n)."""
 
     def addmv_(self, *args: Any, **keywords: Any) -> Tensor:
-        """``addmv`` in place: overwrites the tensor and returns it."""
+        """Compute ``addmv`` in place: overwrite the tensor and return it."""
 
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
         """``beta * input + alpha * outer(vec1, vec2)``; the input is expanded to the outer product's shape."""
 
     def addr_(self, *args: Any, **keywords: Any) -> Tensor:
-        """``addr`` in place: overwrites the tensor and returns it."""
+        """Compute ``addr`` in place: overwrite the tensor and return it."""
 
     def adjoint(self, **keywords: Any) -> Tensor:
         """Return the tensor with its last two dimensions exchanged and complex numbers conjugated."""
@@ -269,25 +269,25 @@ class Methods:
         """The angle from 0 to pi whose cosine is ``input``."""
 
     def arccos_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``acos`` in place: overwrites the tensor and returns it."""
+        """Compute ``acos`` in place: overwrite the tensor and return it."""
 
     def arccosh(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse of the hyperbolic cosine: NaN below 1."""
 
     def arccosh_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``acosh`` in place: overwrites the tensor and returns it."""
+        """Compute ``acosh`` in place: overwrite the tensor and return it."""
 
     def arcsin(self, *, out: Tensor | None = ...) -> Tensor:
         """The angle from -pi/2 to pi/2 whose sine is ``input``."""
 
     def arcsin_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``asin`` in place: overwrites the tensor and returns it."""
+        """Compute ``asin`` in place: overwrite the tensor and return it."""
 
     def arcsinh(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse of the hyperbolic sine."""
 
     def arcsinh_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``asinh`` in place: overwrites the tensor and returns it."""
+        """Compute ``asinh`` in place: overwrite the tensor and return it."""
 
     def arctan(self, *, out: Tensor | None = ...) -> Tensor:
         """The angle from -pi/2 to pi/2 whose tangent is ``input``."""
@@ -296,16 +296,16 @@ class Methods:
         """The angle from -pi to pi of the point at x = ``other``, y = ``input``."""
 
     def arctan2_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``atan2`` in place: overwrites the tensor and returns it."""
+        """Compute ``atan2`` in place: overwrite the tensor and return it."""
 
     def arctan_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``atan`` in place: overwrites the tensor and returns it."""
+        """Compute ``atan`` in place: overwrite the tensor and return it."""
 
     def arctanh(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse of the hyperbolic tangent: infinite at -1 and 1."""
 
     def arctanh_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``atanh`` in place: overwrites the tensor and returns it."""
+        """Compute ``atanh`` in place: overwrite the tensor and return it."""
 
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
         """The index of the largest element: in the flattened tensor, or along a dimension."""
@@ -329,13 +329,13 @@ class Methods:
         """The angle from -pi/2 to pi/2 whose sine is ``input``."""
 
     def asin_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``asin`` in place: overwrites the tensor and returns it."""
+        """Compute ``asin`` in place: overwrite the tensor and return it."""
 
     def asinh(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse of the hyperbolic sine."""
 
     def asinh_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``asinh`` in place: overwrites the tensor and returns it."""
+        """Compute ``asinh`` in place: overwrite the tensor and return it."""
 
     def atan(self, *, out: Tensor | None = ...) -> Tensor:
         """The angle from -pi/2 to pi/2 whose tangent is ``input``."""
@@ -344,23 +344,23 @@ class Methods:
         """The angle from -pi to pi of the point at x = ``other``, y = ``input``."""
 
     def atan2_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``atan2`` in place: overwrites the tensor and returns it."""
+        """Compute ``atan2`` in place: overwrite the tensor and return it."""
 
     def atan_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``atan`` in place: overwrites the tensor and returns it."""
+        """Compute ``atan`` in place: overwrite the tensor and return it."""
 
     def atanh(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse of the hyperbolic tangent: infinite at -1 and 1."""
 
     def atanh_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``atanh`` in place: overwrites the tensor and returns it."""
+        """Compute ``atanh`` in place: overwrite the tensor and return it."""
 
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = ..., alpha: Any = ..., **keywords: Any) -> Tensor:
         """``beta * input + alpha * bmm(batch1, batch2)`` of (b, n, k) and (b, k, m); the input is expanded to (b,
         n, m)."""
 
     def baddbmm_(self, *args: Any, **keywords: Any) -> Tensor:
-        """``baddbmm`` in place: overwrites the tensor and returns it."""
+        """Compute ``baddbmm`` in place: overwrite the tensor and return it."""
 
     def bernoulli(self, p: _float | None = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
         """Ones, each with the probability that the element of ``input`` (or ``p``) gives, and zeros, of its
@@ -377,37 +377,37 @@ class Methods:
         """The bits set in both; of bools, logical and."""
 
     def bitwise_and_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``bitwise_and`` in place: overwrites the tensor and returns it."""
+        """Compute ``bitwise_and`` in place: overwrite the tensor and return it."""
 
     def bitwise_left_shift(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """The bits moved to the left by ``other`` bits; 0 if there are not so many, or fewer than none."""
 
     def bitwise_left_shift_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``bitwise_left_shift`` in place: overwrites the tensor and returns it."""
+        """Compute ``bitwise_left_shift`` in place: overwrite the tensor and return it."""
 
     def bitwise_not(self, **keywords: Any) -> Tensor:
         """The bits that are not set; of bools, logical not."""
 
     def bitwise_not_(self, **keywords: Any) -> Tensor:
-        """``bitwise_not`` in place: overwrites the tensor and returns it."""
+        """Compute ``bitwise_not`` in place: overwrite the tensor and return it."""
 
     def bitwise_or(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """The bits set in either; of bools, logical or."""
 
     def bitwise_or_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``bitwise_or`` in place: overwrites the tensor and returns it."""
+        """Compute ``bitwise_or`` in place: overwrite the tensor and return it."""
 
     def bitwise_right_shift(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """The bits moved to the right by ``other`` bits, the sign kept; only the sign if there are not so many."""
 
     def bitwise_right_shift_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``bitwise_right_shift`` in place: overwrites the tensor and returns it."""
+        """Compute ``bitwise_right_shift`` in place: overwrite the tensor and return it."""
 
     def bitwise_xor(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """The bits set in one but not both; of bools, exclusive or."""
 
     def bitwise_xor_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``bitwise_xor`` in place: overwrites the tensor and returns it."""
+        """Compute ``bitwise_xor`` in place: overwrite the tensor and return it."""
 
     def bmm(self, mat2: Tensor, **keywords: Any) -> Tensor:
         """The products of (b, n, k) and (b, k, m) matrices, of shape (b, n, m)."""
@@ -428,7 +428,7 @@ class Methods:
         """The smallest whole number not below the number."""
 
     def ceil_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``ceil`` in place: overwrites the tensor and returns it."""
+        """Compute ``ceil`` in place: overwrite the tensor and return it."""
 
     def cfloat(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor as torch.complex64."""
@@ -443,25 +443,25 @@ class Methods:
         """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone."""
 
     def clamp_(self, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
-        """``clamp`` in place: overwrites the tensor and returns it."""
+        """Compute ``clamp`` in place: overwrite the tensor and return it."""
 
     def clamp_max(self, max: Any, **keywords: Any) -> Tensor:
         """``input``, but at most ``max``, a number or a tensor."""
 
     def clamp_max_(self, max: Any, **keywords: Any) -> Tensor:
-        """``clamp_max`` in place: overwrites the tensor and returns it."""
+        """Compute ``clamp_max`` in place: overwrite the tensor and return it."""
 
     def clamp_min(self, min: Any, **keywords: Any) -> Tensor:
         """``input``, but at least ``min``, a number or a tensor."""
 
     def clamp_min_(self, min: Any, **keywords: Any) -> Tensor:
-        """``clamp_min`` in place: overwrites the tensor and returns it."""
+        """Compute ``clamp_min`` in place: overwrite the tensor and return it."""
 
     def clip(self, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
         """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone."""
 
     def clip_(self, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
-        """``clamp`` in place: overwrites the tensor and returns it."""
+        """Compute ``clamp`` in place: overwrite the tensor and return it."""
 
     def clone(self, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """A copy of the tensor, its dimensions in the same order in memory, or in a format; gradients flow back to
@@ -474,7 +474,7 @@ class Methods:
         """The complex conjugate, as a new tensor."""
 
     def conj_physical_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``conj_physical`` in place: overwrites the tensor and returns it."""
+        """Compute ``conj_physical`` in place: overwrite the tensor and return it."""
 
     def contiguous(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor if its elements lie in row-major order, or in that of another format, else a copy of which
@@ -487,7 +487,7 @@ class Methods:
         """The magnitude of ``input`` with the sign of ``other``, a tensor or a number."""
 
     def copysign_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``copysign`` in place: overwrites the tensor and returns it."""
+        """Compute ``copysign`` in place: overwrite the tensor and return it."""
 
     def corrcoef(self, **keywords: Any) -> Tensor:
         """Pearson's correlations: the covariances divided by the two standard deviations, from -1 to 1."""
@@ -496,13 +496,13 @@ class Methods:
         """The cosine of an angle in radians."""
 
     def cos_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``cos`` in place: overwrites the tensor and returns it."""
+        """Compute ``cos`` in place: overwrite the tensor and return it."""
 
     def cosh(self, *, out: Tensor | None = ...) -> Tensor:
         """The hyperbolic cosine."""
 
     def cosh_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``cosh`` in place: overwrites the tensor and returns it."""
+        """Compute ``cosh`` in place: overwrite the tensor and return it."""
 
     def count_nonzero(self, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
         """How many elements are not 0, over all or some dimensions, as int64."""
@@ -530,19 +530,19 @@ class Methods:
         integers."""
 
     def cumprod_(self, *args: Any, **keywords: Any) -> Tensor:
-        """``cumprod`` in place: overwrites the tensor and returns it."""
+        """Compute ``cumprod`` in place: overwrite the tensor and return it."""
 
     def cumsum(self, dim: _int, *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
         """The sums of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers."""
 
     def cumsum_(self, *args: Any, **keywords: Any) -> Tensor:
-        """``cumsum`` in place: overwrites the tensor and returns it."""
+        """Compute ``cumsum`` in place: overwrite the tensor and return it."""
 
     def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
         """An angle in degrees converted to radians."""
 
     def deg2rad_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``deg2rad`` in place: overwrites the tensor and returns it."""
+        """Compute ``deg2rad`` in place: overwrite the tensor and return it."""
 
     def diag(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
         """Return a matrix with a vector's elements on a diagonal; for a matrix, a copy of the diagonal."""
@@ -592,7 +592,7 @@ class Methods:
         """``input == other``."""
 
     def eq_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``eq`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``eq`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def equal(self, other: Tensor, **keywords: Any) -> _bool:
         """Whether two tensors have the same shape and equal elements; NaN equals nothing."""
@@ -601,19 +601,19 @@ class Methods:
         """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0."""
 
     def erf_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``erf`` in place: overwrites the tensor and returns it."""
+        """Compute ``erf`` in place: overwrite the tensor and return it."""
 
     def erfc(self, *, out: Tensor | None = ...) -> Tensor:
         """``1 - erf(input)``, accurate for large numbers."""
 
     def erfc_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``erfc`` in place: overwrites the tensor and returns it."""
+        """Compute ``erfc`` in place: overwrite the tensor and return it."""
 
     def erfinv(self, *, out: Tensor | None = ...) -> Tensor:
         """The inverse of the error function: infinite at -1 and 1, NaN beyond."""
 
     def erfinv_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``erfinv`` in place: overwrites the tensor and returns it."""
+        """Compute ``erfinv`` in place: overwrite the tensor and return it."""
 
     def exp(self, *, out: Tensor | None = ...) -> Tensor:
         """e to the power of the number."""
@@ -622,10 +622,10 @@ class Methods:
         """2 to the power of the number."""
 
     def exp2_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``exp2`` in place: overwrites the tensor and returns it."""
+        """Compute ``exp2`` in place: overwrite the tensor and return it."""
 
     def exp_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``exp`` in place: overwrites the tensor and returns it."""
+        """Compute ``exp`` in place: overwrite the tensor and return it."""
 
     def expand(self, *sizes: Any, size: Any = ..., **keywords: Any) -> Tensor:
         """Return the tensor repeated along dimensions of size 1, or new ones in front, without copying; -1 keeps a
@@ -638,7 +638,7 @@ class Methods:
         """``exp(input) - 1``, accurate near 0."""
 
     def expm1_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``expm1`` in place: overwrites the tensor and returns it."""
+        """Compute ``expm1`` in place: overwrite the tensor and return it."""
 
     def exponential_(self, lambd: _float = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
         """Fill the tensor with random numbers from the exponential distribution ``lambd * exp(-lambd * x)``."""
@@ -654,7 +654,7 @@ class Methods:
         """The number without its fraction."""
 
     def fix_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``trunc`` in place: overwrites the tensor and returns it."""
+        """Compute ``trunc`` in place: overwrite the tensor and return it."""
 
     def flatten(self, start_dim: _int = ..., end_dim: _int = ..., **keywords: Any) -> Tensor:
         """Return the tensor with the dimensions ``start_dim`` to ``end_dim`` merged; a vector for a 0-d tensor."""
@@ -681,14 +681,14 @@ class Methods:
         """The largest whole number not above the number."""
 
     def floor_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``floor`` in place: overwrites the tensor and returns it."""
+        """Compute ``floor`` in place: overwrite the tensor and return it."""
 
     def floor_divide(self, other: Any, **keywords: Any) -> Tensor:
         """The quotient rounded towards minus infinity; it has no derivative, ``div(rounding_mode="floor")`` has
         0."""
 
     def floor_divide_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``floor_quotient`` in place: overwrites the tensor and returns it."""
+        """Compute ``floor_quotient`` in place: overwrite the tensor and return it."""
 
     def fmax(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """The larger of two numbers; NaN only if both are NaN."""
@@ -700,13 +700,13 @@ class Methods:
         """What is left of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
 
     def fmod_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``fmod`` in place: overwrites the tensor and returns it."""
+        """Compute ``fmod`` in place: overwrite the tensor and return it."""
 
     def frac(self, *, out: Tensor | None = ...) -> Tensor:
         """The fraction of the number, with its sign."""
 
     def frac_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``frac`` in place: overwrites the tensor and returns it."""
+        """Compute ``frac`` in place: overwrite the tensor and return it."""
 
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., **keywords: Any) -> Tensor:
         """Return the elements at ``index`` along ``dim``: ``out[i, j] = input[i, index[i, j]]`` for ``dim=1``."""
@@ -715,7 +715,7 @@ class Methods:
         """``input >= other``."""
 
     def ge_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``ge`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``ge`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def ger(self, vec2: Tensor, **keywords: Any) -> Tensor:
         """The matrix of the products of two vectors' elements."""
@@ -724,19 +724,19 @@ class Methods:
         """``input > other``."""
 
     def greater_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``gt`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``gt`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def greater_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input >= other``."""
 
     def greater_equal_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``ge`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``ge`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def gt(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input > other``."""
 
     def gt_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``gt`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``gt`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def hardshrink(self, lambd: _float = ..., **keywords: Any) -> Tensor:
         """0 where the magnitude is at most ``lambd``, ``input`` elsewhere."""
@@ -745,7 +745,7 @@ class Methods:
         """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive; no derivative."""
 
     def heaviside_(self, values: Tensor, **keywords: Any) -> Tensor:
-        """``heaviside`` in place: overwrites the tensor and returns it."""
+        """Compute ``heaviside`` in place: overwrite the tensor and return it."""
 
     def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., **keywords: Any) -> Tensor:
         """How many elements there are in each of ``bins`` equally wide bins from ``min`` to ``max``."""
@@ -761,7 +761,7 @@ class Methods:
         """``sqrt(input**2 + other**2)`` without overflow."""
 
     def hypot_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``hypot`` in place: overwrites the tensor and returns it."""
+        """Compute ``hypot`` in place: overwrite the tensor and return it."""
 
     @property
     def imag(self) -> Tensor: ...
@@ -770,31 +770,31 @@ class Methods:
         """Return a copy with ``alpha * source`` added at the indices of one dimension."""
 
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = ..., **keywords: Any) -> Tensor:
-        """``index_add`` in place: overwrites the tensor and returns it."""
+        """Compute ``index_add`` in place: overwrite the tensor and return it."""
 
     def index_copy(self, dim: _int, index: Tensor, source: Tensor, **keywords: Any) -> Tensor:
         """Return a copy with ``source`` written at the indices of one dimension."""
 
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor, **keywords: Any) -> Tensor:
-        """``index_copy`` in place: overwrites the tensor and returns it."""
+        """Compute ``index_copy`` in place: overwrite the tensor and return it."""
 
     def index_fill(self, dim: _int, index: Tensor, value: Any, **keywords: Any) -> Tensor:
         """Return a copy with a number, or a 0-d tensor, at the indices of one dimension."""
 
     def index_fill_(self, dim: _int, index: Tensor, value: Any, **keywords: Any) -> Tensor:
-        """``index_fill`` in place: overwrites the tensor and returns it."""
+        """Compute ``index_fill`` in place: overwrite the tensor and return it."""
 
     def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
         """Return a copy with ``values`` written at the indices, as by ``x[indices] = values``."""
 
     def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
-        """``index_put`` in place: overwrites the tensor and returns it."""
+        """Compute ``index_put`` in place: overwrite the tensor and return it."""
 
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
         """Return a copy with the parts of ``source`` that share an index reduced to one."""
 
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
-        """``index_reduce`` in place: overwrites the tensor and returns it."""
+        """Compute ``index_reduce`` in place: overwrite the tensor and return it."""
 
     def index_select(self, dim: _int, index: Tensor, **keywords: Any) -> Tensor:
         """Return a copy of the tensor's parts at the indices of one dimension, in the order of the indices."""
@@ -854,31 +854,31 @@ class Methods:
         """``input * 2**other``, computed in the dtype of the result."""
 
     def ldexp_(self, other: Tensor, **keywords: Any) -> Tensor:
-        """``ldexp`` in place: overwrites the tensor and returns it."""
+        """Compute ``ldexp`` in place: overwrite the tensor and return it."""
 
     def le(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input <= other``."""
 
     def le_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``le`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``le`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def lerp(self, end: Tensor, weight: Any, **keywords: Any) -> Tensor:
         """``input + weight * (end - input)``; the weight is a number or a tensor."""
 
     def lerp_(self, end: Tensor, weight: Any, **keywords: Any) -> Tensor:
-        """``lerp`` in place: overwrites the tensor and returns it."""
+        """Compute ``lerp`` in place: overwrite the tensor and return it."""
 
     def less(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input < other``."""
 
     def less_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``lt`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``lt`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def less_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input <= other``."""
 
     def less_equal_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``le`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``le`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def log(self, *, out: Tensor | None = ...) -> Tensor:
         """The natural logarithm."""
@@ -887,22 +887,22 @@ class Methods:
         """The logarithm to the base 10."""
 
     def log10_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``log10`` in place: overwrites the tensor and returns it."""
+        """Compute ``log10`` in place: overwrite the tensor and return it."""
 
     def log1p(self, *, out: Tensor | None = ...) -> Tensor:
         """``log(1 + input)``, accurate near 0."""
 
     def log1p_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``log1p`` in place: overwrites the tensor and returns it."""
+        """Compute ``log1p`` in place: overwrite the tensor and return it."""
 
     def log2(self, *, out: Tensor | None = ...) -> Tensor:
         """The logarithm to the base 2."""
 
     def log2_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``log2`` in place: overwrites the tensor and returns it."""
+        """Compute ``log2`` in place: overwrite the tensor and return it."""
 
     def log_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``log`` in place: overwrites the tensor and returns it."""
+        """Compute ``log`` in place: overwrite the tensor and return it."""
 
     def log_softmax(self, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
         """The logarithm of :func:`softmax`, without its rounding: ``input - log(sum(exp(input)))``."""
@@ -920,32 +920,32 @@ class Methods:
         """Whether both numbers are other than zero."""
 
     def logical_and_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``logical_and`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``logical_and`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
         """Whether the number is zero."""
 
     def logical_not_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``logical_not`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``logical_not`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def logical_or(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Whether one number at least is other than zero."""
 
     def logical_or_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``logical_or`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``logical_or`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def logical_xor(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Whether one number is zero and the other is not."""
 
     def logical_xor_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``logical_xor`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``logical_xor`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def logit(self, eps: _float | None = ..., **keywords: Any) -> Tensor:
         """``log(input / (1 - input))``, the inverse of ``sigmoid``; with ``eps``, of ``input`` clamped to 1 -
         ``eps``."""
 
     def logit_(self, eps: _float | None = ..., **keywords: Any) -> Tensor:
-        """``logit`` in place: overwrites the tensor and returns it."""
+        """Compute ``logit`` in place: overwrite the tensor and return it."""
 
     def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = ..., **keywords: Any) -> Tensor:
         """The logarithm of the sum of the exponentials over some dimensions, without overflow."""
@@ -957,7 +957,7 @@ class Methods:
         """``input < other``."""
 
     def lt_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``lt`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``lt`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     @property
     def mH(self) -> Tensor: ...
@@ -969,7 +969,7 @@ class Methods:
         """Return a copy with ``value``, a number or a 0-d tensor, where ``mask`` is true; the two are broadcast."""
 
     def masked_fill_(self, mask: Tensor, value: Any, **keywords: Any) -> Tensor:
-        """``masked_fill`` in place: overwrites the tensor and returns it."""
+        """Compute ``masked_fill`` in place: overwrite the tensor and return it."""
 
     def masked_scatter(self, mask: Tensor, source: Tensor, **keywords: Any) -> Tensor:
         """Return a copy with the first elements of ``source`` where ``mask`` is true, in order."""
@@ -1026,7 +1026,7 @@ class Methods:
         """``input * other``."""
 
     def mul_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``mul`` in place: overwrites the tensor and returns it."""
+        """Compute ``mul`` in place: overwrite the tensor and return it."""
 
     def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
         """Indices drawn with probabilities proportional to the rows of ``input`` (1-D or 2-D), as int64."""
@@ -1035,7 +1035,7 @@ class Methods:
         """``input * other``."""
 
     def multiply_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``mul`` in place: overwrites the tensor and returns it."""
+        """Compute ``mul`` in place: overwrite the tensor and return it."""
 
     def mv(self, vec: Tensor, **keywords: Any) -> Tensor:
         """The product of an (n, k) matrix and a vector of k elements, of shape (n)."""
@@ -1045,7 +1045,7 @@ class Methods:
         dtype."""
 
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
-        """``nan_to_num`` in place: overwrites the tensor and returns it."""
+        """Compute ``nan_to_num`` in place: overwrite the tensor and return it."""
 
     def nanmean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
         """The mean of the elements that are not NaN, over all or some dimensions."""
@@ -1069,19 +1069,19 @@ class Methods:
         """``input != other``."""
 
     def ne_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``ne`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``ne`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def neg(self, *, out: Tensor | None = ...) -> Tensor:
         """``-input``."""
 
     def neg_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``neg`` in place: overwrites the tensor and returns it."""
+        """Compute ``neg`` in place: overwrite the tensor and return it."""
 
     def negative(self, *, out: Tensor | None = ...) -> Tensor:
         """``-input``."""
 
     def negative_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``neg`` in place: overwrites the tensor and returns it."""
+        """Compute ``neg`` in place: overwrite the tensor and return it."""
 
     def new(self, *data: Any, device: Any = ..., **keywords: Any) -> Tensor:
         """``x.new(2, 3)`` with sizes, or ``x.new([1, 2])`` with data, in the dtype and on the device of ``x``:
@@ -1116,7 +1116,7 @@ class Methods:
         """``input != other``."""
 
     def not_equal_(self, *others: Any, **keywords: Any) -> Tensor:
-        """``ne`` in place: 1 where it holds and 0 elsewhere, in the tensor's own dtype."""
+        """Compute ``ne`` in place: write 1 where it is true and 0 elsewhere, in the tensor's dtype."""
 
     def outer(self, vec2: Tensor, **keywords: Any) -> Tensor:
         """The matrix of the products of two vectors' elements."""
@@ -1147,7 +1147,7 @@ class Methods:
         """Return a copy with the elements of ``source`` written or added at the indices of the flattened tensor."""
 
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
-        """``put`` in place: overwrites the tensor and returns it."""
+        """Compute ``put`` in place: overwrite the tensor and return it."""
 
     def quantile(self, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., **keywords: Any) -> Tensor:
         """The ``q``-quantiles along a dimension; NaN where there is a NaN."""
@@ -1156,7 +1156,7 @@ class Methods:
         """An angle in radians converted to degrees."""
 
     def rad2deg_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``rad2deg`` in place: overwrites the tensor and returns it."""
+        """Compute ``rad2deg`` in place: overwrite the tensor and return it."""
 
     def random_(self, *args: Any, generator: Any = ..., **keywords: Any) -> Tensor:
         """Fill the tensor with random integers from [from, to), by default all that its dtype can hold from 0
@@ -1172,7 +1172,7 @@ class Methods:
         """``1 / input``."""
 
     def reciprocal_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``reciprocal`` in place: overwrites the tensor and returns it."""
+        """Compute ``reciprocal`` in place: overwrite the tensor and return it."""
 
     def record_stream(self, stream: Any, **keywords: Any) -> None:
         """Note that work on a stream, not the one that the tensor was made on, uses its memory."""
@@ -1181,14 +1181,14 @@ class Methods:
         """``max(input, 0)``; NaN stays NaN."""
 
     def relu_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``relu`` in place: overwrites the tensor and returns it."""
+        """Compute ``relu`` in place: overwrite the tensor and return it."""
 
     def remainder(self, other: Any, **keywords: Any) -> Tensor:
         """What is left of ``input / other``, with the sign of ``other``, as Python's ``%``; either may be a
         number."""
 
     def remainder_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``remainder`` in place: overwrites the tensor and returns it."""
+        """Compute ``remainder`` in place: overwrite the tensor and return it."""
 
     def repeat(self, *counts: Any, repeats: Any = ..., **keywords: Any) -> Tensor:
         """Return copies of the tensor side by side, in the given number along each dimension."""
@@ -1225,13 +1225,13 @@ class Methods:
         """The nearest number with so many decimals (negative: with so many zeros); halves go to the even one."""
 
     def round_(self, *, decimals: _int = ..., **keywords: Any) -> Tensor:
-        """``round`` in place: overwrites the tensor and returns it."""
+        """Compute ``round`` in place: overwrite the tensor and return it."""
 
     def rsqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """``1 / sqrt(input)``: infinite at 0."""
 
     def rsqrt_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``rsqrt`` in place: overwrites the tensor and returns it."""
+        """Compute ``rsqrt`` in place: overwrite the tensor and return it."""
 
     def rsub(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
         """``other - alpha * input``."""
@@ -1240,19 +1240,19 @@ class Methods:
         """Return a copy with ``src`` written at ``index``: ``out[i, index[i, j]] = src[i, j]`` for ``dim=1``."""
 
     def scatter_(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
-        """``scatter`` in place: overwrites the tensor and returns it."""
+        """Compute ``scatter`` in place: overwrite the tensor and return it."""
 
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor, **keywords: Any) -> Tensor:
         """Return a copy with ``src`` added at ``index``: ``out[i, index[i, j]] += src[i, j]`` for ``dim=1``."""
 
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor, **keywords: Any) -> Tensor:
-        """``scatter_add`` in place: overwrites the tensor and returns it."""
+        """Compute ``scatter_add`` in place: overwrite the tensor and return it."""
 
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
         """Return a copy in which the elements of ``src`` with one index are reduced to one."""
 
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
-        """``scatter_reduce`` in place: overwrites the tensor and returns it."""
+        """Compute ``scatter_reduce`` in place: overwrite the tensor and return it."""
 
     def select(self, dim: _int, index: _int, **keywords: Any) -> Tensor:
         """Return the part of the tensor at one index of a dimension, which is removed."""
@@ -1267,7 +1267,7 @@ class Methods:
         """The sign of a real number: -1, 0 or 1; a complex number divided by its magnitude."""
 
     def sgn_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``sgn`` in place: overwrites the tensor and returns it."""
+        """Compute ``sgn`` in place: overwrite the tensor and return it."""
 
     def short(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor as torch.int16."""
@@ -1276,13 +1276,13 @@ class Methods:
         """``1 / (1 + exp(-input))``."""
 
     def sigmoid_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``sigmoid`` in place: overwrites the tensor and returns it."""
+        """Compute ``sigmoid`` in place: overwrite the tensor and return it."""
 
     def sign(self, *, out: Tensor | None = ...) -> Tensor:
         """-1, 0 or 1: the sign of the number."""
 
     def sign_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``sign`` in place: overwrites the tensor and returns it."""
+        """Compute ``sign`` in place: overwrite the tensor and return it."""
 
     def signbit(self, *, out: Tensor | None = ...) -> Tensor:
         """Whether the number is negative, or a zero or NaN with a minus sign."""
@@ -1291,19 +1291,19 @@ class Methods:
         """The sine of an angle in radians."""
 
     def sin_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``sin`` in place: overwrites the tensor and returns it."""
+        """Compute ``sin`` in place: overwrite the tensor and return it."""
 
     def sinc(self, *, out: Tensor | None = ...) -> Tensor:
         """``sin(pi * input) / (pi * input)``, and 1 at 0."""
 
     def sinc_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``sinc`` in place: overwrites the tensor and returns it."""
+        """Compute ``sinc`` in place: overwrite the tensor and return it."""
 
     def sinh(self, *, out: Tensor | None = ...) -> Tensor:
         """The hyperbolic sine."""
 
     def sinh_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``sinh`` in place: overwrites the tensor and returns it."""
+        """Compute ``sinh`` in place: overwrite the tensor and return it."""
 
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., **keywords: Any) -> Tensor:
         """Return a copy of ``input`` with ``src`` written into a slice of dimension ``dim``."""
@@ -1324,13 +1324,13 @@ class Methods:
         """The square root."""
 
     def sqrt_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``sqrt`` in place: overwrites the tensor and returns it."""
+        """Compute ``sqrt`` in place: overwrite the tensor and return it."""
 
     def square(self, **keywords: Any) -> Tensor:
         """``input ** 2``."""
 
     def square_(self, **keywords: Any) -> Tensor:
-        """``square`` in place: overwrites the tensor and returns it."""
+        """Compute ``square`` in place: overwrite the tensor and return it."""
 
     def squeeze(self, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
         """Return the tensor without its dimensions of size 1, or without those of ``dim`` that have size 1."""
@@ -1349,13 +1349,13 @@ class Methods:
         """``input - alpha * other``."""
 
     def sub_(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
-        """``sub`` in place: overwrites the tensor and returns it."""
+        """Compute ``sub`` in place: overwrite the tensor and return it."""
 
     def subtract(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
         """``input - alpha * other``."""
 
     def subtract_(self, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
-        """``sub`` in place: overwrites the tensor and returns it."""
+        """Compute ``sub`` in place: overwrite the tensor and return it."""
 
     def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
         """The sum of all elements, or over some dimensions, computed in ``dtype``."""
@@ -1391,13 +1391,13 @@ class Methods:
         """The tangent of an angle in radians."""
 
     def tan_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``tan`` in place: overwrites the tensor and returns it."""
+        """Compute ``tan`` in place: overwrite the tensor and return it."""
 
     def tanh(self, *, out: Tensor | None = ...) -> Tensor:
         """The hyperbolic tangent."""
 
     def tanh_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``tanh`` in place: overwrites the tensor and returns it."""
+        """Compute ``tanh`` in place: overwrite the tensor and return it."""
 
     def tensor_split(self, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
         """Return a given number of nearly equal pieces, or the pieces between given indices."""
@@ -1422,28 +1422,28 @@ class Methods:
         """Exchange two dimensions in place."""
 
     def tril(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
-        """Matrices with zeros above a diagonal, which is counted from the main one to the right."""
+        """Return matrices with zeros above a diagonal, counted from the main one to the right."""
 
     def tril_(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
-        """``tril`` in place: overwrites the tensor and returns it."""
+        """Compute ``tril`` in place: overwrite the tensor and return it."""
 
     def triu(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
-        """Matrices with zeros below a diagonal, which is counted from the main one to the right."""
+        """Return matrices with zeros below a diagonal, counted from the main one to the right."""
 
     def triu_(self, diagonal: _int = ..., **keywords: Any) -> Tensor:
-        """``triu`` in place: overwrites the tensor and returns it."""
+        """Compute ``triu`` in place: overwrite the tensor and return it."""
 
     def true_divide(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input / other``, the true quotient also of integers."""
 
     def true_divide_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``div`` in place: overwrites the tensor and returns it."""
+        """Compute ``div`` in place: overwrite the tensor and return it."""
 
     def trunc(self, *, out: Tensor | None = ...) -> Tensor:
         """The number without its fraction."""
 
     def trunc_(self, *, out: Tensor | None = ...) -> Tensor:
-        """``trunc`` in place: overwrites the tensor and returns it."""
+        """Compute ``trunc`` in place: overwrite the tensor and return it."""
 
     def type(self, dtype: Any = ..., non_blocking: _bool = ..., **keywords: Any) -> Any:
         """The name of the tensor's type, or the tensor converted to a dtype or to a type such as
@@ -1508,7 +1508,7 @@ class Methods:
         NaN."""
 
     def xlogy_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``xlogy`` in place: overwrites the tensor and returns it."""
+        """Compute ``xlogy`` in place: overwrite the tensor and return it."""
 
     def zero_(self, **keywords: Any) -> Tensor:
         """Overwrite every element with zero."""
@@ -1543,7 +1543,7 @@ def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def abs_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``abs`` in place: overwrites the tensor and returns it."""
+    """Compute ``abs`` in place: overwrite the tensor and return it."""
 
 
 def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1555,7 +1555,7 @@ def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def acos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``acos`` in place: overwrites the tensor and returns it."""
+    """Compute ``acos`` in place: overwrite the tensor and return it."""
 
 
 def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1563,7 +1563,7 @@ def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def acosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``acosh`` in place: overwrites the tensor and returns it."""
+    """Compute ``acosh`` in place: overwrite the tensor and return it."""
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any, **keywords: Any) -> Tensor:
@@ -1653,7 +1653,7 @@ def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def arccos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``acos`` in place: overwrites the tensor and returns it."""
+    """Compute ``acos`` in place: overwrite the tensor and return it."""
 
 
 def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1661,7 +1661,7 @@ def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def arccosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``acosh`` in place: overwrites the tensor and returns it."""
+    """Compute ``acosh`` in place: overwrite the tensor and return it."""
 
 
 def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1669,7 +1669,7 @@ def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def arcsin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``asin`` in place: overwrites the tensor and returns it."""
+    """Compute ``asin`` in place: overwrite the tensor and return it."""
 
 
 def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1677,7 +1677,7 @@ def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def arcsinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``asinh`` in place: overwrites the tensor and returns it."""
+    """Compute ``asinh`` in place: overwrite the tensor and return it."""
 
 
 def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1689,7 +1689,7 @@ def arctan2(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tens
 
 
 def arctan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``atan`` in place: overwrites the tensor and returns it."""
+    """Compute ``atan`` in place: overwrite the tensor and return it."""
 
 
 def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1697,7 +1697,7 @@ def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def arctanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``atanh`` in place: overwrites the tensor and returns it."""
+    """Compute ``atanh`` in place: overwrite the tensor and return it."""
 
 
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
@@ -1729,7 +1729,7 @@ def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def asin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``asin`` in place: overwrites the tensor and returns it."""
+    """Compute ``asin`` in place: overwrite the tensor and return it."""
 
 
 def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1737,7 +1737,7 @@ def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def asinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``asinh`` in place: overwrites the tensor and returns it."""
+    """Compute ``asinh`` in place: overwrite the tensor and return it."""
 
 
 def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1749,7 +1749,7 @@ def atan2(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor
 
 
 def atan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``atan`` in place: overwrites the tensor and returns it."""
+    """Compute ``atan`` in place: overwrite the tensor and return it."""
 
 
 def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1757,7 +1757,7 @@ def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def atanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``atanh`` in place: overwrites the tensor and returns it."""
+    """Compute ``atanh`` in place: overwrite the tensor and return it."""
 
 
 def atleast_1d(*tensors: Any, **keywords: Any) -> Tensor:
@@ -1872,7 +1872,7 @@ def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def ceil_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``ceil`` in place: overwrites the tensor and returns it."""
+    """Compute ``ceil`` in place: overwrite the tensor and return it."""
 
 
 def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ..., **keywords: Any) -> Tensor:
@@ -1880,7 +1880,7 @@ def celu(input: Tensor, alpha: _float = ..., inplace: _bool = ..., **keywords: A
 
 
 def celu_(input: Tensor, alpha: _float = ..., **keywords: Any) -> Tensor:
-    """``celu`` in place: overwrites the tensor and returns it."""
+    """Compute ``celu`` in place: overwrite the tensor and return it."""
 
 
 def chain_matmul(*matrices: Tensor, **keywords: Any) -> Tensor:
@@ -1900,7 +1900,7 @@ def clamp(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Ten
 
 
 def clamp_(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
-    """``clamp`` in place: overwrites the tensor and returns it."""
+    """Compute ``clamp`` in place: overwrite the tensor and return it."""
 
 
 def clamp_max(input: Tensor, max: Any, **keywords: Any) -> Tensor:
@@ -1908,7 +1908,7 @@ def clamp_max(input: Tensor, max: Any, **keywords: Any) -> Tensor:
 
 
 def clamp_max_(input: Tensor, max: Any, **keywords: Any) -> Tensor:
-    """``clamp_max`` in place: overwrites the tensor and returns it."""
+    """Compute ``clamp_max`` in place: overwrite the tensor and return it."""
 
 
 def clamp_min(input: Tensor, min: Any, **keywords: Any) -> Tensor:
@@ -1916,7 +1916,7 @@ def clamp_min(input: Tensor, min: Any, **keywords: Any) -> Tensor:
 
 
 def clamp_min_(input: Tensor, min: Any, **keywords: Any) -> Tensor:
-    """``clamp_min`` in place: overwrites the tensor and returns it."""
+    """Compute ``clamp_min`` in place: overwrite the tensor and return it."""
 
 
 def clip(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
@@ -1924,7 +1924,7 @@ def clip(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tens
 
 
 def clip_(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Tensor:
-    """``clamp`` in place: overwrites the tensor and returns it."""
+    """Compute ``clamp`` in place: overwrite the tensor and return it."""
 
 
 def clone(input: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
@@ -2003,7 +2003,7 @@ def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def cos_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``cos`` in place: overwrites the tensor and returns it."""
+    """Compute ``cos`` in place: overwrite the tensor and return it."""
 
 
 def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2011,7 +2011,7 @@ def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def cosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``cosh`` in place: overwrites the tensor and returns it."""
+    """Compute ``cosh`` in place: overwrite the tensor and return it."""
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., **keywords: Any) -> Tensor:
@@ -2057,7 +2057,7 @@ def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def deg2rad_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``deg2rad`` in place: overwrites the tensor and returns it."""
+    """Compute ``deg2rad`` in place: overwrite the tensor and return it."""
 
 
 def detach(input: Tensor, **keywords: Any) -> Tensor:
@@ -2155,7 +2155,7 @@ def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def erf_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``erf`` in place: overwrites the tensor and returns it."""
+    """Compute ``erf`` in place: overwrite the tensor and return it."""
 
 
 def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2163,7 +2163,7 @@ def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def erfc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``erfc`` in place: overwrites the tensor and returns it."""
+    """Compute ``erfc`` in place: overwrite the tensor and return it."""
 
 
 def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2179,11 +2179,11 @@ def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def exp2_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``exp2`` in place: overwrites the tensor and returns it."""
+    """Compute ``exp2`` in place: overwrite the tensor and return it."""
 
 
 def exp_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``exp`` in place: overwrites the tensor and returns it."""
+    """Compute ``exp`` in place: overwrite the tensor and return it."""
 
 
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2191,7 +2191,7 @@ def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def expm1_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``expm1`` in place: overwrites the tensor and returns it."""
+    """Compute ``expm1`` in place: overwrite the tensor and return it."""
 
 
 def eye(n: _int, m: _int | None = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
@@ -2223,7 +2223,7 @@ def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def fix_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``trunc`` in place: overwrites the tensor and returns it."""
+    """Compute ``trunc`` in place: overwrite the tensor and return it."""
 
 
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., **keywords: Any) -> Tensor:
@@ -2251,7 +2251,7 @@ def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def floor_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``floor`` in place: overwrites the tensor and returns it."""
+    """Compute ``floor`` in place: overwrite the tensor and return it."""
 
 
 def floor_divide(input: Any, other: Any, **keywords: Any) -> Tensor:
@@ -2276,7 +2276,7 @@ def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def frac_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``frac`` in place: overwrites the tensor and returns it."""
+    """Compute ``frac`` in place: overwrite the tensor and return it."""
 
 
 def from_numpy(ndarray: Any, **keywords: Any) -> Tensor:
@@ -2387,7 +2387,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
 
 
 def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = ..., **keywords: Any) -> Tensor:
-    """``index_put`` in place: overwrites the tensor and returns it."""
+    """Compute ``index_put`` in place: overwrite the tensor and return it."""
 
 
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., **keywords: Any) -> Tensor:
@@ -2520,7 +2520,7 @@ def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def log10_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``log10`` in place: overwrites the tensor and returns it."""
+    """Compute ``log10`` in place: overwrite the tensor and return it."""
 
 
 def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2528,7 +2528,7 @@ def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def log1p_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``log1p`` in place: overwrites the tensor and returns it."""
+    """Compute ``log1p`` in place: overwrite the tensor and return it."""
 
 
 def log2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2536,11 +2536,11 @@ def log2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def log2_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``log2`` in place: overwrites the tensor and returns it."""
+    """Compute ``log2`` in place: overwrite the tensor and return it."""
 
 
 def log_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``log`` in place: overwrites the tensor and returns it."""
+    """Compute ``log`` in place: overwrite the tensor and return it."""
 
 
 def log_softmax(input: Tensor, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
@@ -2581,7 +2581,7 @@ def logit(input: Tensor, eps: _float | None = ..., **keywords: Any) -> Tensor:
 
 
 def logit_(input: Tensor, eps: _float | None = ..., **keywords: Any) -> Tensor:
-    """``logit`` in place: overwrites the tensor and returns it."""
+    """Compute ``logit`` in place: overwrite the tensor and return it."""
 
 
 def logspace(start: Any, end: Any, steps: _int, base: _float = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
@@ -2705,7 +2705,7 @@ def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = 
 
 
 def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
-    """``nan_to_num`` in place: overwrites the tensor and returns it."""
+    """Compute ``nan_to_num`` in place: overwrite the tensor and return it."""
 
 
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
@@ -2741,7 +2741,7 @@ def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def neg_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``neg`` in place: overwrites the tensor and returns it."""
+    """Compute ``neg`` in place: overwrite the tensor and return it."""
 
 
 def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2749,7 +2749,7 @@ def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def negative_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``neg`` in place: overwrites the tensor and returns it."""
+    """Compute ``neg`` in place: overwrite the tensor and return it."""
 
 
 def nonzero(input: Tensor, *, as_tuple: _bool = ..., **keywords: Any) -> Any:
@@ -2846,7 +2846,7 @@ def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def rad2deg_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``rad2deg`` in place: overwrites the tensor and returns it."""
+    """Compute ``rad2deg`` in place: overwrite the tensor and return it."""
 
 
 def rand(*sizes: Any, size: Any = ..., generator: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
@@ -2891,7 +2891,7 @@ def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def reciprocal_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``reciprocal`` in place: overwrites the tensor and returns it."""
+    """Compute ``reciprocal`` in place: overwrite the tensor and return it."""
 
 
 def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2899,7 +2899,7 @@ def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def relu_(input: Tensor, **keywords: Any) -> Tensor:
-    """``relu`` in place: overwrites the tensor and returns it."""
+    """Compute ``relu`` in place: overwrite the tensor and return it."""
 
 
 def remainder(input: Any, other: Any, **keywords: Any) -> Tensor:
@@ -2949,7 +2949,7 @@ def round(input: Tensor, *, decimals: _int = ..., **keywords: Any) -> Tensor:
 
 
 def round_(input: Tensor, *, decimals: _int = ..., **keywords: Any) -> Tensor:
-    """``round`` in place: overwrites the tensor and returns it."""
+    """Compute ``round`` in place: overwrite the tensor and return it."""
 
 
 def row_stack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
@@ -2962,7 +2962,7 @@ def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bo
 
 
 def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., **keywords: Any) -> Tensor:
-    """``rrelu`` in place: overwrites the tensor and returns it."""
+    """Compute ``rrelu`` in place: overwrite the tensor and return it."""
 
 
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2970,7 +2970,7 @@ def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def rsqrt_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``rsqrt`` in place: overwrites the tensor and returns it."""
+    """Compute ``rsqrt`` in place: overwrite the tensor and return it."""
 
 
 def rsub(input: Tensor, other: _Operand, *, alpha: Any = 1, out: Tensor | None = ...) -> Tensor:
@@ -3010,7 +3010,7 @@ def selu(input: Tensor, inplace: _bool = ..., **keywords: Any) -> Tensor:
 
 
 def selu_(input: Tensor, **keywords: Any) -> Tensor:
-    """``selu`` in place: overwrites the tensor and returns it."""
+    """Compute ``selu`` in place: overwrite the tensor and return it."""
 
 
 def set_rng_state(new_state: Tensor, **keywords: Any) -> None:
@@ -3026,7 +3026,7 @@ def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def sigmoid_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``sigmoid`` in place: overwrites the tensor and returns it."""
+    """Compute ``sigmoid`` in place: overwrite the tensor and return it."""
 
 
 def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -3042,7 +3042,7 @@ def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def sin_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``sin`` in place: overwrites the tensor and returns it."""
+    """Compute ``sin`` in place: overwrite the tensor and return it."""
 
 
 def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -3050,7 +3050,7 @@ def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def sinc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``sinc`` in place: overwrites the tensor and returns it."""
+    """Compute ``sinc`` in place: overwrite the tensor and return it."""
 
 
 def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -3058,7 +3058,7 @@ def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def sinh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``sinh`` in place: overwrites the tensor and returns it."""
+    """Compute ``sinh`` in place: overwrite the tensor and return it."""
 
 
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., **keywords: Any) -> Tensor:
@@ -3086,7 +3086,7 @@ def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def sqrt_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``sqrt`` in place: overwrites the tensor and returns it."""
+    """Compute ``sqrt`` in place: overwrite the tensor and return it."""
 
 
 def square(input: Tensor, **keywords: Any) -> Tensor:
@@ -3094,7 +3094,7 @@ def square(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def square_(input: Tensor, **keywords: Any) -> Tensor:
-    """``square`` in place: overwrites the tensor and returns it."""
+    """Compute ``square`` in place: overwrite the tensor and return it."""
 
 
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
@@ -3155,7 +3155,7 @@ def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def tan_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``tan`` in place: overwrites the tensor and returns it."""
+    """Compute ``tan`` in place: overwrite the tensor and return it."""
 
 
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -3163,7 +3163,7 @@ def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def tanh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``tanh`` in place: overwrites the tensor and returns it."""
+    """Compute ``tanh`` in place: overwrite the tensor and return it."""
 
 
 def tensor(data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
@@ -3185,7 +3185,7 @@ def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = 
 
 
 def threshold_(input: Tensor, threshold: _float, value: _float, **keywords: Any) -> Tensor:
-    """``threshold`` in place: overwrites the tensor and returns it."""
+    """Compute ``threshold`` in place: overwrite the tensor and return it."""
 
 
 def tile(input: Tensor, *counts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
@@ -3213,7 +3213,7 @@ def trapz(y: Tensor, x: Tensor | None = ..., *, dx: _float = ..., dim: _int = ..
 
 
 def tril(input: Tensor, diagonal: _int = ..., **keywords: Any) -> Tensor:
-    """Matrices with zeros above a diagonal, which is counted from the main one to the right."""
+    """Return matrices with zeros above a diagonal, counted from the main one to the right."""
 
 
 def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
@@ -3222,7 +3222,7 @@ def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., 
 
 
 def triu(input: Tensor, diagonal: _int = ..., **keywords: Any) -> Tensor:
-    """Matrices with zeros below a diagonal, which is counted from the main one to the right."""
+    """Return matrices with zeros below a diagonal, counted from the main one to the right."""
 
 
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
@@ -3239,7 +3239,7 @@ def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def trunc_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """``trunc`` in place: overwrites the tensor and returns it."""
+    """Compute ``trunc`` in place: overwrite the tensor and return it."""
 
 
 def unbind(input: Tensor, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
@@ -3313,7 +3313,7 @@ def xlogy(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor
 
 
 def xlogy_(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """``xlogy`` in place: overwrites the tensor and returns it."""
+    """Compute ``xlogy`` in place: overwrite the tensor and return it."""
 
 
 def zero_(input: Tensor, **keywords: Any) -> Tensor:

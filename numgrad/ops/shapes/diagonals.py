@@ -202,10 +202,10 @@ def _triangle(name: str, node: str, where: str) -> Planned:
         return out
 
     decide.__name__ = f"{name}_op"
-    decide.__doc__ = f"""Matrices with zeros {where} a diagonal, which is counted from the main one to the right.
+    decide.__doc__ = f"""Return matrices with zeros {where} a diagonal, counted from the main one to the right.
 
     Raises:
-        RuntimeError: the tensor has fewer than two dimensions.
+        RuntimeError: if the tensor has fewer than two dimensions.
     """
     op = operation(node, dims=(), in_place=True)(decide)
 

@@ -306,7 +306,7 @@ def named(call: Any, name: str, doc: str | None) -> Any:
 
 def named_in_place(call: Any, name: str) -> Any:
     """Set the name and the docstring of the in-place form of the function ``name``."""
-    return named(call, f"{name}_", f"``{name}`` in place: overwrites the tensor and returns it.")
+    return named(call, f"{name}_", f"Compute ``{name}`` in place: overwrite the tensor and return it.")
 
 
 def check_tensors(name: str, /, **arguments: Any) -> None:
