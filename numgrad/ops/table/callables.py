@@ -229,7 +229,7 @@ def writing(op: Any) -> Callable[[Sequence[Any], Any], Any]:
 
 
 def overload(call: Any, node: str, *numbers: str) -> Any:
-    """Return the pointwise operation ``call``, recorded by nodes called ``node``; its operands ``numbers`` are numbers.
+    """Return the pointwise operation ``call`` recorded by nodes of the name ``node``, with numbers for ``numbers``.
 
     PyTorch has separate nodes for in-place calls and for several functions that share a formula.  The formula, rules,
     kernels and table entry are those of ``call``.

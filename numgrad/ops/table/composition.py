@@ -20,7 +20,7 @@ from .planned import Planned
 
 
 def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a function that computes an operation by other operations, to derive its derivatives.
+    """Decorate a function that computes an operation by other operations, to define its derivatives.
 
     The parameters are a subset of the operation's: those that nodes save or that are constants.  The function returns a
     tuple if the operation has several outputs.
@@ -53,7 +53,7 @@ def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..
 
 
 def as_variable(tensor: Tensor) -> Tensor:
-    """Return the tensor as a variable to differentiate by, cut off from the tensors that it was computed from."""
+    """Return the tensor as a variable to differentiate with respect to, cut off from the graph that computed it."""
     variable: Tensor = alias(tensor)
     if not variable.requires_grad:
         variable._requires_grad = True
@@ -63,7 +63,7 @@ def as_variable(tensor: Tensor) -> Tensor:
 def _gradients(
     outputs: Sequence[tuple[Tensor, Tensor]], variables: Sequence[Tensor], record: bool
 ) -> Sequence[Tensor | None]:
-    """Return the gradients of the variables, given pairs of an output and its gradient."""
+    """Return the gradients with respect to the variables, given pairs of an output and its gradient."""
     if not outputs:
         return [None] * len(variables)
     values, cotangents = zip(*outputs, strict=True)

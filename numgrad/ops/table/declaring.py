@@ -48,7 +48,7 @@ def pointwise(
 
 
 def by_result(call: Any) -> Callable[[Rule], Rule]:
-    """Decorate the rule of the pointwise operation ``call`` for a node whose only operand no longer has its value.
+    """Decorate the rule of the pointwise operation ``call`` that needs only the result.
 
     The operation's own rule takes the operand and the result.  This one takes the result alone.  It serves in-place
     calls, which overwrite the operand, and operands that were changed after the call.

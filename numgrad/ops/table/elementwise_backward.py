@@ -101,7 +101,7 @@ class PointwiseRecipe(Recipe):
         self.launches: dict[Any, tuple[Any, list[Layout]]] = {}
 
     def find(self, key: Any, gradient: Tensor, values: Sequence[Any], types: Sequence[Any]) -> Any:
-        """Return the launcher that computes gradients of these types from operands of these layouts, and their layouts.
+        """Return the launcher that computes gradients of these types from these operands, and the gradients' layouts.
         """
         given = given_of((gradient, *values))
         shape = gradient._layout.shape
@@ -247,8 +247,7 @@ def as_gradient(result: Any, gradient: Tensor) -> Tensor:
 
 
 class _Probe:
-    """Stand-in for a gradient that detects whether a rule passes it on: multiplication by 1 returns the probe itself.
-    """
+    """Stand-in for a gradient that detects rules that pass it on: multiplication by 1 returns the probe itself."""
 
     def __mul__(self, factor: Any) -> Any:
         if isinstance(factor, int | float) and factor == 1:

@@ -135,7 +135,7 @@ def general(call: GeneralCall, level: Level) -> Any:
             return out
         if op.view:
             results: Sequence[Any] = _as_tuple(op(tangents[0], *args[1:]))
-        elif not any(tangent._layout.size for tangent in _flat(tangents)):  # a mean would divide by their number
+        elif not any(tangent._layout.size for tangent in _flat(tangents)):  # no elements, whose number a mean would divide by
             results = [_zero(o._layout) for o in outs[: op.graded]]
         elif op.linear:
             results = _as_tuple(_by_linearity(op, args, tangents))
@@ -220,8 +220,7 @@ def _variable(shape: tuple[int, ...], type: TensorType) -> Tensor:
 def _gradients(
     op: Any, args: Sequence[Any], tangents: list[Any], outputs: Sequence[Output], cotangents: list[Tensor]
 ) -> list[tuple[Any, Any]]:
-    """Return pairs of an input's gradient, by its rule from the cotangents, and its tangent, for inputs that have one.
-    """
+    """Return pairs of an input's gradient, by its rule from the cotangents, and its tangent, where there is one."""
     entry, operands = op.entry(args)
     given = tangents[0] if op.sequence else [tangents[position] for position in op.positions]
     recipe = entry.recipe(1 if op.sequence else sum([1 << n for n, tangent in enumerate(given) if tangent is not None]))

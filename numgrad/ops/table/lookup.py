@@ -118,7 +118,7 @@ def operation(
 
 
 def _by_position(decide: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function, called with all arguments by position."""
+    """Return the function as one that takes all arguments by position."""
     code = decide.__code__
     count, named = code.co_argcount, code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     if not named:

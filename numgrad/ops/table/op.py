@@ -117,7 +117,7 @@ class Op:
         return self.make_node_class(*self.node)
 
     def recorded_by(self, node: str, *numbers: str) -> Self:
-        """Return a copy that nodes of another name record; its operands ``numbers`` are numbers."""
+        """Return a copy that nodes of another name record, with numbers for the operands ``numbers``."""
         other = copy.copy(self)
         other.node = node, *numbers
         vars(other).pop("node_class", None)
@@ -260,7 +260,7 @@ def public(
 
 
 def in_place_form(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls ``function`` with ``inplace=True``, which is no argument of its own."""
+    """Return a function that calls ``function`` with ``inplace=True`` and hides this parameter."""
 
     @functools.wraps(function)
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:

@@ -61,7 +61,7 @@ class OpNode(SavingNode):
         return values
 
     def output_number(self, name: str) -> int | None:
-        """Return the number of the output that a saved name stands for, None if it is not an output."""
+        """Return the number of the output of a saved name, None if the name is not an output."""
         return 0 if name == "out" else None
 
     def saved_names(self) -> list[str]:
@@ -88,8 +88,7 @@ class OpNode(SavingNode):
 
 
 def node_class(name: str, base: type[Node], **fields: Any) -> Any:
-    """Return a class of nodes of this name, such as ``MulBackward0``, with the names of the operation and the overload.
-    """
+    """Return a class of nodes of this name, such as ``MulBackward0``, with the operation's name and the overload."""
     op_name, _, overload = name.rpartition("Backward")
     if overload.isdigit():
         fields.update(op_name=op_name, overload=overload)
