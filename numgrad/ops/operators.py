@@ -84,7 +84,7 @@ def _truth_in_place(name: str) -> Callable[..., Tensor]:
     def call(self: Tensor, *others: Any) -> Tensor:
         return copy_(self, function(self, *others))
 
-    return named(call, f"{name}_", f"Compute ``{name}`` in place: write 1 for true and 0 for false, in the tensor's dtype.")
+    return named(call, f"{name}_", f"Compute ``{name}`` in place: write 1 or 0 in the tensor's own dtype.")
 
 
 for _name in ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"):

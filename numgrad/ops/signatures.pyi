@@ -592,7 +592,7 @@ class Methods:
         """``input == other``."""
 
     def eq_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``eq`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``eq`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def equal(self, other: Tensor, **keywords: Any) -> _bool:
         """Whether two tensors have the same shape and equal elements; NaN equals nothing."""
@@ -715,7 +715,7 @@ class Methods:
         """``input >= other``."""
 
     def ge_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``ge`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``ge`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def ger(self, vec2: Tensor, **keywords: Any) -> Tensor:
         """The matrix of the products of two vectors' elements."""
@@ -724,19 +724,19 @@ class Methods:
         """``input > other``."""
 
     def greater_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``gt`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``gt`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def greater_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input >= other``."""
 
     def greater_equal_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``ge`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``ge`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def gt(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input > other``."""
 
     def gt_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``gt`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``gt`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def hardshrink(self, lambd: _float = ..., **keywords: Any) -> Tensor:
         """0 where the magnitude is at most ``lambd``, ``input`` elsewhere."""
@@ -860,7 +860,7 @@ class Methods:
         """``input <= other``."""
 
     def le_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``le`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``le`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def lerp(self, end: Tensor, weight: Any, **keywords: Any) -> Tensor:
         """``input + weight * (end - input)``; the weight is a number or a tensor."""
@@ -872,13 +872,13 @@ class Methods:
         """``input < other``."""
 
     def less_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``lt`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``lt`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def less_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input <= other``."""
 
     def less_equal_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``le`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``le`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def log(self, *, out: Tensor | None = ...) -> Tensor:
         """The natural logarithm."""
@@ -920,25 +920,25 @@ class Methods:
         """Whether both numbers are other than zero."""
 
     def logical_and_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``logical_and`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``logical_and`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
         """Whether the number is zero."""
 
     def logical_not_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``logical_not`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``logical_not`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def logical_or(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Whether one number at least is other than zero."""
 
     def logical_or_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``logical_or`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``logical_or`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def logical_xor(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Whether one number is zero and the other is not."""
 
     def logical_xor_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``logical_xor`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``logical_xor`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def logit(self, eps: _float | None = ..., **keywords: Any) -> Tensor:
         """``log(input / (1 - input))``, the inverse of ``sigmoid``; with ``eps``, of ``input`` clamped to 1 -
@@ -957,7 +957,7 @@ class Methods:
         """``input < other``."""
 
     def lt_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``lt`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``lt`` in place: write 1 or 0 in the tensor's own dtype."""
 
     @property
     def mH(self) -> Tensor: ...
@@ -1069,7 +1069,7 @@ class Methods:
         """``input != other``."""
 
     def ne_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``ne`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``ne`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def neg(self, *, out: Tensor | None = ...) -> Tensor:
         """``-input``."""
@@ -1116,7 +1116,7 @@ class Methods:
         """``input != other``."""
 
     def not_equal_(self, *others: Any, **keywords: Any) -> Tensor:
-        """Compute ``ne`` in place: write 1 for true and 0 for false, in the tensor's dtype."""
+        """Compute ``ne`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def outer(self, vec2: Tensor, **keywords: Any) -> Tensor:
         """The matrix of the products of two vectors' elements."""

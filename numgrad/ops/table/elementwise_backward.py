@@ -101,8 +101,7 @@ class PointwiseRecipe(Recipe):
         self.launches: dict[Any, tuple[Any, list[Layout]]] = {}
 
     def find(self, key: Any, gradient: Tensor, values: Sequence[Any], types: Sequence[Any]) -> Any:
-        """Return the launcher that computes gradients of these types from these operands, and the gradients' layouts.
-        """
+        """Return the launcher that computes gradients of these types from these operands, and their layouts."""
         given = given_of((gradient, *values))
         shape = gradient._layout.shape
         strides = new_layout(given, shape, gradient._layout.type).strides

@@ -135,7 +135,7 @@ def general(call: GeneralCall, level: Level) -> Any:
             return out
         if op.view:
             results: Sequence[Any] = _as_tuple(op(tangents[0], *args[1:]))
-        elif not any(tangent._layout.size for tangent in _flat(tangents)):  # no elements, whose number a mean would divide by
+        elif not any(tangent._layout.size for tangent in _flat(tangents)):  # a mean would divide by their number, 0
             results = [_zero(o._layout) for o in outs[: op.graded]]
         elif op.linear:
             results = _as_tuple(_by_linearity(op, args, tangents))
