@@ -1,7 +1,7 @@
-"""The op table and the operations in it.
+"""The op table and its operations.
 
-Importing this package fills the table, attaches methods and operators to Tensor, and hands the engine the few
-operations it needs.
+Importing this package fills the table, attaches methods and operators to Tensor, and registers the operations that the
+engine needs.
 """
 
 # ruff: noqa: F401, I001 - each module fills its part of the table; the last line needs all the others

@@ -317,7 +317,7 @@ class Methods:
         """The indices that would sort the tensor along a dimension; see :func:`sort`."""
 
     def argwhere(self, **keywords: Any) -> Tensor:
-        """Return the indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
+        """Return the indices of the nonzero elements, as a tensor of shape (count, dimensions)."""
 
     def as_strided(self, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
         """Return a view of the input's storage in any sizes and strides; it may overlap itself."""
@@ -1103,7 +1103,7 @@ class Methods:
         """``numgrad.zeros`` in the dtype and on the device of this tensor, unless others are given."""
 
     def nonzero(self, *, as_tuple: _bool = ..., **keywords: Any) -> Any:
-        """Return the indices of the elements that are not zero, in row-major order."""
+        """Return the indices of the nonzero elements, in row-major order."""
 
     def norm(self, p: _float | _str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Any = ..., **keywords: Any) -> Tensor:
         """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2."""
@@ -1713,7 +1713,7 @@ def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: 
 
 
 def argwhere(input: Tensor, **keywords: Any) -> Tensor:
-    """Return the indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
+    """Return the indices of the nonzero elements, as a tensor of shape (count, dimensions)."""
 
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ..., **keywords: Any) -> Tensor:
@@ -2753,7 +2753,7 @@ def negative_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def nonzero(input: Tensor, *, as_tuple: _bool = ..., **keywords: Any) -> Any:
-    """Return the indices of the elements that are not zero, in row-major order."""
+    """Return the indices of the nonzero elements, in row-major order."""
 
 
 def norm(input: Tensor, p: _float | _str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Any = ..., **keywords: Any) -> Tensor:

@@ -49,13 +49,13 @@ _not_batched = refused(
 
 @_not_batched
 def _mask_indices(mask: Tensor) -> Tensor:
-    """Return, for each dimension, the indices of the elements of a tensor that are not zero."""
+    """Return, for each dimension, the indices of the nonzero elements of a tensor."""
     return nonzero_op.function(mask, True)
 
 
 @_not_batched
 def _mask_index(mask: Tensor) -> Tensor:
-    """Return the flat index of the elements of a tensor that are not zero, as one row."""
+    """Return the flat index of the nonzero elements of a tensor, as one row."""
     return flat_nonzero_op.function(mask)
 
 
@@ -111,7 +111,7 @@ def _plan(input: Tensor, indices: Sequence[Tensor | None], op: Any, values: Any 
 
 @functools.lru_cache(maxsize=2048)
 def _planned(op: Any, input: Layout, values: Layout | None, *indices: Layout | None) -> _Plan | None:
-    """Return the plan for these layouts; None if they contain several masks, indices to convert, or mistakes."""
+    """Return the plan for these layouts; None for combined masks, indices to convert, and invalid indices."""
     given = tuple([index for index in indices if index is not None])
     dims = tuple([dim for dim, index in enumerate(indices) if index is not None])
     if values is None and len(indices) == 1 and given[0].type == tensor_type(bool_, input.type.device):

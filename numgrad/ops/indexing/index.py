@@ -165,7 +165,7 @@ def writes_last(flat_index: Tensor, size: int) -> Tensor:
 
 
 def stays(index: Tensor, written: Callable[[Tensor], Tensor]) -> Tensor:
-    """Return a mask of an index: True if no later write overwrites what is written there.
+    """Return a mask of an index: True if no later write overwrites the value written there.
 
     ``written`` writes numbers, which have the index's shape, at the index, and returns the numbers there afterwards.
     """
@@ -217,7 +217,7 @@ def indices_of_all(flat_index: Tensor, count: int, negative: bool = True) -> Ten
 
 
 def check_indices(index: Tensor, size: int, negative: bool) -> None:
-    """Raise unless all indices are within ``size``, counted from the end if they are negative and ``negative`` is True.
+    """Raise unless all indices are within ``size``; if ``negative`` is True, they may count from the end.
 
     Raises:
         OutOfBoundsError: if one is not.

@@ -242,12 +242,12 @@ def number_as(value: Any, type: TensorType) -> Tensor:
 
 
 def is_held(value: float) -> bool:
-    """Return whether every floating-point dtype holds a number, perhaps rounded; undefined for NaN."""
+    """Return whether every floating-point dtype holds a number, perhaps rounded; False for NaN."""
     return -1e30 < value < 1e30 or value in (math.inf, -math.inf)
 
 
 def number_in(value: Any, type: TensorType) -> Any:
-    """Return a number, or the number in a 0-d tensor, as a Python number of the value that the dtype holds.
+    """Return a number, or the one in a 0-d tensor, converted to the dtype but as a Python number.
 
     Raises:
         TypeError, RuntimeError: see :func:`number_as`.

@@ -350,7 +350,7 @@ def _(input, as_tuple):
 
 @public(direct=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """Return the indices of the elements that are not zero, in row-major order.
+    """Return the indices of the nonzero elements, in row-major order.
 
     The result is a tensor of shape (count, dimensions).  With ``as_tuple``, it is a row for each dimension instead, so
     that ``x[x.nonzero(as_tuple=True)]`` are those elements.
@@ -361,7 +361,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 @public
 def argwhere(input: Tensor) -> Tensor:
-    """Return the indices of the elements that are not zero, as a tensor of shape (count, dimensions)."""
+    """Return the indices of the nonzero elements, as a tensor of shape (count, dimensions)."""
     return nonzero(input)
 
 

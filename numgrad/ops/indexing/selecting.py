@@ -167,7 +167,8 @@ def _(input, index, value, dim):
 
 
 def _fill(p: Plan, input: TensorRef, index: TensorRef, value: Any, dim: int) -> None:
-    """Add the steps that write one value at indices, any number of them for a 0-d tensor, which may be negative."""
+    """Add the steps that write one value at indices, which may be negative; a 0-d tensor may have any number of them.
+    """
     if input.shape:
         _write(p, input, index, value, dim, negative=True)
     else:

@@ -399,7 +399,7 @@ def _written(self: Tensor, index: Any, value: Any) -> bool:
 def _whole_mask(part: Tensor, indices: Sequence[Tensor | None]) -> Tensor | None:
     """Return the mask, viewed with the part's number of dimensions, if it is the only index; otherwise None.
 
-    With it, there is no need to find the indices of its true elements.
+    Such a mask makes it unnecessary to find the indices of its true elements.
     """
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     dim, mask = given[0]
