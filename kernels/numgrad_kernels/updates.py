@@ -63,9 +63,7 @@ class Update:
         return tuple([name for name in self.parameters[len(self.operands) :] if not name.startswith("has_")])
 
     def unpacked(self) -> list[str]:
-        """Return statements that unpack the operands of parameter ``which``, as addresses ``NAME_at``, and its
-        numbers.
-        """
+        """Return statements that unpack parameter ``which``: the addresses of operands, as ``NAME_at``, and numbers."""
         count, width = len(self.operands), len(self.numbers)
         return [
             *[f"{name}_at = addresses[{count} * which + {i}]" for i, name in enumerate(self.operands)],

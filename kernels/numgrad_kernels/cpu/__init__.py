@@ -1,1 +1,1 @@
-"""The kernels of the CPU that are not pointwise."""
+"""The CPU's kernels that are not pointwise."""

@@ -1,12 +1,12 @@
-"""Connectionist temporal classification: sums over all ways to lay a sequence of labels along a longer one of steps.
+"""Connectionist temporal classification: sums over all alignments of a sequence of labels with a longer one of steps.
 
 The recursions are those of Graves et al., "Connectionist temporal classification" (2006), on logarithms.  An example
-``n`` has ``steps[n]`` steps and ``2 * lengths[n] + 1`` states: a label after every other one, and blanks around them.
-``labels[n, s]`` is what state ``s`` emits, with the logarithm of a probability in ``x``, seen as (time, batch,
-classes).  Rows over states are ``width`` long for all examples; all labels are classes.
+``n`` has ``steps[n]`` steps and ``2 * lengths[n] + 1`` states: its labels, separated and surrounded by blanks.  State
+``s`` emits ``labels[n, s]``, with the logarithm of a probability in ``x``, seen as (time, batch, classes).  Rows over
+states are ``width`` long for all examples; all labels are classes.
 
-Sums of logarithms over many steps are large, and the gradients depend on small differences between them.  So each sum
-is a pair: the rounded sum in one array, its rounding error in another.
+Sums of logarithms over many steps are large, and the gradients depend on small differences between them.  Each sum is
+therefore a pair: the rounded sum in one array, its rounding error in another.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def log_sum(a, a_error, b, b_error, c, c_error):
 
 
 def skips(labels, base, state):
-    """Whether the state before may be left out: it is a blank between two different labels."""
+    """True if the state before may be skipped: it is a blank between two different labels."""
     return labels[base + state] != labels[base + state - 2]
 
 
 def arriving(alpha, errors, before, labels, base, s):
-    """The pair of all ways to state ``s``, from the row of the step before."""
+    """The pair of all paths to state ``s``, from the row of the previous step."""
     one, one_error, two, two_error = T(-np.inf), T(0), T(-np.inf), T(0)
     if s > 0:
         one, one_error = alpha[before + s - 1], errors[before + s - 1]
@@ -65,7 +65,7 @@ def arriving(alpha, errors, before, labels, base, s):
 
 
 def leaving(beta, errors, after, labels, base, s, count):
-    """The pair of all ways from state ``s`` to the end, from the row of the step after."""
+    """The pair of all paths from state ``s`` to the end, from the row of the next step."""
     one, one_error, two, two_error = T(-np.inf), T(0), T(-np.inf), T(0)
     if s + 1 < count:
         one, one_error = beta[after + s + 1], errors[after + s + 1]
@@ -75,8 +75,7 @@ def leaving(beta, errors, after, labels, base, s, count):
 
 
 def likelihood(alpha, errors, start, width, own, count):
-    """The pair of an example, whose rows of ``alpha`` begin at ``start``: it ends in the last label or the blank after.
-    """
+    """The pair of an example with rows of ``alpha`` from ``start`` on; it ends in the last label or the last blank."""
     if own == 0:
         return T(0) if count == 1 else T(-np.inf), T(0)
     last = start + (own - 1) * width + count - 1
@@ -95,7 +94,7 @@ def share(a, a_error, b, b_error, total, total_error):
 def ctc_losses(x, time, batch, classes, labels, width, steps, lengths, losses: Out, alpha: Out, errors: Out):
     """Minus the logarithm of the probability of each example's labels.
 
-    ``alpha[n, t, s]`` becomes that of the labels up to state ``s`` in the steps up to ``t``: -inf where there are none.
+    ``alpha[n, t, s]`` is set to that of the labels up to state ``s`` in the steps up to ``t``: -inf if there are none.
     """
     for n in prange(batch):
         own, count, base, start = steps[n], 2 * lengths[n] + 1, n * width, n * time * width
@@ -118,8 +117,8 @@ def ctc_gradients(
 ):  # fmt: skip
     """``grad[n] * (exp(x[t, n, c]) - p)`` where p is the probability that example n is at a label c in step t.
 
-    It is 0 in steps that an example does not have, and with ``zero_infinity`` where its loss is infinite; else that is
-    NaN there.  ``beta`` is a row over states for each example, for the later step.
+    The result is 0 in steps that an example does not have.  If the loss of an example is infinite, it is NaN, or 0 with
+    ``zero_infinity``.  ``beta`` is a row over states for each example, of the later step.
     """
     for n in prange(batch):
         own, count, base, start = steps[n], 2 * lengths[n] + 1, n * width, n * time * width
@@ -134,7 +133,7 @@ def ctc_gradients(
                 continue
             for c in range(classes):
                 out[emitted + c] = grad[n] * exp(x[emitted + c])
-            for s in range(count):  # the states after s still have the later step's values
+            for s in range(count):  # the states after s still have the values of the later step
                 whole, error = T(0) if s >= count - 2 else T(-np.inf), T(0)
                 if t < own - 1:
                     whole, error = leaving(beta, beta_errors, base, labels, base, s, count)

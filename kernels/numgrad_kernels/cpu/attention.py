@@ -1,9 +1,9 @@
-"""Attention without its matrix of weights in memory: a block of 64 queries meets a block of 64 keys at a time.
+"""Attention without its matrix of weights in memory: it combines one block of 64 queries and 64 keys at a time.
 
-The weights of a row are ``exp(score - top)`` divided by their sum; where a later block has a larger score, what was
-summed so far is scaled down (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al.,
-"FlashAttention", 2022).  Backward computes the weights again, from each row's largest score and the reciprocal of its
-sum: the logarithm of the sum, of which the largest score is a part, would round away the digits of the weights.
+The weights of a row are ``exp(score - top)`` divided by their sum.  If a later block has a larger score, the sums so
+far are scaled down (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al.,
+"FlashAttention", 2022).  Backward recomputes the weights from each row's largest score and the reciprocal of its sum.
+The logarithm of the sum, of which the largest score is a part, would round away the digits of the weights.
 
 Scores are the products of queries and keys.  ``scale`` multiplies their differences from the largest, whose rounding
 does not depend on whether a multiplication and a subtraction are done in one instruction.
@@ -27,18 +27,18 @@ from ..scalar import exp
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
-#: Rows of a block of queries and of one of keys; the products of the two.
+#: Rows of a block of queries and of a block of keys; the number of their products.
 TILE, TILE_SQUARED = 64, 4096
 
-#: Scores of a row that are computed with together.
+#: Scores of a row that are computed together.
 LANES = 32
 
-#: Entries of the plan before those of the arrays, and those of an array.
+#: Entries of the plan before those of the arrays, and entries per array.
 HEADER, ENTRIES = 6, 3
 
 
 def _heads_starts(plan, arrays, head, starts):
-    """``starts`` gets the position of the first element of a head in each of so many arrays."""
+    """Set ``starts`` to the offsets of the first element of a head in each of the ``arrays``."""
     for array in range(arrays):
         entry = HEADER + array * ENTRIES
         starts[array] = head // plan[1] * plan[entry] + head % plan[1] * plan[entry + 1]
@@ -50,7 +50,7 @@ def _step(plan, array):
 
 
 def _whole_lanes(count):
-    """The count rounded up to what the loops over a row of scores take together."""
+    """The count rounded up to a multiple of the scores that loops over a row process together."""
     return min(TILE, (count + LANES - 1) // LANES * LANES)
 
 
@@ -157,7 +157,7 @@ def attention_backward(
             grad_start = starts[4] + first * _step(plan, 4)
             grad_q_start = starts[5] + first * _step(plan, 5)
             for row in range(rows):
-                # What softmax's gradient takes off each slope: the mean of the slopes, which is grad times out.
+                # Softmax's gradient subtracts the mean of the slopes, grad times out, from each slope.
                 offset = starts[3] + (first + row) * _step(plan, 3)
                 grad_offset = grad_start + row * _step(plan, 4)
                 lanes = repeated(T(0), LANES)

@@ -1,7 +1,7 @@
-"""Rows of a table summed, or the largest of each column taken, over bags of row numbers.
+"""Sums of the rows of a table, or the largest element of each column, over bags of row numbers.
 
-Bag ``b`` holds the ``indices`` from number ``starts[b]`` to ``starts[b + 1]``; those that are ``padding``, unless
-that is -1, do not count.  An index that is not in [0, rows) is not followed, and ``wrong[0]`` becomes true.
+Bag ``b`` holds the ``indices`` from number ``starts[b]`` to ``starts[b + 1]``; those equal to ``padding``, unless that
+is -1, do not count.  An index that is not in [0, rows) is not followed, and ``wrong[0]`` becomes true.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = np.float32
 
 
 def _counts(index, padding, rows, wrong):
-    """Whether an index is that of a row which is no padding; ``wrong[0]`` becomes true if there is no such row."""
+    """True if an index is that of a row and is no padding; ``wrong[0]`` becomes true if there is no such row."""
     exists = inside(index, rows)
     if not exists:
         wrong[0] = True
@@ -49,9 +49,9 @@ def _larger(values, index, out, chosen):
 def bag_sums(
     x, rows, width, indices, starts, factors, padding, mean, chunk, out: Out, divisors: Out, wrong: Report
 ):  # fmt: skip
-    """``out[b]`` is the sum of the rows in bag b, each times its factor if there are any.
+    """``out[b]`` is the sum of the rows in bag b, each multiplied by its factor if there are any.
 
-    For a ``mean`` it is divided by ``divisors[b]``, the number of rows that count, or 1 where none does.
+    For a ``mean`` it is divided by ``divisors[b]``, the number of rows that count, or 1 if none does.
     """
     bags = starts.size - 1
     for piece in prange((bags + chunk - 1) // chunk):
@@ -73,7 +73,7 @@ def bag_sums(
 def bag_largest(x, rows, width, indices, starts, padding, chunk, out: Out, chosen: Out, wrong: Report):
     """``out[b, c]`` is the largest element of column c in the rows of bag b, and ``chosen[b, c]`` its row's number.
 
-    Of equal ones it is the first; 0 and -1 stand where the bag has none.
+    Of equal elements, the first is chosen.  For a bag without rows that count, they are 0 and -1.
     """
     bags = starts.size - 1
     for piece in prange((bags + chunk - 1) // chunk):

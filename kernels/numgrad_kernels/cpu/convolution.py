@@ -1,7 +1,7 @@
-"""Convolutions as products of matrices by BLAS, of filters and windows (im2col), a cache's worth of windows at a time.
+"""Convolutions as matrix products by BLAS of filters and windows (im2col), a cache's worth of windows at a time.
 
-``plan`` holds the numbers that the names below stand for.  A line of windows is one along the last dimension.
-Results, and what gradients are given for them, are contiguous.
+``plan`` holds the numbers at the indices named below.  A line of windows extends along the last dimension.  Results and
+their gradients are contiguous.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from ..foreign import gemm
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
-#: How many images there are, groups of channels, and channels and filters in a group; how many lines of windows are
+#: Numbers of images, of groups of channels, of channels and of filters in a group, and of lines of windows that are
 #: multiplied at a time.
 IMAGES, GROUPS, CHANNELS, FILTERS, TALL = 0, 1, 2, 3, 4
 
-#: The extents of a filter in three dimensions, and how many windows there are.
+#: The extents of a filter in three dimensions, and the numbers of windows in them.
 BACK, DOWN, RIGHT, LAYERS, ROWS, COLUMNS = 5, 6, 7, 8, 9, 10
 
 #: The steps in the array of images: from image to image, from channel to channel, from element to element of a window,
 #: and from window to window.
 IMAGE_STEP, CHANNEL_STEP, BACK_STEP, DOWN_STEP, RIGHT_STEP, LAYER_STEP, ROW_STEP, COLUMN_STEP = range(11, 19)
 
-#: Whether windows are single elements that follow one another, which BLAS reads as they lie; how many windows of a line
-#: are multiplied at a time: all, unless the lines are multiplied one by one.
+#: STRAIGHT is true if windows are single contiguous elements, which BLAS reads in place.  WIDE is the number of windows
+#: of a line that are multiplied at a time: all, unless the lines are multiplied one by one.
 STRAIGHT, WIDE = 19, 20
 
-#: How many there are of what is so many steps apart.
+#: Pairs of a count and the step between the elements counted.
 _STEPS = (
     (LAYERS, LAYER_STEP), (ROWS, ROW_STEP), (COLUMNS, COLUMN_STEP), (BACK, BACK_STEP), (DOWN, DOWN_STEP),
     (RIGHT, RIGHT_STEP),
@@ -47,63 +47,63 @@ def _reached(given):
 
 
 def pieces(plan):
-    """How many pieces of work there are."""
+    """The number of pieces of work."""
     return plan[IMAGES] * plan[GROUPS] * _strips(plan)
 
 
 def _strips(plan):
-    """How many pieces the windows of an image are multiplied in."""
+    """The number of pieces in which the windows of an image are multiplied."""
     return (plan[LAYERS] * plan[ROWS] + plan[TALL] - 1) // plan[TALL] * _cuts(plan)
 
 
 def _cuts(plan):
-    """How many pieces a line is cut into."""
+    """The number of pieces into which a line is cut."""
     return (plan[COLUMNS] + plan[WIDE] - 1) // plan[WIDE]
 
 
 def _first_line(plan, piece):
-    """The line of an image in which a piece begins."""
+    """The line of an image at which a piece begins."""
     return piece % _strips(plan) // _cuts(plan) * plan[TALL]
 
 
 def _first_column(plan, piece):
-    """Where in its lines a piece begins."""
+    """The position in its lines at which a piece begins."""
     return piece % _cuts(plan) * plan[WIDE]
 
 
 def height(plan):
-    """The elements of a window, in all channels of a group."""
+    """The number of elements of a window, in all channels of a group."""
     return plan[CHANNELS] * plan[BACK] * plan[DOWN] * plan[RIGHT]
 
 
 def _start(plan, piece):
-    """Where in the result, or in its gradient, the first filter's numbers of a piece begin."""
+    """The offset in the result, or in its gradient, of the first filter's numbers for a piece."""
     lines = piece // _strips(plan) * plan[FILTERS] * plan[LAYERS] * plan[ROWS] + _first_line(plan, piece)
     return lines * plan[COLUMNS] + _first_column(plan, piece)
 
 
 def _columns(plan, piece):
-    """How many windows of each line a piece has."""
+    """The number of windows of each line in a piece."""
     return min(plan[WIDE], plan[COLUMNS] - _first_column(plan, piece))
 
 
 def _width(plan, piece):
-    """How many windows a piece has."""
+    """The number of windows in a piece."""
     return min(plan[TALL], plan[LAYERS] * plan[ROWS] - _first_line(plan, piece)) * _columns(plan, piece)
 
 
 def _corner(plan, piece):
-    """Where in an array of images the first window of a piece begins, less the steps to its line."""
+    """The offset in an array of images of the first window of a piece, without the steps to its line."""
     return _steps_to_pair(plan, piece // _strips(plan)) + _first_column(plan, piece) * plan[COLUMN_STEP]
 
 
 def _steps_to_pair(plan, pair):
-    """Where in an array of images the channels of a group begin, in one image."""
+    """The offset in an array of images of the channels of a group, in one image."""
     return pair // plan[GROUPS] * plan[IMAGE_STEP] + pair % plan[GROUPS] * plan[CHANNELS] * plan[CHANNEL_STEP]
 
 
 def _element(plan, row):
-    """How far from the beginning of a window its element of this number lies."""
+    """The distance of the element with this number from the beginning of its window."""
     right = row % plan[RIGHT]
     down = row // plan[RIGHT] % plan[DOWN]
     back = row // (plan[RIGHT] * plan[DOWN]) % plan[BACK]
@@ -113,12 +113,12 @@ def _element(plan, row):
 
 
 def _line(plan, line):
-    """How far from the first line of windows another one lies."""
+    """The distance of a line of windows from the first one."""
     return line // plan[ROWS] * plan[LAYER_STEP] + line % plan[ROWS] * plan[ROW_STEP]
 
 
 def _for_each_line(move, plan, images, start, piece, work, base):
-    """``move`` the windows of a piece, line by line: to the columns of a matrix at ``base``, or from there."""
+    """``move`` the windows of a piece, line by line: to or from the columns of a matrix at ``base``."""
     corner = start + _corner(plan, piece)
     columns, first = _columns(plan, piece), _first_line(plan, piece)
     last = first + _width(plan, piece) // columns
@@ -145,7 +145,7 @@ def _add(images, target, step, work, source, count):
 
 
 def _windows(plan, x, x_start, piece, width, work, base):
-    """The matrix whose columns are the windows of a piece, where it begins, and the step from row to row."""
+    """The matrix whose columns are the windows of a piece, its offset, and its step from row to row."""
     if plan[STRAIGHT]:
         corner = x_start + _corner(plan, piece)
         return x, corner + _line(plan, _first_line(plan, piece)), plan[CHANNEL_STEP]
@@ -155,9 +155,9 @@ def _windows(plan, x, x_start, piece, width, work, base):
 
 @reaches(_reached)
 def convolution(address: Blas, plan, workers, x, x_start, filters, bias, work: Out, out: Out):
-    """``out`` becomes the filters' products with all windows, plus the filters' ``bias`` if there is one.
+    """``out`` becomes the products of the filters with all windows, plus the filters' ``bias`` if there is one.
 
-    Each of the ``workers`` has as much of ``work`` for windows.
+    Each of the ``workers`` uses an equal part of ``work`` for windows.
     """
     size, places = height(plan), plan[LAYERS] * plan[ROWS] * plan[COLUMNS]
     for worker in prange(workers):
@@ -179,10 +179,10 @@ def convolution(address: Blas, plan, workers, x, x_start, filters, bias, work: O
 
 @reaches(_reached)
 def convolution_input(address: Blas, plan, workers, grad, filters, bias, work: Out, out: Out):
-    """The gradients for images: products of the filters with those for the results, added up where windows overlap.
+    """The gradients for images: products of the filters with those for the results, summed where windows overlap.
 
-    A ``bias`` for each channel of the images, if there is one, is added, too.  Each of the ``workers`` has whole
-    groups of channels, and as much of ``work``.
+    A ``bias`` for each channel of the images, if there is one, is added.  Each of the ``workers`` processes whole
+    groups of channels, in an equal part of ``work``.
     """
     size, places = height(plan), plan[LAYERS] * plan[ROWS] * plan[COLUMNS]
     for worker in prange(workers):
@@ -206,10 +206,10 @@ def convolution_input(address: Blas, plan, workers, grad, filters, bias, work: O
 
 @reaches(_reached)
 def convolution_weight(address: Blas, plan, parts, grad, x, x_start, work: Out, sums: Out, out: Out):
-    """The gradients for the filters: products of those for the results with the windows, added up.
+    """The gradients for the filters: sums of products of those for the results with the windows.
 
-    Each of the ``parts`` of the pieces has its own ``sums`` and as much of ``work``; how many there are does not
-    depend on the number of threads, so neither does the rounding.
+    Each of the ``parts`` of the pieces has its own ``sums`` and an equal part of ``work``.  The number of parts does
+    not depend on the number of threads, so neither does the rounding.
     """
     size, places = height(plan), plan[LAYERS] * plan[ROWS] * plan[COLUMNS]
     for part in prange(parts):
@@ -234,7 +234,7 @@ def convolution_weight(address: Blas, plan, parts, grad, x, x_start, work: Out, 
 def gemm_of_any(
     address, m, n, k, x, x_start, x_step, x_turned, y, y_start, y_step, y_turned, add, out, out_start, out_step
 ):  # fmt: skip
-    """What a launch chooses instead of ``gemm`` for elements that BLAS's functions are not for, or not known."""
+    """Replacement of ``gemm`` for elements that BLAS does not support, or if BLAS is not available."""
     down, right = (1, x_step) if x_turned else (x_step, 1)
     for i in range(m):
         source, target = x_start + i * down, out_start + i * out_step

@@ -1,4 +1,4 @@
-"""Rows copied, joined and filled: elements copied from one layout to another, in runs of neighbouring elements."""
+"""Copying, joining and filling rows: elements are copied from one layout to another in runs of neighbours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numba import prange
 
 from ..facts import Part, reaches
 
-#: Elements that one piece of the work copies, about.
+#: Approximate number of elements that one piece of the work copies.
 PIECE = 16384
 
 #: Placeholder: the dtype of the elements.
@@ -21,9 +21,9 @@ def copy_runs(
 ):  # fmt: skip
     """``out[o, m, r, i]`` is ``x[o, m, r, i]``, of extents ``outer``, ``middle``, ``rows`` and ``width``.
 
-    In ``x`` it lies at ``start`` and ``x_outer`` for each ``o``, ``x_middle`` for each ``m``, ``x_row`` for each
-    ``r``, ``x_step`` for each ``i``: 1, or 0 for an element that is repeated.  In ``out`` it lies likewise from
-    ``target`` on, one ``i`` beside the next.
+    The elements of ``x`` begin at ``start`` and are ``x_outer`` apart for each ``o``, ``x_middle`` for each ``m``,
+    ``x_row`` for each ``r`` and ``x_step`` for each ``i``: 1, or 0 for a repeated element.  Those of ``out`` begin
+    likewise at ``target``, and are contiguous in ``i``.
     """
     some = max(1, PIECE // width)
     groups = (rows + some - 1) // some
@@ -55,10 +55,10 @@ def _repeat(value, out):
 
 @reaches(lambda given: given.outer * (given.x_width + given.y_width))
 def join_rows(x, x_start, x_step, x_width, y, y_start, y_step, y_width, outer, stride, start, out: Part):
-    """Write ``outer`` rows from each of two rows beside each other to ``out``.
+    """Write ``outer`` rows from each of two arrays next to each other to ``out``.
 
-    Those of ``x`` begin ``x_step`` elements after one another, and so on.  The rows of ``out`` are ``stride`` elements
-    long, and are written to from element ``start`` of each on.
+    The rows of ``x`` begin ``x_step`` elements apart, and those of ``y`` likewise.  The rows of ``out`` are ``stride``
+    elements long, and each is written from its element ``start`` on.
     """
     for o in range(outer):
         target = start + o * stride
@@ -76,8 +76,7 @@ def keep_triangle(
     x, start, x_step, x_row, x_column, out: Part, target, out_step, out_row, out_column, matrices, rows, columns,
     diagonal, above
 ):  # fmt: skip
-    """``out[m, r, c]`` is ``x[m, r, c]``, or 0 above (or below) a diagonal; both begin and go on in steps of their own.
-    """
+    """``out[m, r, c]`` is ``x[m, r, c]``, or 0 above (or below) a diagonal; either has its own start and steps."""
     for line in prange(matrices * rows):
         matrix = line // rows
         row = line - matrix * rows

@@ -1,8 +1,8 @@
-"""Convolutions where each filter sees one channel, and their gradients, without copies of windows.
+"""Convolutions in which each filter sees one channel, and their gradients, without copies of windows.
 
-Images have three dimensions: those with fewer have a depth, and height, of 1.  Of the last dimension a launch says
-between which columns of the results, ``begins[k]`` and ``ends[k]``, element ``k`` of a filter meets no padding; and
-between which, ``begin`` and ``end``, columns are computed in blocks: none of their elements does.
+Images have three dimensions: those with fewer have a depth, and height, of 1.  For the last dimension a launch
+specifies the columns of the results, from ``begins[k]`` to ``ends[k]``, for which element ``k`` of a filter meets no
+padding.  The columns from ``begin`` to ``end``, for which no element meets padding, are computed in blocks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def elements(x, offset):
 
 
 def elements_by_two(x, offset):
-    """The same with a stride of 2."""
+    """A block whose elements are a stride of 2 apart."""
     return every_other(x, offset, LANES)
 
 
@@ -39,7 +39,7 @@ def depthwise(
     stride_y, stride_x, padding_z, padding_y, padding_x, dilation_z, dilation_y, dilation_x, layers, rows, columns,
     out: Out
 ):  # fmt: skip
-    """``bias`` (which may be empty) and the products of windows with the ``multiplier`` filters of their channel."""
+    """``bias`` (which may be empty) plus the products of windows with the ``multiplier`` filters of their channel."""
     for plane in prange(out.size // (layers * rows * columns)):
         number, image = plane % (channels * multiplier), plane // multiplier * depth
         own = number * kernel_z * kernel_y * kernel_x
@@ -85,9 +85,9 @@ def depthwise_input(
     stride_z, stride_y, stride_x, padding_z, padding_y, padding_x, dilation_z, dilation_y, dilation_x, layers, rows,
     columns, out: Out
 ):  # fmt: skip
-    """``bias`` (which may be empty) and the gradients for the images: each line gathers what its elements went to.
+    """``bias`` (which may be empty) plus the gradients for the images: each line gathers from the results it affects.
 
-    The sums of elements that are a stride apart lie side by side.
+    The sums of elements that are a stride apart are contiguous.
     """
     for plane in prange(out.size // (depth * height * width)):
         sums = local_array(COLUMNS, T)
@@ -130,7 +130,7 @@ def depthwise_weight(
     for number in prange(channels * multiplier):
         for tap in range(taps):
             k, up, back = tap % kernel_x, tap // kernel_x % kernel_y, tap // (kernel_x * kernel_y)
-            count = ends[k] - begins[k] if stride_x < 3 else 0  # of a line, in blocks
+            count = ends[k] - begins[k] if stride_x < 3 else 0  # columns of a line computed in blocks
             total = T(0)
             for n in range(images):
                 plane, image = n * channels * multiplier + number, n * channels + number // multiplier

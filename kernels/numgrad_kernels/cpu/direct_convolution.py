@@ -1,7 +1,7 @@
 """Convolutions without copies of windows: sums are kept in vector registers, eight blocks of them at a time.
 
-``plan`` and its names are those of ``convolution``, whose results these are.  ``steps`` has for each element of a
-window how far it lies from the window's beginning.
+``plan`` and its names are those of ``convolution``, and so are the results.  ``steps`` contains for each element of a
+window its distance from the window's beginning.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ T = np.float32
 #: Placeholder: elements of a block.
 LANES = 8
 
-#: Products that are summed one after the other.
+#: Products that are added up consecutively.
 SUMMED = 512
 
-#: Blocks of sums.
+#: Number of blocks of sums.
 TOGETHER = 8
 
 
 def _pack(filters, groups, count, size, work):
-    """Bring together what ``TOGETHER`` filters have for the same element of a window; zeros for those that lack."""
+    """Gather the elements of ``TOGETHER`` filters for the same element of a window, with zeros for missing filters."""
     sets = (count + TOGETHER - 1) // TOGETHER
     for group in range(groups):
         for number in range(sets * TOGETHER):
@@ -50,10 +50,11 @@ def _pack(filters, groups, count, size, work):
 
 @reaches(_reached)
 def direct_convolution(plan, steps, x, x_start, filters, bias, work: Out, out: Out):
-    """``out`` becomes the filters' products with all windows, plus the filters' ``bias`` if there is one.
+    """``out`` becomes the products of the filters with all windows, plus the filters' ``bias`` if there is one.
 
-    They are computed for LANES windows of a line, which has as many and one element apart, and ``TOGETHER`` filters at
-    a time.  The last block of a line may overlap the one before, so a result does not depend on its place.
+    They are computed for LANES windows of a line and ``TOGETHER`` filters at a time.  A line has at least LANES
+    windows, one element apart.  Its last block may overlap the one before, so that a result does not depend on its
+    position.
     """
     size, count, columns = height(plan), plan[FILTERS], plan[COLUMNS]
     lines = plan[LAYERS] * plan[ROWS]
@@ -91,7 +92,7 @@ def direct_convolution(plan, steps, x, x_start, filters, bias, work: Out, out: O
 
 
 def _add_parts(sums, parts, groups, count, size, rounded, out):
-    """Add up the parts' sums, of which there are ``rounded`` for ``LANES`` filters each."""
+    """Add up the sums of the parts, of which there are ``rounded`` for ``LANES`` filters each."""
     sets = (count + LANES - 1) // LANES
     for number in range(groups * count):
         group, j = number // count, number % count
@@ -105,10 +106,11 @@ def _add_parts(sums, parts, groups, count, size, rounded, out):
 
 @reaches(_reached)
 def direct_convolution_weight(plan, steps, parts, tall, grad, x, x_start, work: Out, sums: Out, out: Out):
-    """The gradients for the filters: products of those for the results with the windows, added up.
+    """The gradients for the filters: sums of products of those for the results with the windows.
 
-    They are computed for LANES filters and ``TOGETHER`` elements of a window at a time; ``steps`` has a multiple of
-    that.  Each of the ``parts`` of the pieces, which are ``tall`` lines of windows, has its own ``sums``.
+    They are computed for LANES filters and ``TOGETHER`` elements of a window at a time; the length of ``steps`` is a
+    multiple of ``TOGETHER``.  Each of the ``parts`` of the pieces, which are ``tall`` lines of windows, has its own
+    ``sums``.
     """
     size, count, columns = height(plan), plan[FILTERS], plan[COLUMNS]
     lines, groups, across = plan[LAYERS] * plan[ROWS], plan[GROUPS], plan[COLUMN_STEP]

@@ -1,7 +1,7 @@
 """The largest or smallest elements over one axis of arrays seen as (outer, length, inner), and their first indices; the
 largest elements of windows.
 
-A launch chooses ``fold``, which decides which of two elements counts.  A NaN counts before everything else.
+A launch chooses ``fold``, which returns the winner of two elements.  A NaN wins over everything else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .segments import strip, strips
 #: Placeholder: the dtype of the elements.
 T = np.float32
 
-#: Elements among which the extreme is found before its index.
+#: Elements of which the extreme is found before its index.
 LEAF = 4096
 
 #: Columns that are reduced together.
@@ -97,14 +97,14 @@ def extreme_columns(x, length, inner, out: Out, indices: Out):
 
 
 def window(index, stride, padding, dilation, kernel, size):
-    """Where the elements of a window that are no padding begin and end, in one dimension."""
+    """The beginning and end of the elements of a window that are no padding, in one dimension."""
     start = index * stride - padding
     first = start if start >= 0 else start % dilation
     return min(first, size - 1), min(start + dilation * kernel, size) if first < size else np.int64(0)
 
 
 def adaptive_window(index, stride, padding, dilation, kernel, size):
-    """Instead of ``window``: where the elements of one of ``stride`` windows that share a dimension begin and end."""
+    """Replacement of ``window``: the beginning and end of one of ``stride`` windows that divide a dimension."""
     return index * size // stride, ((index + 1) * size + stride - 1) // stride
 
 
@@ -151,7 +151,7 @@ def max_pool(
 
 
 def spacing(stride):
-    """Placeholder: a stride that the compiler may know, for which it makes better code."""
+    """Placeholder: a stride that may be a constant, for which the compiler generates better code."""
     return stride
 
 
@@ -166,8 +166,7 @@ def spacing_of_two(stride):
 
 
 def _keep_larger(best, index, low, high, x, base, step, within):
-    """Keep for the columns from ``low`` to ``high`` the larger of what they have and ``x[base + within + j * step]``.
-    """
+    """Update columns ``low`` to ``high`` with ``x[base + within + j * step]`` where that is larger than their best."""
     for j in range(low, high):
         value = x[base + within + j * step]
         changes = (value > best[j]) | (value != value) | (index[j] < 0)
@@ -179,7 +178,10 @@ def max_pool_lines(
     x, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z, stride_y, stride_x, padding_z, padding_y,
     padding_x, dilation_z, dilation_y, dilation_x, layers, rows, columns, lowest, out: Out, indices: Out
 ):  # fmt: skip
-    """The same, where images have fewer than 2**31 elements: all windows of a line grow element by element."""
+    """The largest elements of all windows of each image with fewer than 2**31 elements, and their indices.
+
+    All windows of a line are computed together, element by element.
+    """
     for line in prange(out.size // columns):
         best = local_array(COLUMNS, T)
         index = local_array(COLUMNS, np.int32)

@@ -1,15 +1,15 @@
 """Reading and writing the elements at given indices.
 
-A tensor is read through its storage, a row ``x``: element ``[o, j, c]`` of the indexed part lies at ``start``
-plus ``outer_step * o``, ``index_step * indices[j]`` and ``inner_step * c``.  Indices are in [low, size): where ``low``
-is ``-size`` and not 0, one below 0 counts from the end.  The other side is dense: (outer, indices, inner).
+A tensor is read through its storage, a row ``x``: element ``[o, j, c]`` of the indexed part is at ``start`` plus
+``outer_step * o``, ``index_step * indices[j]`` and ``inner_step * c``.  Indices are in [low, size): if ``low`` is
+``-size`` and not 0, a negative index counts from the end.  The other side is dense: (outer, indices, inner).
 
-Whoever holds an index can change it after any check, so kernels look at the number that they use: one that leads
-outside is not followed, and ``wrong[0]`` becomes true.  Kernels that write to what is there already look at all indices
-first, and write nothing if one leads outside.  Indices are integers, and the lengths of the rows fit each other.
+The owner of an index can change it after any check, so kernels check the number that they use.  An index that leads
+outside is not followed, and ``wrong[0]`` becomes true.  Kernels that update existing elements check all indices first,
+and write nothing if one leads outside.  Indices are integers, and the lengths of the rows match.
 
-Where several indices may be the same, the writes to that element happen in the order of the indices, whatever the
-number of threads: a piece of the work takes all indices (``chunk`` is their number) for a stripe of ``columns``.
+If several indices are equal, the writes to that element happen in the order of the indices, whatever the number of
+threads: a piece of the work processes all indices (``chunk`` is their number) for a stripe of ``columns``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PIECE = 16384
 
 
 def find_outside(indices, low, high, out: Report):
-    """For each PIECE indices, whether one is not in [low, high)."""
+    """For each PIECE indices, set ``out`` to True if one is not in [low, high)."""
     for piece in prange(out.size):
         out[piece] = _any_outside(indices[piece * PIECE : (piece + 1) * PIECE], low, high)
 
@@ -41,9 +41,9 @@ def _any_outside(indices, low, high):
 
 
 def fold_indices(first, first_size, second, size, flat_indices: Out, wrong: Report):
-    """``first * size + second``: flat flat_indices, not negative, over dimensions of ``first_size`` and of ``size``.
+    """``first * size + second``: non-negative flat indices over dimensions of ``first_size`` and of ``size``.
 
-    ``wrong`` becomes whether an index of the first leads outside, and whether one of the second does.
+    ``wrong[0]`` becomes true if an index of the first leads outside, ``wrong[1]`` if one of the second does.
     """
     for piece in prange((flat_indices.size + PIECE - 1) // PIECE):
         low, high = piece * PIECE, (piece + 1) * PIECE
@@ -62,7 +62,7 @@ def _fold(first, first_size, second, size, flat_indices):
 
 
 def list_nonzero(x, shape, count, out: Out):
-    """For each dimension of ``shape`` the indices of the ``count`` elements that are not zero."""
+    """For each dimension of ``shape``, the indices of the ``count`` elements that are not zero."""
     found = 0
     for flat_index in range(x.size):
         if x[flat_index] != 0 and found < count:
@@ -77,14 +77,14 @@ def list_nonzero(x, shape, count, out: Out):
 
 
 def inside(index, size):
-    """Whether an index counted from the front is below ``size``: unsigned, one below 0 is large."""
+    """True if an index counted from the front is below ``size``; as an unsigned number, a negative one is large."""
     return np.uint64(index) < np.uint64(size)
 
 
 def _take(x, base, indices, step, low, size, out):
-    """Whether all indices were inside.
+    """Read elements into ``out``; return True if all indices are inside.
 
-    Branches cost less than reading something else instead of what is outside, or adding ``size`` or 0 to each index.
+    Branches cost less than reading another element in place of one outside, or adding ``size`` or 0 to each index.
     """
     good = True
     for i in range(out.size):
@@ -99,7 +99,7 @@ def _take(x, base, indices, step, low, size, out):
 
 
 def _copy(values, out):
-    """One row into another: a loop that vectorises."""
+    """Copy one row to another: a loop that vectorises."""
     for i in range(out.size):
         out[i] = values[i]
 
@@ -141,8 +141,7 @@ def put_rows(
     values, value_outer, value_step, value_inner, start, outer_step, indices, index_step, low, size, inner_step, outer,
     inner, chunk, columns, out: InOut, wrong: Report
 ):  # fmt: skip
-    """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at index number ``j``, as ``put``
-    says."""
+    """``put`` ``values[o * value_outer + j * value_step + c * value_inner]`` at index number ``j`` of ``out``."""
     for piece in prange((indices.size + PIECE - 1) // PIECE):
         if _any_outside(indices[piece * PIECE : (piece + 1) * PIECE], low, size):
             wrong[0] = True
@@ -177,23 +176,23 @@ def put_rows(
 
 
 def put(present, value):
-    """What an element becomes: the value."""
+    """Return the new value of an element: the value."""
     return T(value)
 
 
 def add(present, value):
-    """Instead of ``put``: the sum."""
+    """Replacement of ``put``: the sum."""
     return T(present + value)
 
 
 def _put_row(values, out):
-    """One row into another: a loop that vectorises."""
+    """Put one row into another: a loop that vectorises."""
     for i in range(out.size):
         out[i] = put(out[i], values[i])
 
 
 def _put_each(values, source, value_step, base, indices, step, size, out):
-    """Whether all indices were inside."""
+    """Put one value at each index; return True if all indices are inside."""
     good = True
     for i in range(indices.size):
         index = indices[i]
@@ -231,7 +230,7 @@ def gather_axis(x, indices, length, width, inner, chunk, out: Out, wrong: Report
 
 
 def _gather(x, indices, out):
-    """Whether all indices were inside; see ``_take``."""
+    """Gather elements into ``out``; return True if all indices are inside (see ``_take``)."""
     good = True
     for i in range(out.size):
         index = indices[i]
@@ -244,7 +243,7 @@ def _gather(x, indices, out):
 
 @reaches(lambda given: given.indices.size)
 def scatter_axis(values, value_step, indices, length, width, inner, columns, mode, out: InOut, wrong: Report):
-    """``out[o, indices[o, j, c], c]`` gets ``values[o, j, c]``, as ``combined`` does by the ``mode``.
+    """Store ``values[o, j, c]`` at ``out[o, indices[o, j, c], c]`` by ``combined`` with the ``mode``.
 
     ``value_step`` is 1, or 0 for a single value.
     """
@@ -274,7 +273,7 @@ def scatter_axis(values, value_step, indices, length, width, inner, columns, mod
 
 
 def _scatter(values, indices, mode, out):
-    """Whether all indices were inside."""
+    """Combine values with the elements at the indices; return True if all indices are inside."""
     good = True
     for i in range(indices.size):
         index = indices[i]
@@ -287,12 +286,12 @@ def _scatter(values, indices, mode, out):
 
 
 def combined(present, value, mode):
-    """What an element becomes: the value (mode 0), the sum (1) or the product (2)."""
+    """Return the new value of an element: the value (mode 0), the sum (1) or the product (2)."""
     if mode == 0:
         return T(value)
     return T(present + value) if mode == 1 else T(present * value)
 
 
 def extreme(present, value, largest):
-    """Instead of ``combined``: the larger of the two, or the smaller; a NaN wins."""
+    """Replacement of ``combined``: the larger of the two, or the smaller; a NaN wins."""
     return value if value != value or (value > present if largest else value < present) else present

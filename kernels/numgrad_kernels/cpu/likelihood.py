@@ -1,4 +1,4 @@
-"""Negative log-likelihood: what is picked at each target from an array seen as (outer, classes, inner).
+"""Negative log-likelihood of the targets in an array seen as (outer, classes, inner).
 
 A target that is neither a class nor ``ignored`` is not followed, but reported.
 """
@@ -18,10 +18,10 @@ T = np.float32
 #: Targets whose losses are summed in one piece.
 PIECE = 1024
 
-#: Losses and weights of a piece.
+#: Number of losses and weights of a piece.
 BOTH = 2 * PIECE
 
-#: Elements that are overwritten with zeros before those at the targets among them are set.
+#: Elements that are set to zero before those at the targets among them are written.
 ELEMENTS = 4096
 
 
@@ -34,18 +34,19 @@ def negative_likelihood(
     x, classes, inner, target, weight, ignored, mean, losses: Out, parts: Out, out: Out, total_weight: Out,
     wrong: Report
 ):  # fmt: skip
-    """Minus the element at each target, times the weight of the class (if ``weight`` has any); 0 where ignored.
+    """Minus the element at each target, times the weight of the class (if ``weight`` has any); 0 for ignored targets.
 
-    ``losses`` gets them all, unless it is empty; ``total_weight`` the weights of the targets that count, added up, and
-    ``out`` the sum of the losses, divided by that if a ``mean`` is wanted.  ``wrong[0]`` becomes the index of the
-    first wrong target, or -1.  ``parts`` holds the two sums over each piece, ``wrong`` an element for each.
+    ``losses``, unless empty, receives these losses, and ``total_weight`` the sum of the weights of the targets that
+    count.  ``out`` receives the sum of the losses, divided by ``total_weight`` for a ``mean``.  ``wrong[0]`` becomes
+    the index of the first wrong target, or -1.  ``parts`` holds the two sums over each piece, ``wrong`` an element for
+    each.
     """
     for piece in prange(wrong.size):
         first = piece * PIECE
         count = min(PIECE, target.size - first)
-        values = local_array(BOTH, T)  # the losses, and then the weights
+        values = local_array(BOTH, T)  # the losses, followed by the weights
         wrong[piece] = -1
-        base = first // inner * classes * inner  # where the classes of the target begin, and the target's column
+        base = first // inner * classes * inner  # the offset of the target's classes, and the target's column
         column = first % inner
         for j in range(count):
             index = target[first + j]
@@ -77,17 +78,17 @@ def negative_likelihood(
 
 
 def put_negative(grad, classes, inner, target, weight, ignored, divisor, out: Out, wrong: Report):
-    """``out`` becomes 0 except for minus the gradient at each target, times the weight of the class, unless ignored.
+    """``out`` becomes minus the gradient times the weight of the class at each target not ignored, and 0 elsewhere.
 
-    The gradient is one number for all targets or one for each; it is divided by ``divisor``, if that has an element.
-    A wrong target makes ``wrong[0]`` true.
+    The gradient is one number for all targets or one for each; it is divided by the element of ``divisor``, if there is
+    one.  A wrong target makes ``wrong[0]`` true.
     """
     step = int(grad.size == target.size)
     share = T(1) / divisor[0] if divisor.size else T(1)
     block = classes * inner
     blocks = target.size // inner
-    several = max(1, ELEMENTS // block)  # blocks that are zeroed together, if they are small
-    strips = (inner + ELEMENTS - 1) // ELEMENTS  # of one block, if its rows are long
+    several = max(1, ELEMENTS // block)  # small blocks are zeroed together
+    strips = (inner + ELEMENTS - 1) // ELEMENTS  # strips of one block with long rows
     for piece in prange((blocks + several - 1) // several * strips):
         low = piece // strips * several
         high = min(blocks, low + several)
@@ -114,7 +115,7 @@ def put_negative(grad, classes, inner, target, weight, ignored, divisor, out: Ou
 
 
 def find_improbable(x, found: Report):
-    """``found[0]`` becomes true if an element is not in [0, 1], which a NaN is not."""
+    """``found[0]`` becomes true if an element is not in [0, 1], as a NaN is not."""
     wrong = False
     for j in range(x.size):
         wrong |= not ((x[j] >= T(0)) & (x[j] <= T(1)))

@@ -1,6 +1,7 @@
-"""Layer normalization: each row brought to mean 0 and variance 1, scaled and shifted; and its gradients.
+"""Layer normalization: scale each row to mean 0 and variance 1, then scale and shift it; and the gradients.
 
-The mean of each row and its scale, 1 by the square root of the variance and ``eps``, are kept for the gradients.
+The mean of each row and its scale, 1 divided by the square root of the variance plus ``eps``, are kept for the
+gradients.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _projections(grad, weight, x, mean, start, length):
                 values = block(grad, start + i, 64) * block(weight, i, 64)
                 first = first + values
                 second = second + values * (block(x, start + i, 64) - mean)
-            counted = 64 - (stop - begin) % 64  # of the last 64 elements
+            counted = 64 - (stop - begin) % 64  # number of the last 64 elements already counted
             if counted < 64:
                 base = stop - 64
                 values = between(block(grad, start + base, 64) * block(weight, base, 64), counted, 64, T(0))
@@ -67,8 +68,8 @@ def _projections(grad, weight, x, mean, start, length):
 def layer_norm_gradients(grad, x, means, scales, length, weight, rows, out: Out, parts: Out):
     """``out = scale * (g - mean(g) - y * mean(g * y))`` with ``g = grad * weight`` and ``y`` the normalized row.
 
-    The gradients for weight and bias are summed over pieces of ``rows`` rows:
-    ``parts[p, 0]`` becomes the sum of ``grad * y`` over piece ``p``, ``parts[p, 1]`` that of ``grad``.
+    The gradients for weight and bias are summed over pieces of ``rows`` rows: ``parts[p, 0]`` becomes the sum of
+    ``grad * y`` over piece ``p``, ``parts[p, 1]`` that of ``grad``.
     """
     for piece in prange(parts.size // (2 * length)):
         factors = piece * 2 * length

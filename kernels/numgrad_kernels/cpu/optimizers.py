@@ -1,12 +1,12 @@
 """The updates of the optimizers, over all parameters of a dtype in one launch.
 
-A kernel gets three rows.  ``addresses`` holds for each parameter the addresses of its operands: itself, its gradient
-and what the optimizer keeps for it (0 for what it does without).  ``blocks`` cuts the parameters into pieces
-of at most BLOCK elements, three numbers each: which parameter, first element, how many.  ``numbers`` holds for each
+A kernel takes three rows.  ``addresses`` holds for each parameter the addresses of its operands: itself, its gradient
+and its optimizer state (0 for missing operands).  ``blocks`` cuts the parameters into pieces of at most BLOCK elements,
+with three numbers each: the parameter, the first element and the number of elements.  ``numbers`` holds for each
 parameter the numbers of the update as float64.
 
-For what a parameter does without there is a loop of its own, so that no element asks whether it is there and the loops
-vectorise.  Elements do not depend on each other, so results do not depend on the number of threads.
+Each combination of missing operands has a loop of its own, so that loops contain no checks and vectorise.  Elements do
+not depend on each other, so results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from numba import prange
 from ..local import array_at
 from ..updates import UPDATES, function_of, indented
 
-#: What the kernels' text names; T is a placeholder, the dtype that the kernel computes in.
+#: The global names of the kernels' text; T is a placeholder, the dtype that the kernel computes in.
 _NAMES = {"__name__": __name__, "T": np.float32, "array_at": array_at, "prange": prange}
 
 
 @functools.cache
 def update_kernel(name: str) -> Callable[..., None]:
-    """The kernel of an update: ``kernel(addresses, blocks, numbers)``."""
+    """Return the kernel of an update: ``kernel(addresses, blocks, numbers)``."""
     update = UPDATES[name]
     body = [
         "which, start, count = blocks[3 * block], blocks[3 * block + 1], blocks[3 * block + 2]",

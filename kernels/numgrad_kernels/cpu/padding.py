@@ -1,7 +1,7 @@
-"""Convolutions' results where zeros of padding met infinities and NaN, without the products of the two.
+"""Correction of convolutions where zeros of padding meet infinities and NaN: the products of the two are left out.
 
-Images lie among zeros: of each dimension, the elements from ``low`` to ``end`` are theirs.  All have three dimensions.
-A result that is finite met nothing of the kind and stays as it is.
+Images are padded with zeros: in each dimension, the elements from ``low`` to ``end`` are the image's.  All have three
+dimensions.  A finite result involves no such product and stays as it is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def mend_line(
     stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y, end_x, layers, rows,
     columns, begin, stop, line, first, apart, out
 ):  # fmt: skip
-    """Mend a line of results: of those that may have met padding the ``first``, and others so far ``apart``."""
+    """Mend the results of a line that may have met padding: number ``first`` and every one ``apart`` further on."""
     taps = kernel_z * kernel_y * kernel_x
     plane, front, top = line // (layers * rows), line // rows % layers * stride_z, line % rows * stride_y
     number, n = plane % (groups * count), plane // (groups * count)
@@ -76,9 +76,9 @@ def mend(
     stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y, end_x, layers, rows,
     columns, begin, stop, out: InOut
 ):  # fmt: skip
-    """Sum anew what is not finite of the products of windows with the ``count`` filters of each group.
+    """Recompute the results that are not finite of windows and the ``count`` filters of each group.
 
-    Results from ``begin`` to ``stop`` of a line met no padding in it.  Of a bias ``biased`` says whether there is one.
+    Results from ``begin`` to ``stop`` of a line met no padding in it.  ``biased`` is true if there is a bias.
     """
     for line in prange(out.size // columns):
         mend_line(
@@ -93,7 +93,7 @@ def mend_weight(
     stride_y, stride_x, dilation_z, dilation_y, dilation_x, low_z, low_y, low_x, end_z, end_y, end_x, layers, rows,
     columns, out: InOut
 ):  # fmt: skip
-    """The same of the gradients for filters."""
+    """Recompute the gradients for filters that are not finite."""
     for i in prange(out.size):
         if out[i] - out[i] != T(0):  # it is not finite
             out[i] = mended_weight(

@@ -21,9 +21,10 @@ def _largest(given):
 def products(address: Blas, plan, x, x_start, y, y_start, bias, out: Out):
     """``out`` becomes the products of a stack of (m, k) and (k, n) matrices, with ``bias`` added to each row if any.
 
-    ``address`` is that of BLAS's gemm.  ``plan`` says how many matrices there are, m, n and k, the step from one row
-    to the next, from one matrix to the next and whether they lie transposed, of either factor, and the rows and
-    columns of a piece.  How a product is cut does not depend on the number of threads, so neither does its rounding.
+    ``address`` is that of BLAS's gemm.  ``plan`` contains the number of matrices, m, n and k; for either factor the
+    step from one row to the next, that from one matrix to the next and whether it is stored transposed; and the rows
+    and columns of a piece.  The division of a product into pieces does not depend on the number of threads, so neither
+    does its rounding.
     """
     count, m, n, k = plan[0], plan[1], plan[2], plan[3]
     down = (m + plan[10] - 1) // plan[10]
@@ -51,11 +52,12 @@ def products(address: Blas, plan, x, x_start, y, y_start, bias, out: Out):
 def vector_products(address: Blas, plan, x, y, out: Out):
     """``out`` becomes the product of an (m, k) matrix and a vector, by BLAS's gemv.
 
-    ``plan`` says m, k, the step from one row to the next, whether the matrix lies transposed, and the vector's step.
+    ``plan`` contains m, k, the step from one row to the next, whether the matrix is stored transposed, and the vector's
+    step.
     """
     gemv(address, plan[0], plan[1], x, 0, plan[2], plan[3], y, 0, plan[4], out)
 
 
 def dots(address: Blas, plan, x, y, out: Out):
-    """``out`` becomes the sum of products of two vectors, by BLAS's dot; ``plan`` says how many, and either's step."""
+    """``out`` becomes the dot product of two vectors, by BLAS's dot; ``plan`` contains their length and steps."""
     out[0] = dot(address, plan[0], x, 0, plan[1], y, 0, plan[2])

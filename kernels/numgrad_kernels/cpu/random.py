@@ -1,12 +1,12 @@
-"""The Mersenne Twister, and from its draws to PyTorch's uniform and normal numbers, bit for bit.
+"""The Mersenne Twister, and PyTorch's uniform and normal numbers made of its draws, bit for bit.
 
-``draws`` are uint64 arrays of 32-bit numbers. Each function serves the dtype in its name, because PyTorch
-treats the two differently; numbers are given as Python's.
+``draws`` are uint64 arrays of 32-bit numbers. Each function serves the dtype in its name, because PyTorch treats the
+two differently; numbers are passed as Python's.
 
-PyTorch computes float32 normals with the single-precision logarithm, sine and cosine of Moshier's Cephes
-library, each product fused with the sum it feeds. So do the functions here. A fused multiply-add of float32
-is ``T(wide * y + z)`` with ``wide`` a float64: in float64 the product is exact, on any processor. Another
-logarithm would serve as well, but its last bits would differ from PyTorch's.
+PyTorch computes float32 normals with the single-precision logarithm, sine and cosine of Moshier's Cephes library, with
+each product fused with the sum it feeds, and so do the functions here. A fused multiply-add of float32 is
+``T(wide * y + z)`` with ``wide`` a float64: in float64 the product is exact, on any processor. Another logarithm would
+serve as well, but its last bits would differ from PyTorch's.
 """
 
 import math
@@ -15,13 +15,13 @@ import numpy as np
 
 from ..facts import InOut, Out
 
-T = np.float32  # a placeholder: the compiler puts the dtype of the computation here
+T = np.float32  # placeholder: the compiler substitutes the dtype of the computation
 
 
 def draw(state: InOut, out: Out):
-    """Fill ``out`` (uint64) with the next 32-bit numbers of the Mersenne Twister in this state, which goes on.
+    """Fill ``out`` (uint64) with the next 32-bit numbers of the Mersenne Twister in this state, and advance the state.
 
-    ``state`` (uint64, 625) has the twister's 624 words and how many of them have been used.
+    ``state`` (uint64, 625) holds the twister's 624 words and the number of them that have been used.
     """
     used = np.int64(state[624])
     for i in range(out.size):
@@ -60,11 +60,11 @@ def uniform_float64(draws, low, high, out):
         out[i] = low if value == high else value
 
 
-convert = uniform_float32  # a placeholder, too: for the function of the dtype
+convert = uniform_float32  # also a placeholder, for the function of the dtype
 
 
 def uniform(state: InOut, draws: Out, each, low, high, out: Out):
-    """Fill ``out`` with uniform numbers in [low, high), made of ``each`` new draws; ``draws`` has room for some."""
+    """Fill ``out`` with uniform numbers in [low, high), of ``each`` draws; ``draws`` holds those of a part."""
     room = draws.size // each
     for start in range(0, out.size, room):
         count = min(room, out.size - start)
@@ -73,9 +73,9 @@ def uniform(state: InOut, draws: Out, each, low, high, out: Out):
 
 
 def bernoulli(state: InOut, draws: Out, units: Out, probability, probabilities, out: Out):
-    """Fill ``out`` with whether uniform numbers in [0, 1) are below the ``probability``, or each below its own.
+    """Fill ``out`` with True where uniform numbers in [0, 1) are below the ``probability``, or each below its own.
 
-    ``units`` is room for some of these numbers, which are made of new ``draws`` as ``uniform`` makes them.
+    ``units`` is space for some of these numbers, which are made from new ``draws`` as in ``uniform``.
     """
     each = draws.size // units.size
     for start in range(0, out.size, units.size):
@@ -99,7 +99,7 @@ def normal_float32(mean, std, out: InOut):
     wide_std = np.float64(T(std))
     mean = T(mean)
     for block in range(out.size // 16):
-        for j in range(8):  # this loop vectorises: 32-bit integers throughout, no branch that is not a choice
+        for j in range(8):  # this loop vectorises: only 32-bit integers, and no branches except selections
             i = 16 * block + j
 
             # The logarithm of u, which is in (0, 1] and never subnormal: u = (1 + x) 2^exponent, x near 0.
@@ -157,7 +157,7 @@ def normal_float32(mean, std, out: InOut):
 
 
 def normal_float64(mean, std, out: InOut):
-    """As ``normal_float32``, in float64, with the C library's logarithm, sine and cosine."""
+    """The float64 form of ``normal_float32``, with the C library's logarithm, sine and cosine."""
     for block in range(out.size // 16):
         for j in range(8):
             i = 16 * block + j
@@ -167,13 +167,13 @@ def normal_float64(mean, std, out: InOut):
             out[i + 8] = radius * math.sin(theta) * std + mean
 
 
-transform = normal_float32  # the same: for the function of the dtype
+transform = normal_float32  # also a placeholder, for the function of the dtype
 
 
 def normal(state: InOut, draws: Out, each, mean, std, out: InOut):
-    """Fill ``out`` with normals as PyTorch computes them in blocks of 16, of which there is one at least.
+    """Fill ``out`` with normals as PyTorch computes them in blocks of 16, of which there is at least one.
 
-    Each is made of ``each`` new draws; ``draws`` has room for some, for whole blocks if not for all.
+    Each number takes ``each`` new draws; ``draws`` holds a part of them, of whole blocks if not all.
     """
     room = draws.size // each
     for start in range(0, out.size, room):
@@ -181,7 +181,7 @@ def normal(state: InOut, draws: Out, each, mean, std, out: InOut):
         draw(state, draws[: part.size * each])
         convert(draws, T(0), T(1), part)
         transform(T(mean), T(std), part)
-    if out.size % 16:  # then the last block is drawn afresh, over the end of the one before
+    if out.size % 16:  # the last block is then drawn again, overlapping the one before
         part = out[out.size - 16 :]
         draw(state, draws[: 16 * each])
         convert(draws, T(0), T(1), part)
@@ -189,9 +189,9 @@ def normal(state: InOut, draws: Out, each, mean, std, out: InOut):
 
 
 def normal_pairs(state: InOut, draws: Out, spare: InOut, mean, std, out: Out):
-    """Fill ``out`` with normals made in pairs, of four new ``draws`` each, for as many as which there is room.
+    """Fill ``out`` with normals made in pairs, from four new ``draws`` each, for as many pairs as ``draws`` holds.
 
-    One that is left over waits for the next call in ``spare`` (float64, 2): its value, and 1 if there is one, else 0.
+    A remaining number is kept for the next call in ``spare`` (float64, 2): its value, and 1 if there is one, else 0.
     """
     filled = 0
     if out.size and spare[1]:
@@ -216,7 +216,7 @@ def normal_pairs(state: InOut, draws: Out, spare: InOut, mean, std, out: Out):
 
 
 def shuffle(draws, order: Out):
-    """The numbers from 0, each but the last exchanged with one at a random index from its own on."""
+    """The numbers from 0 on, each but the last exchanged with one at a random index from its own on."""
     for i in range(order.size):
         order[i] = i
     for i in range(draws.size):

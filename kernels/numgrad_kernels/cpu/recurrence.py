@@ -1,9 +1,9 @@
-"""Layers of recurrent networks, step by step: products by BLAS, and what makes of them the next state.
+"""Layers of recurrent networks, step by step: products by BLAS, and the next state computed from them.
 
-Examples are dealt out in slices, each of which goes through all steps by itself.  Rows of ``gates``, ``beside`` and
+Examples are divided into slices, each of which goes through all steps by itself.  Rows of ``gates``, ``beside`` and
 ``out`` belong to an example in a step: step after step, the first ``sizes[t]`` examples in step ``t``.  A state is the
-hidden state, (examples, size), and after it that of an LSTM's cells.  ``plan`` holds the numbers that the names below
-stand for.
+hidden state, (examples, size), followed by that of an LSTM's cells.  ``plan`` holds the numbers at the indices named
+below.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ..scalar import sigmoid, tanh
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
-#: Elements that are computed with together.
+#: Elements that are computed together.
 LANES = 16
 
-#: How many steps there are, examples, elements of a hidden state and of a row of gates.
+#: Numbers of steps, of examples, of elements of a hidden state and of elements of a row of gates.
 STEPS, EXAMPLES, SIZE, GATES = 0, 1, 2, 3
 
-#: How many columns of the products with the hidden state are added to the gates; the others are put ``beside``.
+#: Number of columns of the products with the hidden state that are added to the gates; the others are stored in
+#: ``beside``.
 ADDED = 4
 
-#: How many columns are multiplied at a time, how many slices there are, whether the last step is done first, and how
-#: many rows there are.
+#: Number of columns multiplied at a time, number of slices, true if the last step comes first, and number of rows.
 COLUMNS, SLICES, BACKWARDS, ROWS = 5, 6, 7, 8
 
 
@@ -47,7 +47,7 @@ def _first(plan, part):
 
 
 def lstm_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
-    """``c = f * c + i * g; h = o * tanh(c)``; what the gates are taken of and ``c`` are kept."""
+    """``c = f * c + i * g; h = o * tanh(c)``; the gates' pre-activations and ``c`` are kept."""
     whole = size // LANES * LANES
     for j in range(0, whole, LANES):
         i = block(gates, row + j, LANES) + block(bias, j, LANES)
@@ -77,7 +77,7 @@ def lstm_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
 
 
 def gru_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
-    """``h = n + z * (h - n)``; what the gates are taken of and the hidden state's share of the last one are kept."""
+    """``h = n + z * (h - n)``; the gates' pre-activations and the hidden state's share of the last are kept."""
     whole = size // LANES * LANES
     for j in range(0, whole, LANES):
         r = block(gates, row + j, LANES) + block(bias, j, LANES)
@@ -103,7 +103,7 @@ def gru_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
 
 
 def tanh_row(gates, row, bias, beside, at, end, hidden, cell, out, size):
-    """``h = tanh(gate)``; what that is taken of is kept."""
+    """``h = tanh(gate)``; the argument of ``tanh`` is kept."""
     for j in range(size):
         gates[row + j] += bias[j]
         out[at + j] = tanh(gates[row + j])
@@ -128,9 +128,9 @@ step_row = gru_row
 def recurrence(
     address: Blas, plan, sizes, weight, bias, gates: InOut, beside: Out, end: InOut, out: Out
 ):
-    """``out`` becomes the hidden states, ``end`` the state after the last step of what it is before the first.
+    """``out`` becomes the hidden states; ``end`` holds the state before the first step and becomes that after the last.
 
-    ``gates`` are the inputs' shares, and become what the gates are taken of; ``weight`` is (size, gates), and ``bias``
+    ``gates`` hold the inputs' shares and become the gates' pre-activations.  ``weight`` is (size, gates), and ``bias``
     is added to its products.
     """
     size, width = plan[SIZE], plan[GATES]
@@ -168,19 +168,18 @@ def recurrence(
 # -- backward -----------------------------------------------------------------------------------------------------
 
 
-#
-# A ``state`` here is that before the step: the hidden state in ``previous``, and that of the cells in ``cells``.
-# ``grads`` are the gradients for the state after the step, and become those for the one before it; where products with
-# the weights are still to be added, that says the function.
+# A ``state`` here is the one before the step: the hidden state in ``previous``, and that of the cells in ``cells``.
+# ``grads`` are the gradients for the state after the step, and become those for the one before it; the docstrings
+# mention if products with the weights must still be added.
 
 
 def tanh_slope(x):
-    """The derivative of ``tanh``: ``1 - tanh(x)**2``, where that may have been rounded to 1."""
+    """The derivative of ``tanh``: ``1 - tanh(x)**2``, accurate where ``tanh(x)`` is rounded to 1."""
     return T(4) * sigmoid(T(2) * x) * sigmoid(T(-2) * x)
 
 
 def lstm_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
-    """The gradients for what the gates are taken of; those for the hidden state are the products."""
+    """The gradients for the gates' pre-activations; those for the hidden state are the products."""
     whole = size // LANES * LANES
     for j in range(0, whole, LANES):
         c = block(beside, at + j, LANES)
@@ -246,13 +245,13 @@ def gru_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, 
 
 
 def tanh_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
-    """The gradients for what ``tanh`` is taken of; those for the hidden state are the products."""
+    """The gradients for the argument of ``tanh``; those for the hidden state are the products."""
     for j in range(size):
         slopes[row + j] = (grads[hidden + j] + grad[at + j]) * tanh_slope(gates[row + j])
 
 
 def relu_slopes(gates, row, beside, at, out, previous, cells, kept, grad, grads, hidden, cell, slopes, shares, size):
-    """The gradients for what ``relu`` is taken of, 0 where that is not positive; see above."""
+    """The gradients for the argument of ``relu``, 0 where it is not positive; otherwise like ``tanh_slopes``."""
     for j in range(size):
         slopes[row + j] = grads[hidden + j] + grad[at + j] if out[at + j] > T(0) else T(0)
 
@@ -268,9 +267,9 @@ def recurrence_backward(
 ):  # fmt: skip
     """``grads``, the gradients for the state after the last step, become those for ``state``, before the first one.
 
-    ``slopes`` become the gradients for the inputs' shares of the gates, and ``shares`` those for the hidden state's,
-    which are the same array but for a GRU.  ``previous`` becomes that state before each step; each slice has a row of
-    ``cells`` for work.  ``weight`` is (gates, size).
+    ``slopes`` become the gradients for the inputs' shares of the gates, and ``shares`` those for the hidden state's;
+    they are one array except for a GRU.  ``previous`` becomes the hidden state before each step, and each slice has a
+    row of ``cells`` as scratch space.  ``weight`` is (gates, size).
     """
     size, width = plan[SIZE], plan[GATES]
     for part in prange(plan[SLICES]):

@@ -1,9 +1,9 @@
 """Reductions over one axis of arrays seen as (outer, length, inner), flattened: sums, products, extremes, norms.
 
-One scheme serves them all: ``term`` makes of each element what is put together, ``fold`` puts two together, and
-``finish`` makes the result of what comes of that; a launch chooses them.  Rows go through 64 accumulators, which
-vectorise, and then through a binary tree: the rounding error of a sum grows with the logarithm of the length, and the
-order depends on the length alone, never on the number of threads.
+All use one scheme: ``term`` maps each element, ``fold`` combines two results, and ``finish`` maps the total to the
+final result; a launch chooses them.  Rows go through 64 accumulators, which vectorise, and then through a binary tree.
+The rounding error of a sum grows with the logarithm of the length, and the order depends on the length alone, never on
+the number of threads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COLUMNS = 1024
 #: Lines of columns that one piece of work folds.
 ROWS = 512
 
-# -- what an element contributes --------------------------------------------------------------------------------------
+# -- terms: the contribution of an element -----------------------------------------------------------------------------
 
 
 def term(value, parameter):
@@ -66,7 +66,7 @@ def number_or_zero(value, parameter):
     return where(value == value, T(value), T(0))
 
 
-# -- how two are put together -----------------------------------------------------------------------------------------
+# -- folds: the combination of two results -----------------------------------------------------------------------------
 
 
 def fold(left, right):
@@ -90,16 +90,15 @@ def smaller(left, right):
 
 
 def _share(total, divisor):
-    """What is put together divided by ``divisor``, as means and variances are; 1 changes nothing, in integers either.
-    """
+    """The total divided by ``divisor``, as for means and variances; 1 leaves it unchanged, integers included."""
     return total if divisor == 1 else T(total / T(divisor))
 
 
-# -- what a result is in the end --------------------------------------------------------------------------------------
+# -- finishes: the final result ----------------------------------------------------------------------------------------
 
 
 def finish(total, parameter):
-    """The result itself."""
+    """The total itself."""
     return total
 
 
@@ -114,17 +113,17 @@ def root_of_order(total, parameter):
 
 
 def logarithm(total, parameter):
-    """The logarithm of a sum of exponentials of what exceeds the parameter."""
+    """The logarithm of a sum of exponentials of elements minus the parameter."""
     return log(total) + parameter
 
 
 def finite(total, parameter):
-    """The largest element, by which all are lessened; 0 if it is infinite."""
+    """The largest element, which is subtracted from all; 0 if it is infinite."""
     return where(isinf(total), T(0), total)
 
 
 def is_doubtful(norm, least):
-    """Whether powers of the elements that make a norm may have overflowed, or lost digits below the smallest number."""
+    """True if powers of the elements of a norm may have overflowed, or lost digits below the smallest number."""
     return (norm == T(np.inf)) | (norm < T(least))
 
 
@@ -143,9 +142,7 @@ def _scaled_norm(x, first, length, step, order):
 
 
 def sure_norms(x, length, inner, norms, order, least, out: Out):
-    """The ``norms`` over the middle axis; those that are doubtful are made again, of the elements divided by the
-    largest.
-    """
+    """The ``norms`` over the middle axis; doubtful ones are recomputed from the elements divided by the largest."""
     for piece in prange((out.size + LEAF - 1) // LEAF):
         begin, end = piece * LEAF, min(out.size, (piece + 1) * LEAF)
         doubtful = False
@@ -163,7 +160,7 @@ def sure_norms(x, length, inner, norms, order, least, out: Out):
 
 
 def fold_leaf(x, start, length, parameter, initial):
-    """What up to LEAF neighbouring elements fold to."""
+    """The fold of up to LEAF neighbouring elements."""
     lanes = local_array(64, T)
     whole = length // 64 * 64
     total = initial
@@ -190,7 +187,7 @@ def fold_leaf(x, start, length, parameter, initial):
 
 
 def _push(levels, depth, leaf, total):
-    """Put what leaf number ``leaf`` gives into the tree, and return how many totals of ever fewer leaves wait in it."""
+    """Add the result of leaf number ``leaf`` to the tree; return the number of pending totals, each of fewer leaves."""
     filled = leaf
     while filled % 2:  # two totals of one level make one of the next
         depth -= 1
@@ -201,7 +198,7 @@ def _push(levels, depth, leaf, total):
 
 
 def _collapse(levels, depth):
-    """What all that waits in the tree folds to."""
+    """The fold of all pending totals in the tree."""
     total = levels[depth - 1]
     for level in range(depth - 2, -1, -1):
         total = fold(levels[level], total)
@@ -209,14 +206,14 @@ def _collapse(levels, depth):
 
 
 def fold_leaves(x, parameters, initial, out: Out):
-    """What each LEAF elements of ``x`` fold to, with the one parameter there is."""
+    """The fold of each LEAF elements of ``x``, with the single parameter."""
     for leaf in prange(out.size):
         low = leaf * LEAF
         out[leaf] = fold_leaf(x, low, min(LEAF, x.size - low), parameters[0], T(initial))
 
 
 def combine_leaves(leaves, parameters, divisor, out: Out):
-    """What ``fold_leaves`` gives, folded in the order that ``fold_rows`` folds in."""
+    """The fold of the results of ``fold_leaves``, in the order in which ``fold_rows`` folds."""
     levels = local_array(64, T)
     depth = 0
     for leaf in range(leaves.size):
@@ -225,7 +222,7 @@ def combine_leaves(leaves, parameters, divisor, out: Out):
 
 
 def fold_rows(x, length, parameters, initial, divisor, out: Out):
-    """``out[r]`` is what row ``r`` of ``x``, seen as (rows, length), folds to, with its parameter or the only one."""
+    """``out[r]`` is the fold of row ``r`` of ``x``, seen as (rows, length), with its parameter or the only one."""
     step = int(parameters.size > 1)
     for row in prange(out.size):
         levels = local_array(64, T)
@@ -241,15 +238,15 @@ def fold_rows(x, length, parameters, initial, divisor, out: Out):
 
 
 def side_by_side(inner):
-    """How many entries of the middle axis are folded side by side, so that there are enough columns to vectorise."""
+    """The number of entries of the middle axis folded side by side, so that there are enough columns to vectorise."""
     return max(1, 64 // inner)
 
 
 def fold_columns(x, length, inner, parameters, initial, divisor, out: Out):
-    """``out[o, b, c]`` is what block ``b`` of the middle axis of ``x``, seen as (outer, length, inner), folds to.
+    """``out[o, b, c]`` is the fold of block ``b`` of the middle axis of ``x``, seen as (outer, length, inner).
 
-    A block is ROWS entries, or ROWS times as many as are ``side_by_side``; the last one may be shorter.  ``[o, c]``
-    has a parameter of its own, unless there is only one.
+    A block is ROWS times ``side_by_side`` entries; the last one may be shorter.  Each ``[o, c]`` has a parameter of its
+    own, unless there is a single one.
     """
     step = int(parameters.size > 1)
     many_rows = side_by_side(inner)

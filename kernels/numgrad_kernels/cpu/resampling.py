@@ -2,8 +2,8 @@
 interpolated, or read at any points.
 
 A matrix is given by rows (CSR): row ``r`` has the ``weights`` from number ``starts[r]`` to ``starts[r + 1]``, each for
-the element at the index in ``indices``; an index below 0 stands for an element that is 0.  There are ``count`` rows for
-``channels`` outer entries, and others for the next ones.
+the element at the index in ``indices``; a negative index stands for an element that is 0.  Each group of ``channels``
+outer entries has ``count`` rows of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = np.float32
 
 
 def _scale(weight, values, out):
-    """``out = weight * values``: the first of the terms of a sum, so that -0 stays what it is."""
+    """``out = weight * values``: the first term of a sum, which preserves -0."""
     for c in range(out.size):
         out[c] = T(weight * values[c])
 
@@ -39,7 +39,7 @@ def begin(starts, row):
 
 
 def begin_evenly(starts, row):
-    """The same where all rows have as many weights, the one number in ``starts``."""
+    """The number of the first weight of a row, if all rows have as many weights: the one number in ``starts``."""
     return row * starts[0]
 
 
@@ -49,7 +49,7 @@ def element(x, base, index):
 
 
 def row_times(x, base, first, end, indices, weights):
-    """The product of the row of a matrix with elements that lie side by side."""
+    """The product of the row of a matrix with contiguous elements."""
     total = T(0)
     if first < end:
         total = T(weights[first] * element(x, base, indices[first]))
@@ -101,7 +101,7 @@ def csr_scatter(grad, length, channels, count, starts, indices, weights, out: In
 
 
 def csr_weights(grad, x, length, channels, count, starts, indices, rows, out: Out):
-    """``out[k]`` is the sum of ``grad[o, j] * x[o, indices[k]]`` over the outer entries that row j is for."""
+    """``out[k]`` is the sum of ``grad[o, j] * x[o, indices[k]]`` over the outer entries that share row j."""
     for row in prange(rows):
         o, j = row // count * channels, row % count
         for k in range(begin(starts, row), begin(starts, row + 1)):

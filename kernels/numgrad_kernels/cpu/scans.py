@@ -1,7 +1,7 @@
 """Running sums, products and extremes along one axis of arrays seen as (outer, length, inner), flattened.
 
-``fold`` puts the result so far and the next element together; a launch chooses it.  A scan runs forwards, or backwards
-from the last element.
+``fold`` combines the result so far with the next element; a launch chooses it.  A scan runs forwards, or backwards from
+the last element.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .segments import strip, strips
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
-#: Elements of a row that are summed on their own; CHAINS runs of CHAIN elements each.
+#: Elements of a row that are summed separately; CHAINS runs of CHAIN elements each.
 BLOCK = 4096
 CHAINS = 8
 CHAIN = 512
@@ -26,7 +26,7 @@ CHAIN = 512
 #: Columns that are scanned together.
 COLUMNS = 256
 
-# -- sums: by blocks, so that rounding errors do not grow with the length, and that threads can share a row -----------
+# -- sums: by blocks, so that rounding errors do not grow with the length, and threads can share a row -----------------
 
 
 def _sum_block(row, backwards, out):
@@ -74,9 +74,9 @@ def cumsum_rows(x, length, backwards, out: Out):
 
 
 def cumsum_short_rows(x, length, backwards, out: Out):
-    """What ``cumsum_rows`` gives for rows shorter than BLOCK: of CHAINS rows at once, one element of each in turn.
+    """The running sums of rows shorter than BLOCK: CHAINS rows at once, one element of each in turn.
 
-    One row alone would wait for each addition before it can begin the next.
+    With a single row, each addition would wait for the previous one.
     """
     rows = x.size // length
     for group in prange((rows + CHAINS - 1) // CHAINS):
@@ -99,14 +99,14 @@ def cumsum_short_rows(x, length, backwards, out: Out):
 
 
 def cumsum_blocks(x, backwards, totals: Out, out: Out):
-    """The running sums of each block of the one row on its own, and the sum of each block."""
+    """The running sums of each block of a single row separately, and the sum of each block."""
     for block in prange(totals.size):
         low, high = block * BLOCK, min((block + 1) * BLOCK, x.size)
         totals[block] = _sum_block(x[low:high], backwards, out[low:high])
 
 
 def join_blocks(totals: InOut, backwards, out: InOut):
-    """What ``cumsum_blocks`` gives as the running sums of the whole row; each total becomes the sum of those before."""
+    """Turn the result of ``cumsum_blocks`` into running sums of the row, and each total into the sum before it."""
     before = T(0)
     for i in range(totals.size):
         following = totals.size - 1 - i if backwards else i
@@ -137,7 +137,7 @@ def cumsum_columns(x, length, inner, backwards, out: Out):
                     few[column] = T(0)
 
 
-# -- anything else: one element after the other -----------------------------------------------------------------------
+# -- other scans: one element after the other --------------------------------------------------------------------------
 
 
 def scan_rows(x, length, backwards, out: Out):
@@ -172,7 +172,7 @@ def scan_columns(x, length, inner, backwards, out: Out):
 def logcumsumexp_axis(x, length, inner, backwards, out: Out):
     """The logarithm of the running sums of the exponentials along the middle axis.
 
-    The sum is kept relative to the largest element so far, with what rounding took from it.
+    The sum is kept relative to the largest element so far, together with its rounding error.
     """
     for line in prange(x.size // length):
         base = line // inner * length * inner + line % inner
@@ -193,17 +193,17 @@ def logcumsumexp_axis(x, length, inner, backwards, out: Out):
 
 
 def later_larger(left, right):
-    """Whether the next element replaces the largest so far: also if it is equal."""
+    """True if the next element replaces the largest so far: also if it is equal."""
     return isnan(right) or (not isnan(left) and right >= left)
 
 
 def later_smaller(left, right):
-    """Whether the next element replaces the smallest so far: also if it is equal."""
+    """True if the next element replaces the smallest so far: also if it is equal."""
     return isnan(right) or (not isnan(left) and right <= left)
 
 
 def scan_extremes(x, length, inner, out: Out, indices: Out):
-    """The extreme so far and its index along the middle axis; ``fold`` decides whether the next element replaces it."""
+    """The extreme so far and its index along the middle axis; ``fold`` is true if the next element replaces it."""
     for line in prange(x.size // (length * inner)):
         for i in range(length):
             low = (line * length + i) * inner

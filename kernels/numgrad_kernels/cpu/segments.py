@@ -1,9 +1,9 @@
-"""Sums over a segment of a row, and its largest element; strips of columns.
+"""The sum and the largest element of a segment of a row; strips of columns.
 
-Blocks of 64 elements go through 64 accumulators, which vectorise.  If the last block is not whole, the last 64
-elements are read instead, those already counted masked out: no loop over single elements is left.  The accumulators
-are added up after each leaf of a fixed length, so that the rounding error stays small; the order of additions
-depends on the length alone.
+Blocks of 64 elements go through 64 accumulators, which vectorise.  If the last block is incomplete, the last 64
+elements are read instead, with those already counted masked out, so that no loop over single elements remains.  The
+accumulators are added up after each leaf of a fixed length, so that the rounding error stays small; the order of
+additions depends on the length alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEAF = 4096
 
 
 def largest(x, start, length):
-    """The largest element of a segment of at least one; anything where there is a NaN."""
+    """The largest element of a non-empty segment; undefined if there is a NaN."""
     best = x[start]
     if length < 64:
         for j in range(1, length):
@@ -36,7 +36,7 @@ def largest(x, start, length):
 
 
 def short_total(x, start, length):
-    """The sum of fewer than 64 elements, through 4 accumulators: an addition need not wait for the one before."""
+    """The sum of fewer than 64 elements, through 4 accumulators: an addition need not wait for the previous one."""
     lanes = repeated(T(0), 4)
     for i in range(0, length - 3, 4):
         lanes = lanes + block(x, start + i, 4)
@@ -53,7 +53,7 @@ def long_total(term, x, a, y, b, start, length):
         stop = min(first + LEAF, length)
         for i in range(first, stop - 63, 64):
             lanes = lanes + term(x, a, y, b, start + i)
-        counted = 64 - (stop - first) % 64  # of the last 64 elements
+        counted = 64 - (stop - first) % 64  # number of the last 64 elements already counted
         if counted < 64:
             lanes = lanes + between(term(x, a, y, b, start + stop - 64), counted, 64, T(0))
         result += tree_total(lanes, 64)
@@ -85,15 +85,15 @@ def products(x, a, y, b, start, length):
     return long_total(_products, x, a, y, b, start, length)
 
 
-# -- columns of arrays seen as (outer, length, inner): a piece of the work is a strip of neighbouring ones ------------
+# -- columns of arrays seen as (outer, length, inner): a piece of the work is a strip of neighbouring columns ----------
 
 
 def strips(inner, most):
-    """How many strips of ``most`` columns there are, the last of which may be narrower."""
+    """The number of strips of ``most`` columns, the last of which may be narrower."""
     return (inner + most - 1) // most
 
 
 def strip(piece, length, inner, most):
-    """The offset of a strip's first element, and how many columns it has."""
+    """The offset of a strip's first element, and its number of columns."""
     first = piece % strips(inner, most) * most
     return piece // strips(inner, most) * length * inner + first, min(most, inner - first)

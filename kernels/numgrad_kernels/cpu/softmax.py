@@ -1,9 +1,9 @@
 """Softmax and its logarithm along one axis of an array, and their gradients.
 
-The kernels named after rows take the axis for the last one, those named after columns see the array as (outer,
-length, inner) and take the middle one, reading up to COLUMNS neighbouring columns together.  A NaN makes all results
-that depend on it NaN whatever is taken for the largest element.  Where that is minus infinity, ``floor`` is used
-instead: with minus infinity what is masked as a whole becomes NaN, with 0 it becomes 0.
+The kernels named after rows use the last axis.  Those named after columns see the array as (outer, length, inner) and
+use the middle one, reading up to COLUMNS neighbouring columns together.  A NaN makes all results that depend on it NaN,
+whichever element is taken as the largest.  If the largest is minus infinity, ``floor`` is used instead: with minus
+infinity a fully masked line becomes NaN, with 0 it becomes 0.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from .segments import largest, long_total, products, short_total, strip, strips,
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
-#: Columns that are treated together.
+#: Columns that are processed together.
 COLUMNS = 128
 
 
 def _block_of_exponentials(x, top, out, none, offset):
-    """``exp(x - top)``, which is kept in ``out``."""
+    """``exp(x - top)``, which is also stored in ``out``."""
     values = exp(block(x, offset, 64) - top)
     put(out, offset, values)
     return values
 
 
 def _exponentials(x, top, start, length, out):
-    """The sum of ``exp(x - top)`` over a segment of a row; the exponentials are kept in ``out``."""
+    """The sum of ``exp(x - top)`` over a segment of a row; the exponentials are stored in ``out``."""
     if length < 64:
         for j in range(length):
             out[start + j] = exp(x[start + j] - top)
@@ -41,7 +41,7 @@ def _exponentials(x, top, start, length, out):
 
 
 def factor(whole):
-    """What the exponentials are multiplied with, from their sum: nothing is divided by 0."""
+    """The factor of the exponentials, from their sum; a sum of 0 gives 0."""
     return T(1) / whole if whole != T(0) else T(0)
 
 
@@ -51,17 +51,17 @@ def share(value, exponential, top, scale):
 
 
 def logarithm(whole):
-    """In place of ``factor``."""
+    """Replacement of ``factor``."""
     return log(whole)
 
 
 def logarithm_of_share(value, exponential, top, shift):
-    """In place of ``share``: an element of its logarithm.  ``top + shift`` would be rounded to the digits of top."""
+    """Replacement of ``share``: an element of its logarithm.  ``top + shift`` would be rounded to the digits of top."""
     return value - top - shift
 
 
 def softmax_rows(x, length, floor, out: Out):
-    """``exp(x)`` divided by its sum, or what else ``factor`` and ``share`` say, for each row."""
+    """``exp(x)`` divided by its sum, or the result of other ``factor`` and ``share``, for each row."""
     for row in prange(x.size // length):
         start = row * length
         top = largest(x, start, length)
@@ -119,7 +119,7 @@ def _exponentials_columns(x, base, length, inner, width, floor, out, top, sums):
 
 
 def softmax_columns(x, length, inner, floor, out: Out):
-    """``exp(x)`` divided by its sum, or what else ``factor`` and ``share`` say, for each column."""
+    """``exp(x)`` divided by its sum, or the result of other ``factor`` and ``share``, for each column."""
     for piece in prange(x.size // (length * inner) * strips(inner, COLUMNS)):
         start, width = strip(piece, length, inner, COLUMNS)
         base = start
@@ -136,27 +136,27 @@ def softmax_columns(x, length, inner, floor, out: Out):
 
 
 def summed(grad, y):
-    """What the gradient of softmax sums along the axis."""
+    """The term that the gradient of softmax sums along the axis."""
     return grad * y
 
 
 def gradient(grad, y, whole):
-    """The gradient of softmax, from what was summed."""
+    """The gradient of softmax, from the sum of these terms."""
     return y * (grad - whole)
 
 
 def summed_of_logarithm(grad, y):
-    """What the gradient of the logarithm of softmax sums along the axis."""
+    """The term that the gradient of the logarithm of softmax sums along the axis."""
     return grad
 
 
 def gradient_of_logarithm(grad, y, whole):
-    """The gradient of the logarithm of softmax, from what was summed."""
+    """The gradient of the logarithm of softmax, from the sum of these terms."""
     return grad - exp(y) * whole
 
 
 def backward_columns(grad, y, length, inner, out: Out):
-    """``y * (grad - sum(grad * y))``, or what else ``summed`` and ``gradient`` say, for each column."""
+    """``y * (grad - sum(grad * y))``, or the result of other ``summed`` and ``gradient``, for each column."""
     for piece in prange(y.size // (length * inner) * strips(inner, COLUMNS)):
         base, width = strip(piece, length, inner, COLUMNS)
         sums = local_array(COLUMNS, T)

@@ -1,6 +1,7 @@
 """Sorting and searching: short lines along one axis of (outer, length, inner), flattened; values in sorted rows.
 
-A launch chooses ``before``, which decides which of two elements comes first.  Equal elements stay in order.
+A launch chooses ``before``, which is true if the first of two elements precedes the second.  Equal elements stay in
+order.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ T = np.float32
 
 
 def before(left, right):
-    """Whether an element comes before another: if it is smaller, a NaN being larger than everything."""
+    """True if an element precedes another by being smaller, where a NaN is larger than everything."""
     return left < right or (right != right and left == left)
 
 
 def descending(left, right):
-    """Whether an element comes before another: if it is larger, a NaN being larger than everything."""
+    """True if an element precedes another by being larger, where a NaN is larger than everything."""
     return left > right or (left != left and right == right)
 
 
 def sort_lines(x, length, inner, count, out: Out, indices: Out):
-    """The first ``count`` elements of each line in order, and where they stood: each is put in among those so far."""
+    """The first ``count`` elements of each line in order, and their indices, by insertion into those found so far."""
     for line in prange(out.size // count):
         base = line // inner * length * inner + line % inner
         first = line // inner * count * inner + line % inner
@@ -43,19 +44,19 @@ def sort_lines(x, length, inner, count, out: Out, indices: Out):
 
 
 def rank(k, numbers, length):
-    """How many elements of a line come before the one wanted; ``numbers`` of the line's are not NaN."""
+    """The rank of the element to pick in a line: ``k``; ``numbers`` elements of the line are not NaN."""
     return k
 
 
 def median_rank(past_nan, numbers, length):
-    """That of the lower of the middle elements, or of a NaN, which ``past_nan`` leaves out."""
+    """The rank of the lower middle element, or of a NaN if there is one; with ``past_nan``, NaN is left out."""
     return max((numbers - 1) // 2, 0) if past_nan or numbers == length else length - 1
 
 
 def pick_ranked(x, length, inner, which, out: Out, indices: Out):
-    """The element of each line that ``rank(which, numbers, length)`` others come before, and where it first stands.
+    """The element of each line at the rank ``rank(which, numbers, length)``, and the index at which it first occurs.
 
-    Each element that lies between what is known to be too small and what is known to be too large is tried.
+    Candidates are the elements between the largest known to be too small and the smallest known to be too large.
     """
     for line in prange(out.size):
         base = line // inner * length * inner + line % inner
@@ -84,7 +85,7 @@ def pick_ranked(x, length, inner, which, out: Out, indices: Out):
 
 
 def pick_modes(x, length, inner, out: Out, indices: Out):
-    """The smallest of the most frequent elements of each line, and where it last stands; no NaN equals another."""
+    """The smallest of the most frequent elements of each line, and its last index; no NaN equals another."""
     for line in prange(out.size):
         base = line // inner * length * inner + line % inner
         out[line], indices[line], most = x[base], 0, -1
@@ -97,7 +98,7 @@ def pick_modes(x, length, inner, out: Out, indices: Out):
 
 
 def search_rows(rows, length, values, count, right, out: Out):
-    """Where each of ``count`` values to a sorted row belongs: after its equals if ``right``, else before them."""
+    """The positions of ``count`` values in a sorted row: after equal elements if ``right``, else before them."""
     for i in prange(values.size):
         value = T(values[i])
         start = i // count * length
@@ -105,7 +106,7 @@ def search_rows(rows, length, values, count, right, out: Out):
         while low < high:
             middle = (low + high) // 2
             element = T(rows[start + middle])
-            if not (element > value if right else element >= value):  # a NaN belongs behind all others
+            if not (element > value if right else element >= value):  # a NaN follows all others
                 low = middle + 1
             else:
                 high = middle

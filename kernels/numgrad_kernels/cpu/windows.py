@@ -13,10 +13,10 @@ T = np.float32
 
 @reaches(lambda given: int(given.sizes.prod()))
 def add_overlapping(values, start, out: InOut, first, sizes, steps, targets):
-    """Add values to elements of which several may be one, one value after the other.
+    """Add values to elements, several of which may be the same one, one value after the other.
 
-    Of each dimension ``sizes`` has the extent, ``steps`` the step in the values and ``targets`` that in ``out``.
-    Parts that have another index in the first dimension share no elements.  There are three dimensions at least.
+    For each dimension, ``sizes`` contains the extent, ``steps`` the step in the values and ``targets`` that in ``out``.
+    Parts with different indices in the first dimension share no elements.  There are at least three dimensions.
     """
     last = sizes.size - 1
     rows, columns, step, goal = sizes[last - 1], sizes[last], steps[last], targets[last]
