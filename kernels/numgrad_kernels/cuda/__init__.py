@@ -6,5 +6,5 @@ __all__ = ["how_to_install"]
 
 
 def how_to_install() -> str:
-    """The command that installs what these kernels need; in Numba's simulator nothing of NVIDIA's stack is."""
+    """Return the command that installs what these kernels need, which for Numba's simulator excludes NVIDIA's stack."""
     return f'pip install -e ".[{"simulator" if config.ENABLE_CUDASIM else "cuda"}]"'

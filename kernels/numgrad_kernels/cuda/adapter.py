@@ -1,7 +1,7 @@
-"""Every call into the package numba-cuda: another compiler for GPUs would be another file like this one.
+"""Every call into the package numba-cuda; another compiler for GPUs would need another file like this one.
 
-It says what kernels are written in (``cuda``), compiles them to PTX, the assembly language of NVIDIA's GPUs, which
-takes neither a GPU nor a driver, and runs them in Numba's simulator where that stands in for the compiler.
+The module provides the language of kernels (``cuda``) and compiles them to PTX, the assembly language of NVIDIA's GPUs,
+which requires neither a GPU nor a driver.  It runs them in Numba's simulator if that replaces the compiler.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .. import overloads, scalar
 from ..store import NO_MATTER, compiler_settings
 from . import how_to_install
 
-#: The newest NumPy that kernels for GPUs were compiled with.
+#: The newest version of NumPy with which kernels for GPUs have been compiled.
 NEWEST_NUMPY = (2, 4)
 
 if importlib.util.find_spec("numba_cuda") is None:
@@ -40,28 +40,28 @@ except Exception as failure:
         f'pip install "numpy=={newest}.*"'
     ) from failure
 
-#: What is compiled for where nothing else is said: Hopper.
+#: The default compute capability to compile for: Hopper.
 CAPABILITY = (9, 0)
 
-#: How every kernel is compiled: as on the CPU, IEEE results, but a product may be fused with the sum it feeds.
+#: Options of every kernel: as on the CPU, results are IEEE's, but a product may be fused with the sum it feeds.
 _OPTIONS: dict[str, Any] = {"device": False, "abi": "numba"}
 
-#: Beginnings of the names of Numba's settings that code for GPUs does not depend on; the processor is one of them.
+#: Prefixes of the names of Numba's settings that do not affect code for GPUs, including those for the processor.
 _NO_MATTER_FOR_GPU = (*NO_MATTER, "CPU_", "ENABLE_AVX")
 
-#: Threads of a block in the simulator, where each is a thread of Python's.
+#: Threads of a block in the simulator, where each is a Python thread.
 simulated_threads = 4
 
 _lock = threading.RLock()
 
 
 def is_simulated() -> bool:
-    """Whether Numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) stands in for the compiler and for a GPU."""
+    """Return True if Numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) replaces the compiler and a GPU."""
     return bool(config.ENABLE_CUDASIM)
 
 
 def pointer_type(element: Any) -> Any:
-    """The type of a kernel's argument that is the address of elements of this type; truth values are uint8, 0 or 1."""
+    """Return the type of an argument that is the address of elements of this type; truth values are uint8, 0 or 1."""
     pointer = types.CPointer  # type: ignore[attr-defined]
     return pointer(types.uint8 if element == types.boolean else element)
 
@@ -69,7 +69,7 @@ def pointer_type(element: Any) -> Any:
 def compile_ptx(
     name: str, text: str, arguments: Sequence[Any], capability: tuple[int, int] = CAPABILITY
 ) -> str:
-    """The PTX of the function ``kernel`` in a module of this ``text``, for these Numba ``arguments``.
+    """Return the PTX of the function ``kernel`` in a module of this ``text``, for these Numba ``arguments``.
 
     Raises:
         NotImplementedError: Numba's simulator is on, which compiles nothing.
@@ -80,12 +80,12 @@ def compile_ptx(
 def compile_ptx_for(
     name: str, text: str, arguments: Sequence[Any], capabilities: Sequence[tuple[int, int]]
 ) -> list[str]:
-    """The PTX for several capabilities, the lowest first, of a kernel as :func:`compile_ptx` takes it.
+    """Return the PTX of a kernel for several capabilities, the lowest first; otherwise as :func:`compile_ptx`.
 
     Most of the work is done once, for the first of them.
 
     Raises:
-        NotImplementedError: see there.
+        NotImplementedError: Numba's simulator is on, which compiles nothing.
     """
     if is_simulated():
         raise NotImplementedError("Numba's CUDA simulator is on (NUMBA_ENABLE_CUDASIM): it compiles nothing")
@@ -100,10 +100,10 @@ def compile_ptx_for(
 
 
 def newest_capability(capability: tuple[int, int]) -> tuple[int, int]:
-    """The newest compute capability that can be compiled for and that a GPU of the given one has.
+    """Return the newest compute capability that the compiler supports and a GPU of the given capability can run.
 
     Raises:
-        RuntimeError: there is none, for the GPU is too old.
+        RuntimeError: there is none, since the GPU is too old.
     """
     from numba.cuda.cudadrv import nvrtc
 
@@ -115,7 +115,7 @@ def newest_capability(capability: tuple[int, int]) -> tuple[int, int]:
 
 
 def compilers() -> str:
-    """The versions of all that takes part in compiling a kernel, and the settings."""
+    """Return the versions of everything that takes part in compiling a kernel, and the settings."""
     import llvmlite
     import numba
     import numba_cuda
@@ -128,25 +128,25 @@ def compilers() -> str:
 
 
 def entry_name(ptx: str) -> str:
-    """What the kernel is called in its PTX."""
+    """Return the name of the kernel in its PTX."""
     return ptx.partition(".visible .entry ")[2].partition("(")[0].strip()
 
 
 def simulated_kernel(name: str, text: str) -> Callable[..., None]:
-    """The kernel as ``run(blocks, threads, *arguments)``, in the simulator; arrays are changed in place."""
-    from . import simulator  # only where the simulator runs
+    """Return the kernel as ``run(blocks, threads, *arguments)``, in the simulator; arrays are changed in place."""
+    from . import simulator  # only the simulator needs it
 
     function = _function(name, text)
 
     def launch(blocks: int, threads: int, *arguments: Any) -> None:
-        with _lock:  # the kernel's module knows one launch at a time
+        with _lock:  # the kernel's module supports one launch at a time
             simulator.run(function, blocks, threads, arguments)
 
     return launch
 
 
 def _function(name: str, text: str) -> Any:
-    """The function ``kernel`` of a module with this text."""
+    """Return the function ``kernel`` of a module with this text."""
     module = python_types.ModuleType(f"numgrad_kernels.compiled.cuda_{name}")
     source = f"<kernel {name} for GPUs>"
     linecache.cache[source] = (len(text), None, text.splitlines(keepends=True), source)
@@ -157,7 +157,7 @@ def _function(name: str, text: str) -> Any:
 
 @contextlib.contextmanager
 def _for_capability(capability: tuple[int, int]) -> Iterator[None]:
-    """For what Numba compiles the functions that a kernel calls: it would ask the driver, and there may be none."""
+    """Make Numba compile a kernel's functions for this capability, instead of querying a driver for one."""
     from numba.cuda import dispatcher
 
     asked = dispatcher.get_current_device
@@ -171,10 +171,10 @@ def _for_capability(capability: tuple[int, int]) -> Iterator[None]:
 
 @functools.cache
 def _register() -> None:
-    """Tell Numba how to compile calls of our functions, with what it lacks for GPUs."""
+    """Register with Numba how to compile calls of numgrad's functions, and what it lacks for GPUs."""
     from numba.extending import overload
 
-    from . import language  # which is numba-cuda's, if that is installed
+    from . import language  # this is numba-cuda's, if that is installed
 
     overloads.register()
     overloads.register_on_gpu()
@@ -182,7 +182,7 @@ def _register() -> None:
     overload(scalar.isinf, target="cuda")(_isinf)
 
 
-def _isinf(x):  # Numba compares its signature with the lambda's: no annotations
+def _isinf(x):  # no annotations: Numba compares the signature with the lambda's
     if isinstance(x, types.Complex):
         return lambda x: scalar.isinf(x.real) | scalar.isinf(x.imag)
     return lambda x: x == x and x - x != x - x

@@ -64,8 +64,7 @@ def ctc_occupancy(
 def ctc_gradients(
     grad, x, time, batch, classes, labels, width, steps, lengths, alpha, errors, shares, zero_infinity, size, out: Out
 ):  # fmt: skip
-    """``grad[n] * (exp(x[t, n, c]) - p)`` as on the CPU: a thread for each of ``size`` pairs of a step and an example.
-    """
+    """``grad[n] * (exp(x[t, n, c]) - p)`` as on the CPU: a thread for each of ``size`` pairs of step and example."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         t, n = i // batch, i % batch
         emitted, row, base, count = i * classes, (n * time + t) * width, n * width, 2 * lengths[n] + 1

@@ -1,14 +1,14 @@
-"""Attention on GPUs without its matrix of weights in memory: a tile of queries meets a tile of keys at a time.
+"""Attention on GPUs without its matrix of weights in memory: it combines one tile of queries and keys at a time.
 
-The weights of a row are ``exp(score - top)`` divided by their sum; where a later tile has a larger score, what was
-summed so far is scaled down (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al.,
-"FlashAttention", 2022).  Backward computes the weights again, from each row's largest score and the reciprocal of its
-sum: once for the gradient for the queries, where a block has a tile of queries, and once for those for keys and values,
-where it has a tile of keys.  So no two blocks write to the same element, and the order of all sums is fixed.  As on the
-CPU, ``scale`` multiplies differences of scores.
+The weights of a row are ``exp(score - top)`` divided by their sum.  If a later tile has a larger score, the sums so far
+are scaled down (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al.,
+"FlashAttention", 2022).  Backward recomputes the weights from each row's largest score and the reciprocal of its sum:
+once for the gradient for the queries, where a block has a tile of queries, and once for those for keys and values,
+where it has a tile of keys.  No two blocks therefore write to the same element, and the order of all sums is fixed.  As
+on the CPU, ``scale`` multiplies differences of scores.
 
-See ``tiles.py`` for how threads share tiles: each has 4 x 4 elements, and reads no others unless all have waited.  Of
-each array of stacks of heads the kernels get the steps from stack to stack, from head to head and from row to row.
+See ``tiles.py`` for how threads share tiles: each has 4 x 4 elements, and reads others only after a barrier.  For each
+array of stacks of heads the kernels take the steps from stack to stack, from head to head and from row to row.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .tiles import add_products, adjacent4, put4, square, tile_of_products
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
-#: Placeholders: threads of a block, the side of their square, and that of a tile, which is four times as long.
+#: Placeholders: threads of a block, the side of the square they form, and the side of a tile, four times that.
 THREADS = 256
 SIDE = 16
 TILE = 64
 
 #: Placeholders: the step from line to line of a tile in shared memory, the elements of a tile and of SIDE of its lines,
-#: and SIDE numbers for each line and one more.
+#: and SIDE numbers for each line plus one.
 PITCH = 68
 AREA = 4352
 PART = 1088
@@ -72,7 +72,7 @@ def attention(
         tile_of_products(
             weights, left, right, line, across, q, q_start, q_row, rows, k, k_offset, k_row, columns, width
         )
-        edge = first + 4 * across - begin if causal else TILE  # the last key that the first of four queries sees
+        edge = first + 4 * across - begin if causal else TILE  # the last key visible to the first of four queries
         top0 = top1 = top2 = top3 = T(-np.inf)
         for j in range(4):
             column = 4 * line + j
@@ -133,7 +133,7 @@ def attention_queries(
 ):  # fmt: skip
     """The gradient for the queries from that of the result, ``grad``.
 
-    ``means`` becomes what softmax's gradient takes off each slope: the mean of the slopes, which is grad times out.
+    ``means`` becomes the mean of the slopes, grad times out, which softmax's gradient subtracts from each slope.
     """
     left = cuda.shared.array(PART, T, alignment=16)
     right = cuda.shared.array(PART, T, alignment=16)
@@ -246,7 +246,7 @@ def attention_keys(
             column = 4 * line + j
             at = np.uint64(column * PITCH + 4 * across)
             own = np.uint64(column)
-            # The last of the four keys that the query sees: 3 if it sees them all.
+            # The last of the four keys visible to the query; 3 if all are visible.
             edge = column + begin - first - 4 * across if causal else 3
             edge = edge if column < columns else -1
             a, b, c, d = adjacent4(weights, at)
@@ -277,7 +277,7 @@ def attention_keys(
 
 
 def _tile(length):
-    """The head that a block works on, and the first row of its tile: the last tiles, which have most to do, begin."""
+    """The head of a block, and the first row of its tile; the last tiles, which take the most work, come first."""
     tiles = (length + TILE - 1) // TILE
     block = np.int64(cuda.blockIdx.x)
     return block // tiles, (tiles - 1 - block % tiles) * TILE
@@ -289,12 +289,12 @@ def _start(head, heads, stack_step, head_step):
 
 
 def _weight(score, top, factor):
-    """The weight of a score before it is divided by their sum: 0 of one that is not seen, also where factor is 0."""
+    """The weight of a score before division by their sum: 0 if the key is not visible, even if factor is 0."""
     return exp((score - top) * factor) if score != T(-np.inf) else T(0)
 
 
 def _total(found, row):
-    """The sum of what the threads of a row have found."""
+    """The sum of the values found by the threads of a row."""
     total = T(0)
     for i in range(SIDE):
         total += found[np.uint64(row * (SIDE + 1) + i)]
@@ -302,7 +302,7 @@ def _total(found, row):
 
 
 def _clear(out, start, step, rows, width, line, across):
-    """Zeros in a tile's rows."""
+    """Set a tile's rows to zero."""
     for row in range(line, rows, SIDE):
         for column in range(across, width, SIDE):
             out[start + row * step + column] = T(0)

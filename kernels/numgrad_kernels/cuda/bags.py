@@ -1,5 +1,7 @@
-"""Rows of a table summed, or the largest of each column taken, over bags of row numbers, on GPUs: a thread for each
-result; see ``cpu/bags.py`` for what bags are.  A wrong index is noted in ``report``.
+"""Sums of the rows of a table, or the largest element of each column, over bags of row numbers, on GPUs: a thread for
+each result.
+
+See ``cpu/bags.py`` for a definition of bags.  A wrong index is noted in ``report``.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ T = np.float32
 def bag_sums(
     x, rows, width, indices, starts, factors, weighted, padding, mean, size, out: Out, divisors: Out, report: InOut
 ):  # fmt: skip
-    """``out[b]`` is the sum of the rows in bag b, each times its factor if they are ``weighted``."""
+    """``out[b]`` is the sum of the rows in bag b, each multiplied by its factor if they are ``weighted``."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         b, c = i // width, i % width
         total, count = T(0), 0

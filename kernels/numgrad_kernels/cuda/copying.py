@@ -1,4 +1,4 @@
-"""Rows copied, joined and filled on a GPU."""
+"""Copying, joining and filling rows on a GPU."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ..facts import Out
 from .adapter import cuda
 from .indexing import floor_divide
 
-#: Placeholder: the dtype of the elements, or that is computed in.
+#: Placeholder: the dtype of the elements, or the one computed in.
 T = np.float32
 
 
 def join_rows(a, a_width, b, b_width, c, c_width, d, d_width, outer, stride, start, out: Out):
-    """Write ``outer`` rows of each of four rows of rows beside each other to ``out``.
+    """Write ``outer`` rows of each of four arrays next to each other to ``out``.
 
-    The rows of ``out`` are ``stride`` elements long, and are written to from element ``start`` of each on.
+    The rows of ``out`` are ``stride`` elements long, and each is written from its element ``start`` on.
     """
     _copy_part(a, a_width, outer, stride, start, out)
     _copy_part(b, b_width, outer, stride, start + a_width, out)
@@ -47,7 +47,7 @@ def keep_triangle(
         out[target + matrix * out_step + row * out_row + column * out_column] = value
 
 
-# -- numbers at equal distances ---------------------------------------------------------------------------------------
+# -- equally spaced numbers --------------------------------------------------------------------------------------------
 
 
 def count(start, step, size, out: Out):
@@ -58,7 +58,7 @@ def count(start, step, size, out: Out):
 
 
 def spread(start, end, step, size, out: Out):
-    """Numbers from ``start`` to ``end``; each half is counted from its own end, so that both ends are exact."""
+    """Numbers from ``start`` to ``end``; each half is computed from its own end, so that both ends are exact."""
     first, last, distance = T(start), T(end), T(step)
     half = size // 2
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):

@@ -1,8 +1,8 @@
-"""The largest or smallest elements over one axis of arrays seen as (outer, length, inner), on GPUs: which and where;
+"""The largest or smallest elements over one axis of arrays seen as (outer, length, inner), with their indices, on GPUs;
 the largest elements of windows.
 
-A launch chooses ``fold``, which decides which of two elements counts.  A NaN counts before everything else, and of
-equal elements the first.  The work is shared as in ``reductions.py``.
+A launch chooses ``fold``, which returns the winner of two elements.  A NaN wins over everything else, and of equal
+elements the first wins.  The work is shared as in ``reductions.py``.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ THREADS = 256
 
 
 def index_of(indices, where, at):
-    """The index of the element at ``where``, which is number ``at`` of its column: its number."""
+    """The index of the element at ``where``, which is number ``at`` of its column: that number."""
     return at
 
 
 def index_found(indices, where, at):
-    """The index that was found for it before."""
+    """The index found for the element before."""
     return indices[where]
 
 
 def _beats(best, value):
-    """Whether the value replaces the best before it."""
+    """True if the value replaces the best before it."""
     return (best == best) & (fold(best, value) != best)
 
 
 def _ties(best, value):
-    """Whether neither counts before the other."""
+    """True if neither wins over the other."""
     return (best == value) | ((best != best) & (value != value))
 
 
 def _better(best, index, value, found, where, at):
-    """The best of those before and of the element at ``where``, and its index."""
+    """The better of the best so far and the element at ``where``, and its index."""
     if _beats(best, value):
         best = value
         index = index_of(found, where, at)
@@ -52,7 +52,7 @@ def _better(best, index, value, found, where, at):
 
 
 def _first_of(best, index, value, other):
-    """The best of two elements and its index; of equal ones the first."""
+    """The better of two elements and its index; of equal ones the first."""
     if _beats(best, value) | (_ties(best, value) & (other < index)):
         best = value
         index = other
@@ -62,8 +62,8 @@ def _first_of(best, index, value, other):
 def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, piece_size, out: Out, indices: Out):
     """``out[c, p]`` is the extreme of piece ``p`` of column ``c`` of ``x``, ``indices[c, p]`` its index.
 
-    The numbers are those of ``reductions.fold_axis``; there is at least one element.  ``found`` has indices that were
-    found before, if ``x`` is what was found.
+    The numbers are those of ``reductions.fold_axis``; there is at least one element.  If ``x`` contains the results of
+    an earlier launch, ``found`` contains their indices.
     """
     bests = cuda.shared.array(THREADS, T)
     found_indices = cuda.shared.array(THREADS, np.int64)
@@ -72,7 +72,7 @@ def extreme_axis(x, found, columns, length, inner, shift, depth, pieces, piece_s
     base = column_start(min(column, columns - 1), length, inner)  # threads without a column read the last one
     at, gap, end, between = elements(level, depth, inner, length, piece, piece_size)
     last = end - 1
-    index = min(at, last)  # threads without an element look at the last one
+    index = min(at, last)  # threads without an element read the last one
     best = x[base + index * between]
     index = index_of(found, base + index * between, index)
     while at + 3 * gap <= last:
@@ -97,7 +97,7 @@ def max_pool(
     x, depth, height, width, kernel_z, kernel_y, kernel_x, stride_z, stride_y, stride_x, padding_z, padding_y,
     padding_x, dilation_z, dilation_y, dilation_x, layers, rows, columns, lowest, count, out: Out, indices: Out
 ):  # fmt: skip
-    """The largest elements of all ``count`` windows, and their indices, a thread for each; see the CPU's."""
+    """The largest elements of all ``count`` windows, and their indices, with a thread for each, as on the CPU."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         line = i // columns
         best, index = largest_of_window(

@@ -1,5 +1,4 @@
-"""Flat indices on a GPU: made of indices of several dimensions, taken apart into these, found where elements are not 0.
-"""
+"""Flat indices on a GPU: combined from several dimensions' indices, split into these, or found for nonzero elements."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ T = np.int64
 #: Threads of a block.
 THREADS = 256
 
-#: Neighbouring elements that one thread looks at.
+#: Neighbouring elements that one thread reads.
 ITEMS = 8
 
 
@@ -25,21 +24,21 @@ ITEMS = 8
 
 
 def fold_indices(indices, count, size, flat: InOut):
-    """``flat * size + indices``, in place: a further dimension, of ``size``, of flat indices that are not negative."""
+    """``flat * size + indices``, in place: extend non-negative flat indices by a further dimension of ``size``."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         index = indices[i]
         flat[i] = flat[i] * size + (index + size if index < 0 else index)
 
 
 def coordinates(flat, count, step, size, out: Out):
-    """The index in the dimension of ``size`` in which neighbours are ``step`` apart, of each flat index."""
+    """The index of each flat index in the dimension of ``size`` in which neighbours are ``step`` apart."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         number = floor_divide(flat[i], step)
         out[i] = number - floor_divide(number, size) * size
 
 
 def add_offsets(flat, count, total, step, size, stride, out: InOut, report: InOut):
-    """Add the index in one dimension (see ``coordinates``) times ``stride``; below 0 it counts from the end."""
+    """Add the index in one dimension (see ``coordinates``) times ``stride``; negative ones count from the end."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         signed = flat[i]
         index = signed + total if signed < 0 else signed
@@ -74,21 +73,21 @@ def count_indices(indices, count, size, totals: InOut, report: InOut):
 
 
 def at_least(numbers: InOut, count, low):
-    """Raise numbers below ``low`` to that."""
+    """Raise numbers below ``low`` to ``low``."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         numbers[i] = max(numbers[i], low)
 
 
-# -- where something is --------------------------------------------------------------------------------------------
+# -- positions ---------------------------------------------------------------------------------------------------------
 
 
 def own_number(value, parameter):
-    """In place of ``term``: how often the index of an element is wanted is what it says."""
+    """Replacement of ``term``: the value is the number of times to list the index of an element."""
     return max(T(value), T(0))
 
 
 def _sums_before(part, thread, own):
-    """The sum of what the threads before this one have; ``part`` becomes the sums up to each."""
+    """The sum of the values of the threads before this one; ``part`` becomes the sums up to each."""
     part[thread] = own
     cuda.syncthreads()
     step = 1
@@ -104,7 +103,7 @@ def _sums_before(part, thread, own):
 
 
 def weighted_indices(x, count, ends, out: Out):
-    """The index of each element as often as its weight, the ``term``; those of a block's elements end at its ``ends``.
+    """The index of each element, repeated as its weight, the ``term``; the indices of a block end at its ``ends``.
 
     A block has ``THREADS * ITEMS`` elements.
     """
@@ -129,14 +128,14 @@ def weighted_indices(x, count, ends, out: Out):
 
 
 def upper_before(row, width, offset):
-    """How many elements on and above a diagonal the rows before one have."""
-    whole = min(max(1 - offset, 0), row)  # rows of which all is above it
+    """The number of elements on and above a diagonal in the rows before ``row``."""
+    whole = min(max(1 - offset, 0), row)  # rows completely above the diagonal
     partly = max(min(row, width - offset) - whole, 0)
     return whole * width + partly * (width - offset - whole) - partly * (partly - 1) // 2
 
 
 def lower_before(row, width, offset):
-    """How many elements on and below a diagonal the rows before one have."""
+    """The number of elements on and below a diagonal in the rows before ``row``."""
     without = min(max(-offset, 0), row)
     partly = max(min(row, width - offset - 1) - without, 0)
     whole = row - without - partly

@@ -1,11 +1,11 @@
-"""Reading and writing the elements at given indices, on a GPU; see ``cpu/indexing.py`` for what the numbers mean.
+"""Reading and writing the elements at given indices, on a GPU; see ``cpu/indexing.py`` for the parameters.
 
-A kernel over rows of ``inner`` neighbouring elements has ``1 << shift`` threads for each, as many as the row has
-elements or half of that, so that neighbouring threads are at neighbouring elements of long rows and of short ones.
-Inner loops are not over ranges, whose lengths would be divided out.
+A kernel over rows of ``inner`` contiguous elements has ``1 << shift`` threads for each, as many as the row has elements
+or half of that, so that neighbouring threads access neighbouring elements of long rows and of short ones.  Inner loops
+do not use ``range``, which would divide to compute its length.
 
-No index that leads outside is followed: it is noted in ``report``, as (whether there is one, it, the bounds), and what
-would have been read is 0.
+An index that leads outside is not followed: it is noted in ``report``, as (flag, index, bounds), and the element that
+it would have read is 0.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ T = np.float32
 
 
 def floor_divide(number, divisor):
-    """``number // divisor`` of numbers that are not negative."""
+    """``number // divisor`` of non-negative numbers."""
     return np.int64(np.uint64(number) // np.uint64(divisor))
 
 
 def floor_divide32(number, divisor):
-    """The same below 2**32, which takes a fraction of the time."""
+    """``number // divisor`` of non-negative numbers below 2**32, in a fraction of the time."""
     return np.int64(quotient(np.uint64(number), np.uint64(divisor)))
 
 
@@ -78,7 +78,7 @@ def put_rows(
     values, value_outer, value_step, value_inner, start, outer_step, indices, index_step, size, inner_step, rows,
     count, inner, shift, out: InOut, report: InOut
 ):  # fmt: skip
-    """``out`` gets ``values[o * value_outer + j * value_step + c * value_inner]`` at index number ``j``, by ``put``."""
+    """``put`` ``values[o * value_outer + j * value_step + c * value_inner]`` at index number ``j`` of ``out``."""
     lanes = 1 << shift
     lane = cuda.grid(1) & (lanes - 1)
     for row in range(cuda.grid(1) >> shift, rows, cuda.gridsize(1) >> shift):
@@ -113,16 +113,16 @@ def add_together(out, offset, value):
 
 
 def add_parts_together(out, offset, value):
-    """Add a complex number to one that lies in ``out``, a row of real ones, as two parts."""
+    """Add a complex number, as two parts, to one in ``out``, a row of real numbers."""
     number = T(value)
     atomic_add(out, 2 * offset, number.real)
     atomic_add(out, 2 * offset + 1, number.imag)
 
 
 def fold_together(out, offset, value):
-    """Put an element ``together`` with a value; ``out`` has the elements' bits, and other threads may do the same.
+    """Combine an element and a value by ``together``, while other threads may do the same.
 
-    It is tried again until nobody has changed the element meanwhile.
+    ``out`` has the elements' bits.  The update is retried until no other thread has changed the element meanwhile.
     """
     number = T(value)
     seen = out[offset]
@@ -152,9 +152,10 @@ def put_in_order(
     values, value_outer, value_step, value_inner, start, outer_step, indices, order, index_step, size, inner_step,
     rows, count, inner, shift, out: InOut
 ):  # fmt: skip
-    """``out`` at each index becomes what it is together with the values for that index, from the first to the last.
+    """``out`` at each index is combined by ``together`` with the values for that index, from the first to the last.
 
-    The ``indices`` are sorted; ``order`` is the position that each had before.  Those of ``size`` or more are left out.
+    The ``indices`` are sorted; ``order`` contains the position that each had before.  Those of ``size`` or more are
+    skipped.
     """
     lanes = 1 << shift
     lane = cuda.grid(1) & (lanes - 1)
@@ -179,7 +180,7 @@ def put_in_order(
 
 
 def _run_end(indices, first, count):
-    """Where the run of equal indices that begins at ``first`` ends: most are short, but one may be all there is."""
+    """The end of the run of equal indices that begins at ``first``; most runs are short, but some may be very long."""
     index = indices[first]
     low, high, step = first + 1, first + 1, 1
     while high < count and indices[high] == index:
@@ -197,32 +198,32 @@ def _run_end(indices, first, count):
 
 
 def together(total, value):
-    """The sum of two."""
+    """The sum."""
     return T(total + value)
 
 
 def multiplied(total, value):
-    """Their product."""
+    """The product."""
     return T(total * value)
 
 
 def later(total, value):
-    """The second of them."""
+    """The second one."""
     return value
 
 
 def larger(total, value):
-    """The larger of them; NaN is larger than everything."""
+    """The larger one; NaN is larger than everything."""
     return value if value != value or value > total else total
 
 
 def smaller(total, value):
-    """The smaller of them; NaN is smaller than everything."""
+    """The smaller one; NaN is smaller than everything."""
     return value if value != value or value < total else total
 
 
 def axis_offset(i, index, length, width, inner):
-    """The offset of the element of (outer, length, inner) that number ``i`` of (outer, width, inner) indices is for."""
+    """The offset of the element of (outer, length, inner) for index number ``i`` of (outer, width, inner) indices."""
     o = floor_divide(i, width * inner)
     c = np.int64(0) if inner == 1 else i - floor_divide(i, inner) * inner
     return (o * length + index) * inner + c
@@ -240,7 +241,7 @@ def gather_axis(x, indices, count, length, width, inner, out: Out, report: InOut
 
 
 def scatter_axis(values, value_step, indices, count, length, width, inner, out: InOut, report: InOut):
-    """``out[o, indices[o, j, c], c]`` gets ``values[o, j, c]``, as ``put`` does it; a step of 0 is for one value."""
+    """``put`` ``values[o, j, c]`` at ``out[o, indices[o, j, c], c]``; a ``value_step`` of 0 is for a single value."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         index = indices[i]
         if index >= 0 and index < length:
@@ -250,7 +251,7 @@ def scatter_axis(values, value_step, indices, count, length, width, inner, out: 
 
 
 def scatter_offsets(indices, count, length, width, inner, size, out: Out, report: InOut):
-    """Where in the whole row of ``size`` elements each index of ``scatter_axis`` leads; ``size`` if outside."""
+    """The offset of each index of ``scatter_axis`` in the row of ``size`` elements; ``size`` if it leads outside."""
     for i in range(cuda.grid(1), count, cuda.gridsize(1)):
         index = indices[i]
         if index >= 0 and index < length:

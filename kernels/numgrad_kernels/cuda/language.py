@@ -1,7 +1,7 @@
-"""What kernels for GPUs say beside Numba's own words: atomic updates of rows, and rows given by their address.
+"""Extensions of Numba's language for GPU kernels: atomic updates of rows, and rows given by their address.
 
-A kernel gets the address of a row's first element; ``row[i]`` reads and writes elements.  In the simulator rows are
-arrays, and these functions do in plain Python what they do on a GPU.
+A kernel takes the address of a row's first element; ``row[i]`` reads and writes elements.  In the simulator rows are
+arrays, and these functions do the same in plain Python.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numba.core import cgutils, types
 
 from ..instructions import Value, device_function
 
-#: How the text of a kernel says that it is written in Numba's words, too.
+#: The import statement for Numba's own language in the text of a kernel.
 IMPORT = "from numba import cuda"
 
 _lock = threading.Lock()
@@ -26,16 +26,16 @@ _pending: list[Callable[[], None]] = []
 
 
 def atomic_add(row: Any, index: int, value: Any) -> None:
-    """Add to an element, of a row or a shared array, which other threads may be adding to at the same time.
+    """Add to an element, of a row or a shared array, to which other threads may be adding at the same time.
 
-    In which order they do is not said.
+    The order of the additions is unspecified.
     """
     with _lock:
         _memory(row, index)[index] += value
 
 
 def compare_and_swap(row: Any, index: int, expected: Any, wanted: Any) -> Any:
-    """What an element of a row of uint32 or uint64 is; if that is what was expected, it is overwritten at once."""
+    """Return an element of a row of uint32 or uint64, and overwrite it atomically if it is the expected one."""
     with _lock:
         memory = _memory(row, index)
         found = memory[index]
@@ -45,22 +45,22 @@ def compare_and_swap(row: Any, index: int, expected: Any, wanted: Any) -> Any:
 
 
 def _memory(row: Any, index: int) -> Any:
-    """What is updated in the simulator, which is told of it where it looks for races."""
+    """Return the array to update in the simulator, recording the update if races are detected."""
     return row.updated(index, 3) if hasattr(row, "updated") else row
 
 
 def as_word(number: Any) -> Any:
-    """The bits of a number of 32 or 64 bits as an unsigned integer."""
+    """Return the bits of a number of 32 or 64 bits as an unsigned integer."""
     return number.view(f"u{number.dtype.itemsize}")
 
 
 def as_number(word: Any, dtype: Any) -> Any:
-    """The number of a dtype that has these bits."""
+    """Return the number of a dtype that has these bits."""
     return word.view(dtype)
 
 
 def row_at(address: int, dtype: Any) -> Any:
-    """The row of elements that begins at an address, which lies in an array of addresses; 0 for a row not used."""
+    """Return the row of elements that begins at an address, taken from an array of addresses; 0 for an unused row."""
     element = np.dtype(dtype)
     if not address:
         return np.empty(0, element)
@@ -69,25 +69,25 @@ def row_at(address: int, dtype: Any) -> Any:
 
 
 def load4(row: Any, quad: int) -> Any:
-    """The elements ``4 * quad`` to ``4 * quad + 3``, in as few accesses of 16 bytes as they take.
+    """Return the elements ``4 * quad`` to ``4 * quad + 3``, in as few accesses of 16 bytes as possible.
 
-    The row must begin at a multiple of 16 bytes, or of four elements if these are smaller.  Not for complex numbers.
+    The row must be aligned to 16 bytes, or to four elements if these are smaller.  Not for complex numbers.
     """
     return row[4 * quad], row[4 * quad + 1], row[4 * quad + 2], row[4 * quad + 3]
 
 
 def store4(row: Any, quad: int, a: Any, b: Any, c: Any, d: Any) -> None:
-    """Write the elements ``4 * quad`` to ``4 * quad + 3``, in as few accesses; see :func:`load4`."""
+    """Write the elements ``4 * quad`` to ``4 * quad + 3``, in as few accesses as :func:`load4`."""
     row[4 * quad], row[4 * quad + 1], row[4 * quad + 2], row[4 * quad + 3] = a, b, c, d
 
 
 def quotient(number: int, divisor: int) -> int:
-    """``number // divisor`` of two that are below 2**32 and not negative: a GPU divides 64 bits slowly."""
+    """``number // divisor`` of non-negative numbers below 2**32: a GPU divides 64 bits slowly."""
     return number // divisor
 
 
 def rest(number: int, divisor: int) -> int:
-    """``number % divisor`` of two that are below 2**32 and not negative."""
+    """``number % divisor`` of non-negative numbers below 2**32."""
     return number % divisor
 
 
@@ -107,15 +107,15 @@ def cospi(x: Any) -> Any:
 
 
 def register() -> None:
-    """Tell numba-cuda how to compile calls of these functions."""
+    """Register with numba-cuda how to compile calls of these functions."""
     while _pending:
         _pending.pop()()
 
 
 def _compiled(public: Callable[..., Any], signature: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Decorator: what generates the instructions that a call of ``public`` becomes, as Numba's ``intrinsic`` says.
+    """Decorator of the code generator for calls of ``public``, as of Numba's ``intrinsic``.
 
-    ``signature`` gives the types of the arguments and of the result for those of what is given.
+    ``signature`` returns the types of the arguments and of the result for the types of the values passed.
     """
 
     def decorate(generate: Any) -> Any:
@@ -147,7 +147,7 @@ def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     if isinstance(given, types.Array):  # in shared memory
         row = context.make_array(given)(context, builder, row).data
     target = builder.gep(row, [index])
-    if isinstance(given.dtype, types.Float):  # NVVM has no instruction for it, but functions
+    if isinstance(given.dtype, types.Float):  # NVVM has functions for it, but no instruction
         add = getattr(nvvmutils, f"declare_atomic_add_{given.dtype.name}")(builder.module)
         builder.call(add, [target, value])
     else:
@@ -175,7 +175,7 @@ _compiled(as_number, lambda word, dtype: dtype.dtype(word, dtype))(_same_bits)
 
 
 def _quad(context: Any, builder: Any, element: Any, row: Any, quad: Any) -> tuple[Any, int]:
-    """The address of four elements as that of a vector, and what it is a multiple of."""
+    """Emit the address of four elements as that of a vector; return it with its alignment."""
     stored = context.get_data_type(element)
     size = context.get_abi_sizeof(stored)
     first = builder.gep(row, [builder.shl(quad, ir.Constant(quad.type, 2))])
@@ -205,7 +205,7 @@ def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 def _narrow(instruction: str) -> Any:
-    """The instruction on the lower 32 bits of two numbers."""
+    """Return the code generator of the instruction on the lower 32 bits of two numbers."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         short = [builder.trunc(value, ir.IntType(32)) for value in arguments]
@@ -226,7 +226,7 @@ def _(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 def _circular(name: str) -> Any:
-    """A function of NVIDIA's libdevice that reduces angles without float64 and without memory, unlike its sin."""
+    """Return a function of NVIDIA's libdevice that, unlike its sin, reduces angles without float64 and memory."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return device_function(name, Value(builder, arguments[0])).value

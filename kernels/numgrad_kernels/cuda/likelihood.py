@@ -1,4 +1,4 @@
-"""Negative log-likelihood on GPUs: what is picked at each target from an array seen as (outer, classes, inner).
+"""Negative log-likelihood of the targets in an array seen as (outer, classes, inner), on GPUs.
 
 A target that is neither a class nor ``ignored`` is not followed, but noted in ``report``; its loss is NaN.
 """
@@ -20,7 +20,7 @@ THREADS = 256
 
 
 def _offset(target, index, classes, inner):
-    """Where the element is that a target picks."""
+    """The offset of the element picked by a target."""
     return target * classes + index if inner == 1 else (target // inner * classes + index) * inner + target % inner
 
 
@@ -42,10 +42,10 @@ def negative_likelihood(
     x, count, classes, inner, target, weight, weighted, ignored, mean, piece_size, kept, losses: Out, parts: Out,
     pieces, out: Out, total_weight: Out, report: InOut
 ):  # fmt: skip
-    """Minus the element at each target, times the weight of the class; 0 where ignored.
+    """Minus the element at each target, times the weight of the class; 0 for ignored targets.
 
-    ``losses`` gets them all, if they are ``kept``.  Each block has ``piece_size`` targets, of which it puts the sums of
-    losses and of weights into ``parts``, or does what :func:`likelihood_total` does if there is one piece.
+    ``losses`` receives them if they are ``kept``.  Each block processes ``piece_size`` targets and stores its sums of
+    losses and of weights in ``parts``; if there is a single piece, it computes the results of :func:`likelihood_total`.
     """
     values = cuda.shared.array(THREADS, T)
     weights = cuda.shared.array(THREADS, T)
@@ -96,7 +96,7 @@ def put_negative(
 ):  # fmt: skip
     """Put minus the gradient, times the weight of the class, at each target into ``out``, which is 0.
 
-    The gradient is that of all targets if ``step`` is 0, that of each if it is 1; it may be ``divided``.
+    There is one gradient for all targets if ``step`` is 0, and one for each if it is 1; it may be ``divided``.
     """
     share = T(1)
     if divided:

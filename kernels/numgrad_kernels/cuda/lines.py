@@ -1,11 +1,11 @@
-"""How a block's threads share lines: rows, columns, or what else lies a fixed step apart in memory.
+"""Sharing of lines by a block's threads: rows, columns, or other elements a fixed step apart in memory.
 
-``depth`` threads share a line, a power of two; a block has ``columns`` lines.  Its threads stand in a rectangle, of
-which ``1 << shift`` lie next to each other: if ``along`` those of one line, else those of neighbouring lines, so that
-neighbours read neighbouring elements.  A thread takes four elements at a time: they are ``depth`` elements of the line
-apart or, where all lines begin at multiples of 16 bytes, next to each other, to be read at once.
+``depth`` threads share a line, a power of two; a block has ``columns`` lines.  Its threads form a rectangle with rows
+of ``1 << shift`` threads.  Neighbours in a row are threads of one line if ``along``, else of neighbouring lines, so
+that neighbours read neighbouring elements.  A thread takes four elements at a time.  They are ``depth`` elements of the
+line apart or, if all lines begin at multiples of 16 bytes, contiguous and read at once.
 
-What the threads find is put together in a binary tree, in an order that depends on the sizes alone.
+The results of the threads are combined in a binary tree, in an order that depends on the sizes alone.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from .adapter import cuda
 from .language import load4, store4
 
-#: Placeholder: whether a thread's four elements lie next to each other.
+#: Placeholder: true if a thread's four elements are contiguous.
 PACKED = 0
 
 
 def position(thread, shift, along):
-    """The thread's number among those of its line, the line's number in the block, and how far apart the former are."""
+    """The thread's number in its line, the line's number in the block, and the distance between threads of a line."""
     near = thread & ((1 << shift) - 1)
     far = thread >> shift
     level = near if along else far
@@ -35,7 +35,7 @@ def column_start(column, length, inner):
 
 
 def wait(reach):
-    """Wait for the other threads among ``reach`` neighbouring ones, or for those of the block."""
+    """Wait for the warp's other threads if ``reach`` neighbours fit into a warp, else for those of the block."""
     if reach > 32:
         cuda.syncthreads()
     else:
@@ -43,7 +43,7 @@ def wait(reach):
 
 
 def fold_line(combine, part, thread, level, depth, apart, value):
-    """What the values of a line's threads are combined to, two by two, for the first of them."""
+    """Combine the values of a line's threads pairwise; the first of them receives the result."""
     own = np.uint64(thread)
     part[own] = value
     half = depth >> 1
@@ -57,7 +57,7 @@ def fold_line(combine, part, thread, level, depth, apart, value):
 
 
 def fold_pairs(combine, firsts, seconds, thread, level, depth, apart, first, second):
-    """The same of pairs: ``combine`` takes two numbers and two more, and gives two."""
+    """Combine pairs like ``fold_line``: ``combine`` takes two numbers and two more, and returns two."""
     own = np.uint64(thread)
     firsts[own], seconds[own] = first, second
     half = depth >> 1
@@ -72,7 +72,7 @@ def fold_pairs(combine, firsts, seconds, thread, level, depth, apart, first, sec
 
 
 def pair_of_line(combine, firsts, seconds, thread, level, depth, apart, first, second):
-    """The same, for all threads of the line."""
+    """Combine pairs like ``fold_pairs``; all threads of the line receive the result."""
     if depth > 1:
         fold_pairs(combine, firsts, seconds, thread, level, depth, apart, first, second)
         wait(depth * apart)
@@ -106,7 +106,7 @@ def _sums(one, two, three, four):
 
 
 def read4(x, offset, step, last):
-    """Four elements from ``offset``, ``step`` apart; the one at ``last`` in place of those beyond it."""
+    """Four elements from ``offset``, ``step`` apart; the one at ``last`` replaces those beyond it."""
     return x[offset], x[min(offset + step, last)], x[min(offset + 2 * step, last)], x[min(offset + 3 * step, last)]
 
 
@@ -122,27 +122,27 @@ def write4(out, offset, step, last, a, b, c, d):
 
 
 def read4_packed(x, offset, step, last):
-    """In place of :func:`read4`: the four next to each other."""
+    """Replacement of :func:`read4` for contiguous elements."""
     return load4(x, np.uint64(offset) >> np.uint64(2))
 
 
 def write4_packed(out, offset, step, last, a, b, c, d):
-    """In place of :func:`write4`: the four next to each other."""
+    """Replacement of :func:`write4` for contiguous elements."""
     store4(out, np.uint64(offset) >> np.uint64(2), a, b, c, d)
 
 
 def up_to(last, offset, value, instead):
-    """The value of an element, or what counts ``instead`` of one beyond the last."""
+    """The value of an element, or ``instead`` for one beyond the last."""
     return value if offset <= last else instead
 
 
 def up_to_packed(last, offset, value, instead):
-    """In place of :func:`up_to`: there is none beyond the last."""
+    """Replacement of :func:`up_to` if there is none beyond the last."""
     return value
 
 
 def up_to4(last, offset, step, a, b, c, d, instead):
-    """Four values from ``offset``, ``step`` apart, or what counts ``instead`` of those beyond the last."""
+    """Four values from ``offset``, ``step`` apart, or ``instead`` for those beyond the last."""
     return (
         a, up_to(last, offset + step, b, instead), up_to(last, offset + 2 * step, c, instead),
         up_to(last, offset + 3 * step, d, instead),

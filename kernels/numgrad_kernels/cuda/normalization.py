@@ -1,8 +1,8 @@
 """Layer normalization of rows, and its gradients, on GPUs.
 
-Each row is read twice: for its mean and its variance together, which are those of four elements, joined with what was
-found before (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances",
-1979), and for the result.  See ``lines.py`` for how threads share rows.
+Each row is read twice.  The first pass computes its mean and variance together: those of four elements are joined with
+those so far (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances",
+1979).  The second pass computes the result.  See ``lines.py`` for how threads share rows.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ T = np.float32
 #: Placeholder: threads in a block.
 THREADS = 256
 
-#: Placeholder: sums over columns that a block keeps; a multiple of 4 * THREADS that is not less than the length.
+#: Placeholder: sums over columns that a block keeps; a multiple of 4 * THREADS not less than the length.
 KEPT = 1024
 
 
 def _given4(row, given, column, step, length, instead):
-    """Four elements of a weight or a bias if it is ``given``, or what counts ``instead``."""
+    """Four elements of a weight or a bias if it is ``given``, else ``instead``."""
     if given:
         return read4(row, column, step, length - 1)
     return instead, instead, instead, instead
@@ -102,7 +102,7 @@ def layer_norm_rows(
 
 
 def _projections(grad, weight, weighted, x, mean, base, first, last, step, stride, length):
-    """The sums of ``grad * weight`` and of ``grad * weight * (x - mean)`` over what a thread has of a row."""
+    """The sums of ``grad * weight`` and of ``grad * weight * (x - mean)`` over a thread's part of a row."""
     shift, slope = T(0), T(0)
     offset = first
     while offset <= last:
@@ -118,7 +118,7 @@ def _projections(grad, weight, weighted, x, mean, base, first, last, step, strid
 
 
 def _of_input(grad, weight, normal, scale, shift, slope):
-    """The gradient for an element of what is normalized."""
+    """The gradient for an element of the normalized input."""
     return scale * (grad * weight - shift - normal * slope)
 
 
@@ -157,7 +157,7 @@ def layer_norm_backward_rows(
 
 
 def layer_norm_gradients(grad, x, means, scales, lines, length, weight, weighted, rows, out: Out, parts: Out):
-    """What ``layer_norm_backward_rows`` computes, and the gradients for weight and bias over pieces of ``rows`` rows.
+    """The result of ``layer_norm_backward_rows``, and the gradients for weight and bias over pieces of ``rows`` rows.
 
     ``parts[p, 0]`` becomes the sum of ``grad * y`` over piece ``p``, which is a block's, ``parts[p, 1]`` that of
     ``grad``.  The block keeps them in shared memory, where every thread has its own columns.
@@ -194,7 +194,7 @@ def layer_norm_gradients(grad, x, means, scales, lines, length, weight, weighted
                 _of_input(a, p, e, scale, total, slope), _of_input(b, q, f, scale, total, slope),
                 _of_input(c, r, g, scale, total, slope), _of_input(d, s, h, scale, total, slope),
             )  # fmt: skip
-            # Beyond the row these are sums that nobody asks for.
+            # The sums beyond the row are never used.
             factors[slot] += a * e
             factors[slot + np.uint64(THREADS)] += b * f
             factors[slot + np.uint64(2 * THREADS)] += c * g
@@ -210,7 +210,7 @@ def layer_norm_gradients(grad, x, means, scales, lines, length, weight, weighted
 
 
 def _write_sums(parts, base, length, thread, column, step, sums):
-    """Write what a thread has summed over its columns."""
+    """Write a thread's sums over its columns."""
     slot = np.uint64(thread)
     offset = base + column
     while offset < base + length:

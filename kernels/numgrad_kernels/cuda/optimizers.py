@@ -1,7 +1,7 @@
 """The updates of the optimizers, over all parameters of a dtype in one launch.
 
-A kernel gets the rows that the CPU's gets.  A block of threads does a block of elements, four at a time where all
-operands lie at multiples of 16 bytes.
+A kernel takes the same rows as the CPU's.  A block of threads processes a block of elements, four at a time if all
+operands begin at multiples of 16 bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..updates import UPDATES, Update, function_of, indented
 from .adapter import cuda
 from .language import load4, row_at, store4
 
-#: What the kernels' text names; T, the dtype computed in, and THREADS, those of a block, are placeholders.
+#: The global names of the kernels' text; T, the dtype computed in, and THREADS, those of a block, are placeholders.
 _NAMES = {
     "__name__": __name__, "T": np.float32, "THREADS": 256, "cuda": cuda, "load4": load4, "np": np, "row_at": row_at,
     "store4": store4,
@@ -24,7 +24,7 @@ _NAMES = {
 
 @functools.cache
 def update_kernel(name: str) -> Callable[..., None]:
-    """The kernel of an update: ``kernel(addresses, blocks, numbers)``."""
+    """Return the kernel of an update: ``kernel(addresses, blocks, numbers)``."""
     update = UPDATES[name]
     addresses = " | ".join(f"{operand}_at" for operand in update.operands)
     lines = [
@@ -43,7 +43,7 @@ def update_kernel(name: str) -> Callable[..., None]:
 
 
 def _elements(update: Update, lanes: list[str], read: str, write: str) -> list[str]:
-    """The statements that read, update and write the elements in some lanes."""
+    """Return the statements that read, update and write the elements in some lanes."""
     before, after = [], []
     for operand in update.operands:
         names = ", ".join(f"{operand}{lane}" for lane in lanes)

@@ -1,4 +1,4 @@
-"""Convolutions' results where zeros of padding met infinities and NaN; see ``cpu/padding.py``."""
+"""Correction of convolutions where zeros of padding meet infinities and NaN; see ``cpu/padding.py``."""
 
 from __future__ import annotations
 

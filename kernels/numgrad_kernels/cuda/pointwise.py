@@ -1,8 +1,8 @@
-"""From a pointwise op's scalar functions to the text of its kernel for a GPU.
+"""Generate the text of a pointwise op's kernel for a GPU from its scalar functions.
 
-Each thread computes the element of its own number, and then every element that is as many threads further on as there
-are, so that one kernel does for any number of threads and of elements.  There are three forms: over rows; over rows
-in accesses of four elements, which long rows are read fastest in; and over operands of any strides.
+Each thread computes the element of its own number, and then elements at steps of the total number of threads, so that
+one kernel serves any number of threads and of elements.  There are three forms: over rows; over rows in accesses of
+four elements, which is fastest for long rows; and over operands of any strides.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .language import IMPORT
 
 
 def argument_types(program: Program, numbers: int) -> tuple[Any, ...]:
-    """Numba's types of a kernel's arguments: inputs, outputs, and as many whole numbers."""
-    from .adapter import pointer_type  # which needs numba-cuda: the text alone does not
+    """Return Numba's types of a kernel's arguments: inputs, outputs, and ``numbers`` whole numbers."""
+    from .adapter import pointer_type  # needs numba-cuda, unlike the text
 
     def pointer(dtype: Any) -> Any:
         return pointer_type(from_dtype(dtype))
@@ -30,20 +30,20 @@ def argument_types(program: Program, numbers: int) -> tuple[Any, ...]:
 
 
 def row_text(program: Program) -> str:
-    """The module text of the kernel over rows: ``kernel(inputs, outputs, count of elements)``."""
+    """Return the module text of the kernel over rows: ``kernel(inputs, outputs, count of elements)``."""
     text = _Text(program, ["n"])
     text.loop("uint64(n)", text.element("i"))
     return text.whole()
 
 
 def may_be_quads(program: Program) -> bool:
-    """Whether there is a kernel over four elements at a time: not for complex numbers."""
+    """Return True if a kernel over four elements at a time is possible: not for complex numbers."""
     dtypes = [i.dtype for i in program.arguments if not i.scalar] + [dtype for _, dtype in program.outputs]
     return all(dtype is not None and dtype.kind != "c" for dtype in dtypes)
 
 
 def quads_text(program: Program) -> str:
-    """The same in accesses of four elements: the rows must begin as ``language.load4`` says."""
+    """Return the text of the kernel over rows in accesses of four elements, aligned as ``language.load4`` requires."""
     text = _Text(program, ["n"], ["load4", "store4"])
     lanes = [f"{name}_q = load4({name}, i)" for name in program.arrays]
     for lane in range(4):
@@ -57,10 +57,10 @@ def quads_text(program: Program) -> str:
 
 
 def strided_text(program: Program, rank: int, narrow: bool) -> str:
-    """The module text of the kernel over operands of any strides, in nests of ``rank`` loops.
+    """Return the module text of the kernel over operands of any strides, in nests of ``rank`` loops.
 
     Its numbers are the count of elements, the extents of all dimensions but the first, the strides of each array, in
-    elements, and the offset of the first element in each.  In a ``narrow`` one the count is below 2**32.
+    elements, and the offset of the first element in each.  In a ``narrow`` kernel the count is below 2**32.
     """
     text = _Text(program, _strided_numbers(program, rank), ["quotient", "rest"] if narrow and rank > 1 else [])
     arrays = program.arrays + program.written
@@ -81,19 +81,19 @@ def strided_text(program: Program, rank: int, narrow: bool) -> str:
 
 
 def _strided_numbers(program: Program, rank: int) -> list[str]:
-    """The numbers that :func:`strided_text` names."""
+    """Return the names of the numbers that :func:`strided_text` describes."""
     arrays = program.arrays + program.written
     steps = [f"{name}_s{axis}" for name in arrays for axis in range(rank)]
     return ["n", *[f"n{axis}" for axis in range(1, rank)], *steps, *[f"{name}_o" for name in arrays]]
 
 
 def row_facts(program: Program) -> Facts:
-    """What is known of the kernels over rows."""
+    """Return the facts of the kernels over rows."""
     return pointwise_facts(program, [*program.parameters, "n"], _count)
 
 
 def strided_facts(program: Program, rank: int) -> Facts:
-    """What is known of the kernel over operands of any strides."""
+    """Return the facts of the kernel over operands of any strides."""
     return pointwise_facts(program, [*program.parameters, *_strided_numbers(program, rank)], _count)
 
 
@@ -102,7 +102,7 @@ def _count(given: Any) -> int:
 
 
 class _Text:
-    """A kernel's text as it grows."""
+    """Builder of a kernel's text."""
 
     def __init__(self, program: Program, numbers: list[str], words: list[str] | None = None):
         variables = program.variables
@@ -116,10 +116,10 @@ class _Text:
                 self.lines += [f"    {name}_i = {cast(operand, name, program.compute)}"]
 
     def element(self, index: str, result: str = "") -> list[str]:
-        """The statements that compute one element.
+        """Return the statements that compute one element.
 
-        It is read at ``index``, at one of its own for each array (``_q``), or as a lane of what was read of
-        each (``_q[0]``), and then put in variables that end in ``result``.
+        It is read at ``index``, at an index of its own for each array (``_q``), or as a lane of the elements read of
+        each (``_q[0]``), and stored in variables that end in ``result``.
         """
         lines = []
         for operand in self.program.arguments:
@@ -135,7 +135,7 @@ class _Text:
         return lines
 
     def _read(self, operand: Operand, value: str) -> str:
-        """What is computed with of an element, which is 0 or 1 for a truth value."""
+        """Return the value to compute with for an element, which is 0 or 1 for a truth value."""
         if operand.dtype is not None and operand.dtype.kind == "b":
             value = f"({value} != 0)"
         return cast(operand, value, self.program.compute)
@@ -145,12 +145,12 @@ class _Text:
         return f"{name}{index}" if index.startswith("_") else index
 
     def loop(self, count: str, statements: list[str]) -> None:
-        """Do the statements for the numbers ``i`` below ``count`` that are this thread's."""
+        """Add a loop of the statements over the numbers ``i`` below ``count`` that belong to this thread."""
         self.lines += ["    i, step = uint64(cuda.grid(1)), uint64(cuda.gridsize(1))", f"    while i < {count}:"]
         self.lines += [f"        {line}" for line in [*statements, "i += step"]]
 
     def whole(self) -> str:
-        """The text of the module."""
+        """Return the text of the module."""
         program, body = self.program, "\n".join(self.lines)
         constants = [name for name in ("inf", "nan") if re.search(rf"\b{name}\b", body)]
         words = [name for name in ("int64", "uint64") if re.search(rf"\b{name}\b", body)]

@@ -1,4 +1,4 @@
-"""Products of matrices and of vectors where cuBLAS is not at hand, for numbers of any dtype and strides of any size."""
+"""Products of matrices and of vectors without cuBLAS, for numbers of any dtype and strides of any size."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ T = np.float32
 #: Placeholder: the threads of a block.
 THREADS = 256
 
-#: Placeholders: a block's threads stand in a square of this side, and compute a tile of four times that side.
+#: Placeholders: the side of the square of a block's threads, and of the tile that they compute, four times that.
 SIDE = 16
 TILE = 64
 
-#: Placeholder: how much of the rows and columns is in shared memory at a time.
+#: Placeholder: the part of the rows and columns that is in shared memory at a time.
 DEPTH = 16
 
-#: Placeholder: the elements of a tile in shared memory, DEPTH lines of TILE and one more, which spreads them over the
-#: banks of the memory.
+#: Placeholder: the elements of a tile in shared memory: DEPTH lines of TILE plus one, which spreads them over the
+#: memory's banks.
 AREA = 1040
 
 
@@ -81,11 +81,11 @@ def products(m, n, k, x, x_batch, x_down, x_right, y, y_batch, y_down, y_right, 
 
 
 def _stage(tile, thread, x, first, step, inner_step, width, depth):
-    """Bring a tile of a factor into shared memory, with zeros beyond its ``width`` lines of ``depth`` elements."""
+    """Load a tile of a factor into shared memory, with zeros beyond its ``width`` lines of ``depth`` elements."""
     for number in range(thread, TILE * DEPTH, THREADS):
-        line = np.int64(np.uint64(number) % np.uint64(TILE))  # unsigned, these are single instructions
+        line = np.int64(np.uint64(number) % np.uint64(TILE))  # single instructions, since they are unsigned
         inner = np.int64(np.uint64(number) // np.uint64(TILE))
-        if inner_step == 1:  # neighbouring threads read what lies side by side
+        if inner_step == 1:  # neighbouring threads read contiguous elements
             line = np.int64(np.uint64(number) // np.uint64(DEPTH))
             inner = np.int64(np.uint64(number) % np.uint64(DEPTH))
         value = T(0)
@@ -95,7 +95,7 @@ def _stage(tile, thread, x, first, step, inner_step, width, depth):
 
 
 def _write(out, base, line, column, m, n, bias, biased, t0, t1, t2, t3):
-    """Four elements of a row of the result, SIDE apart, as far as it has them."""
+    """Write four elements of a row of the result, SIDE apart, omitting those beyond its end."""
     if line < m:
         begin = base + line * n
         _put(out, begin, column, n, bias, biased, t0)
@@ -113,7 +113,7 @@ def _put(out, begin, column, n, bias, biased, total):
 
 
 def repeat_row(row, n, size, out: Out):
-    """Each row of n elements of ``out`` becomes a copy of ``row``."""
+    """Set each row of n elements of ``out`` to a copy of ``row``."""
     step = cuda.gridsize(1)
     column = cuda.grid(1) % n
     onward = step % n
@@ -125,12 +125,12 @@ def repeat_row(row, n, size, out: Out):
 
 
 def multiplied(a, b):
-    """What ``row_products`` sums: the product."""
+    """The term summed by ``row_products``: the product."""
     return a * b
 
 
 def first(a, b):
-    """In place of ``multiplied``: what is already multiplied."""
+    """Replacement of ``multiplied`` for a factor that is already multiplied."""
     return a
 
 

@@ -1,12 +1,12 @@
-"""Races in the simulator: two threads at one element, one of them writing, with nothing that orders them.
+"""Races in the simulator: two threads access one element without ordering, at least one of them writing.
 
-Between two threads of a block a barrier orders what they did before it and do after it: ``syncthreads`` for all of
-them, ``syncwarp`` for those of a warp, which are 32 as on a GPU.  Nothing orders threads of different blocks.  What a
-thread did before a fence, and told of by an atomic instruction after it, comes before what others do that have used an
-atomic instruction since.
+A barrier orders the accesses of two threads of a block before and after it: ``syncthreads`` those of all threads,
+``syncwarp`` those of a warp, which has 32 threads as on a GPU.  Threads of different blocks are unordered in general.
+But accesses before a fence, followed by an atomic instruction of that thread, precede those of threads that have used
+an atomic instruction since.
 
-Threads that write the same number are no race, nor are atomic instructions beside one another, nor is the read of a
-number that the same thread then updates atomically (``compare and swap`` begins so).
+Three cases are not races: threads that write the same number, concurrent atomic instructions, and the read of a number
+that the same thread then updates atomically (as before a ``compare and swap``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 #: Threads of a warp.
 WARP = 32
 
-#: Uses of memory by a thread until others get their turn: it may wait for what they do.
+#: Uses of memory by a thread before others get a turn, since it may be waiting for them.
 PATIENCE = 10_000
 
 _PAST = {"reads": "read", "writes": "wrote", "updates": "updated"}
@@ -30,7 +30,7 @@ class RaceError(RuntimeError):
 
 
 class _Access(NamedTuple):
-    """Which thread, how often it had waited for its block and for its warp, the time, and the line of the text."""
+    """The thread, its numbers of waits for its block and for its warp, the time, and the line of the text."""
 
     thread: Any
     waits: int
@@ -39,7 +39,7 @@ class _Access(NamedTuple):
     line: int
 
     def is_apart(self, later: _Access) -> bool:
-        """Whether nothing orders the two."""
+        """Return True if nothing orders the two accesses."""
         thread, other = self.thread, later.thread
         if thread.block is not other.block:
             return not (thread.block.published > self.time and other.block.acquired > self.time)
@@ -67,7 +67,7 @@ class _Uses:
 
 
 def _apart(uses: _Uses | None, now: _Access) -> _Access | None:
-    """One of the uses, which nothing orders with ``now``."""
+    """Return one of the uses that is not ordered with ``now``, or None."""
     if uses is None:
         return None
     if uses.older is not None and uses.older.is_apart(now):
@@ -79,7 +79,7 @@ def _apart(uses: _Uses | None, now: _Access) -> _Access | None:
 
 
 class _Element:
-    """Who wrote an element last, and the reads and atomic updates since."""
+    """The last write of an element, and the reads and atomic updates since."""
 
     __slots__ = ("reads", "updates", "written")
 
@@ -90,12 +90,12 @@ class _Element:
 
 
 class Accesses:
-    """What the threads of one launch have read and written, by address."""
+    """The reads and writes of the threads of one launch, by address."""
 
     def __init__(self, module: Any):
         self.module = module
         self.elements: dict[int, _Element] = {}
-        self.pending: dict[Any, RaceError] = {}  # reads of what others update, unless the reader does so, too
+        self.pending: dict[Any, RaceError] = {}  # reads of elements that others update, unless the reader does so
         self.time = 0  # counts fences and atomic instructions
 
     def _use(self, address: int, frame: Any) -> tuple[_Element, _Access]:
@@ -109,7 +109,7 @@ class Accesses:
         return element, _Access(thread, thread.waits, thread.warp_waits, self.time, frame.f_lineno)
 
     def read(self, array: Watched, index: Any, frame: Any) -> None:
-        """A thread reads an element, in this frame."""
+        """Record that the current thread reads an element, in this frame."""
         address = array.address(index)
         element, now = self._use(address, frame)
         written, updated = element.written, _apart(element.updates, now)
@@ -122,7 +122,7 @@ class Accesses:
         element.reads.add(now)
 
     def write(self, array: Watched, index: Any, frame: Any, before: Any) -> None:
-        """A thread has written to an element what is there now, ``before`` was there before."""
+        """Record that the current thread has written an element, which was ``before``."""
         element, now = self._use(array.address(index), frame)
         for uses, did in ((element.reads, "reads"), (element.updates, "updates")):
             other = _apart(uses, now)
@@ -132,11 +132,11 @@ class Accesses:
         if written is not None and written.is_apart(now):
             if array.unwatched[index].tobytes() != before.tobytes():
                 raise _race(array, index, frame, now, "writes", written, "writes")
-            return  # the first stays for the others to be compared with
+            return  # the first write is kept to compare others with
         element.written, element.reads, element.updates = now, None, None
 
     def update(self, array: Watched, index: Any, frame: Any) -> None:
-        """A thread is about to run an atomic instruction on an element."""
+        """Record that the current thread is about to run an atomic instruction on an element."""
         address = array.address(index)
         element, now = self._use(address, frame)
         thread, written = now.thread, element.written
@@ -157,18 +157,18 @@ class Accesses:
         thread.acquired = thread.block.acquired = self.time
 
     def fence(self) -> None:
-        """What the thread has done comes before what it does from now on, for whoever sees the latter."""
+        """Record a fence: threads that see later accesses of this thread see the earlier ones, too."""
         self.time += 1
         self.module.current.fenced = self.time
 
     def forget(self, array: np.ndarray) -> None:
-        """The memory of an array will be another's."""
+        """Forget the accesses to an array whose memory will be reused."""
         start = array.__array_interface__["data"][0]
         for address in range(start, start + array.nbytes):
             self.elements.pop(address, None)
 
     def end_interval(self) -> None:
-        """The threads of a block have all come to a barrier, or to the end."""
+        """Raise pending errors, once all threads of a block have reached a barrier or the end."""
         for error in self.pending.values():
             raise error
 
@@ -187,11 +187,11 @@ def _race(array: Watched, index: Any, frame: Any, now: _Access, does: str, other
 
 
 class Watched:
-    """An array as a kernel sees it: an argument, or memory that the threads of a block share."""
+    """A watched array in a kernel: an argument, or memory shared by the threads of a block."""
 
     __slots__ = ("_accesses", "_start", "unwatched")
 
-    #: How many calls a kernel has made when it comes to an access.
+    #: Number of Python calls between a kernel and an access.
     _depth = 1
 
     def __init__(self, array: np.ndarray, accesses: Accesses):
@@ -200,7 +200,7 @@ class Watched:
         self._start = array.__array_interface__["data"][0]
 
     def address(self, index: Any) -> int:
-        """That of an element."""
+        """Return the address of an element."""
         address, array = self._start, self.unwatched
         given = index if isinstance(index, tuple) else (index,)
         for index, size, stride in zip(given, array.shape, array.strides, strict=True):
@@ -208,7 +208,7 @@ class Watched:
         return address
 
     def updated(self, index: Any, depth: int) -> np.ndarray:
-        """The array, for an atomic instruction on an element; the kernel has made so many calls."""
+        """Record an atomic instruction on an element, ``depth`` calls below the kernel, and return the array."""
         self._accesses.update(self, index, sys._getframe(depth))
         return self.unwatched
 
@@ -230,7 +230,7 @@ class Watched:
         part._all_written(frame, old)
 
     def all_read(self, frame: Any) -> np.ndarray:
-        """The array, all of which is read in this frame."""
+        """Record that the whole array is read in this frame, and return it."""
         for index in np.ndindex(self.unwatched.shape):
             self._accesses.read(self, index, frame)
         return self.unwatched
@@ -271,7 +271,7 @@ def _within(array: np.ndarray, index: Any) -> Any:
 
 
 class Row:
-    """A row of elements as one of numgrad's kernels sees it: it may reach no others."""
+    """A row of elements in one of numgrad's kernels, which raises an error for indices outside of it."""
 
     __slots__ = ("_array",)
 
@@ -286,7 +286,7 @@ class Row:
 
 
 class WatchedRow(Watched):
-    """Such a row, watched."""
+    """A watched row."""
 
     __slots__ = ()
     _depth = 2

@@ -1,12 +1,13 @@
-"""Random numbers by a counter: any element of a draw can be computed by itself, by any thread of any GPU.
+"""Counter-based random numbers: any thread of any GPU can compute any element of a draw by itself.
 
 The generator is Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011):
 ten rounds of multiplications turn a counter of 128 bits into four random words of 32 bits, by a key.  The key is the
-seed; the counter holds the ``offset``, which draw since the seeding it is, and the number of a call within the draw.
+seed.  The counter consists of the ``offset``, which is the number of the draw since the seeding, and the number of a
+call within the draw.
 
-A call serves elements that lie 32 apart, so that neighbouring threads write neighbouring elements.  Where an element
-takes one word (``fill_narrow``), call ``n`` serves element ``128 * (n // 32) + n % 32`` and those 32, 64 and 96 further
-on; where it takes two (``fill_wide``), element ``64 * (n // 32) + n % 32`` and that 32 further on.  A launch chooses
+A call serves elements that are 32 apart, so that neighbouring threads write neighbouring elements.  If an element takes
+one word (``fill_narrow``), call ``n`` serves element ``128 * (n // 32) + n % 32`` and those 32, 64 and 96 further on;
+if it takes two (``fill_wide``), element ``64 * (n // 32) + n % 32`` and that 32 further on.  A launch chooses
 ``numbers``, which makes numbers of two words, or pairs of words, by two parameters of the distribution.
 """
 
@@ -17,9 +18,9 @@ from ..scalar import log, sqrt
 from .adapter import cuda
 from .language import cospi, high_product, sinpi
 
-T = np.float32  # a placeholder: the dtype computed in
+T = np.float32  # placeholder: the dtype computed in
 
-#: Bits of a word, and what the lower word of a number of 64 bits is found by.
+#: Bits of a word, and the mask of the lower word of a number of 64 bits.
 BITS, LOWER = 32, 0xFFFFFFFF
 
 
@@ -29,7 +30,7 @@ def _two_words(number):
 
 
 def _one_number(lower, upper):
-    """The integer whose halves these words are."""
+    """The integer with these words as its halves."""
     return np.uint64(upper) << np.uint64(BITS) | np.uint64(lower)
 
 
@@ -96,7 +97,7 @@ def exponential(first, second, scale, unused):
 
 
 def bernoulli(first, second, probability, value):
-    """``value`` with a probability, otherwise 0."""
+    """``value`` with a given probability, else 0."""
     return (
         T(value) if unit(first) < T(probability) else T(0.0),
         T(value) if unit(second) < T(probability) else T(0.0),
@@ -108,7 +109,7 @@ def _scaled(word, low, count):
 
 
 def integers(first, second, low, count):
-    """The integers from ``low`` on that are fewer than 2**32."""
+    """Integers from ``low`` on, out of fewer than 2**32."""
     return _scaled(first, low, count), _scaled(second, low, count)
 
 
@@ -119,7 +120,7 @@ def _rest(word, low, count):
 
 
 def wide_integers(first, second, low, count):
-    """The integers from ``low`` on, any number of them: ``count`` is that modulo 2**64, as a signed number."""
+    """Integers from ``low`` on, out of any number; ``count`` is that number modulo 2**64, as a signed integer."""
     return _rest(first, low, count), _rest(second, low, count)
 
 
@@ -129,7 +130,7 @@ numbers = uniform
 
 
 def fill_narrow(out: Out, size, seed, offset, first, second):
-    """Fill a row with numbers that take a word each."""
+    """Fill a row with numbers that take one word each."""
     for call in range(cuda.grid(1), (size + 127) // 128 * 32, cuda.gridsize(1)):
         index = (call >> 5) * 128 + (call & 31)
         if index < size:
@@ -158,6 +159,6 @@ def fill_wide(out: Out, size, seed, offset, first, second):
 
 
 def below(out: Out, size, draws, probabilities):
-    """Whether draws from [0, 1) are below probabilities."""
+    """True where draws from [0, 1) are below probabilities."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         out[i] = draws[i] < probabilities[i]

@@ -1,6 +1,6 @@
 """A step of a recurrent network on GPUs, forward and backward: a thread for each element of a hidden state.
 
-Rows belong to examples in a step, which begins at ``row``, as in ``cpu/recurrence.py``; ``shares`` are the products of
+Rows belong to examples in a step, which begins at ``row``, as in ``cpu/recurrence.py``.  ``shares`` are the products of
 the ``count`` hidden states with the weights, to which ``bias`` is added if there is one.
 """
 
@@ -17,7 +17,7 @@ T = np.float32
 
 
 def _gate(gates, own, shares, other, bias, has_bias, column):
-    """What a gate is made of."""
+    """The pre-activation of a gate."""
     value = gates[own] + shares[other]
     if has_bias:
         value += bias[column]
@@ -27,7 +27,7 @@ def _gate(gates, own, shares, other, bias, has_bias, column):
 def lstm_step(
     gates: InOut, row, shares, bias, has_bias, beside: Out, end: InOut, out: Out, examples, size, count
 ):  # fmt: skip
-    """``c = f * c + i * g; h = o * tanh(c)``; what the gates are taken of and ``c`` are kept."""
+    """``c = f * c + i * g; h = o * tanh(c)``; the gates' pre-activations and ``c`` are kept."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         n, j = number // size, number % size
         own, other, at = (row + n) * 4 * size + j, n * 4 * size + j, (row + n) * size + j
@@ -50,7 +50,7 @@ def lstm_step(
 def gru_step(
     gates: InOut, row, shares, bias, has_bias, beside: Out, end: InOut, out: Out, examples, size, count
 ):  # fmt: skip
-    """``h = n + z * (h - n)``; what the gates are taken of and the hidden state's share of the last one are kept."""
+    """``h = n + z * (h - n)``; the gates' pre-activations and the hidden state's share of the last are kept."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         n, j = number // size, number % size
         own, other, at = (row + n) * 3 * size + j, n * 3 * size + j, (row + n) * size + j
@@ -71,7 +71,7 @@ def gru_step(
 
 
 def tanh_step(gates: InOut, row, shares, bias, has_bias, beside, end: Out, out: Out, examples, size, count):
-    """``h = tanh(gate)``; what that is taken of is kept."""
+    """``h = tanh(gate)``; the argument of ``tanh`` is kept."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         at = row * size + number
         gate = _gate(gates, at, shares, number, bias, has_bias, number % size)
@@ -92,11 +92,11 @@ def relu_step(gates, row, shares, bias, has_bias, beside, end: Out, out: Out, ex
         end[number] = h
 
 
-# -- backward: the rows of the step before begin at ``ahead``, and there are ``had`` of them ------------------------
+# -- backward: the rows of the previous step begin at ``ahead``, and there are ``had`` of them -------------------------
 
 
 def tanh_slope(x):
-    """The derivative of ``tanh``: ``1 - tanh(x)**2``, where that may have been rounded to 1."""
+    """The derivative of ``tanh``: ``1 - tanh(x)**2``, accurate where ``tanh(x)`` is rounded to 1."""
     return T(4) * sigmoid(T(2) * x) * sigmoid(T(-2) * x)
 
 
@@ -104,7 +104,7 @@ def lstm_slopes(
     gates, row, beside, ahead, had, state, out, grad, grads: InOut, slopes: Out, shares, previous: Out, examples,
     size, count
 ):  # fmt: skip
-    """The gradients for what the gates are taken of, and for the cells' state before the step."""
+    """The gradients for the gates' pre-activations, and for the cells' state before the step."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         n, j = number // size, number % size
         own, at, cell = (row + n) * 4 * size + j, (row + n) * size + j, (examples + n) * size + j
@@ -163,12 +163,12 @@ def of_tanh(slope, x, out):
 
 
 def of_relu(slope, x, out):
-    """The gradient for what ``relu`` is taken of, 0 where that is not positive."""
+    """The gradient for the argument of ``relu``, 0 where that is not positive."""
     return slope if out > T(0) else T(0)
 
 
 def of_gate(slope, x, out):
-    """Placeholder: one of these."""
+    """Placeholder: one of the functions above."""
     return slope
 
 
@@ -176,7 +176,7 @@ def plain_slopes(
     gates, row, beside, ahead, had, state, out, grad, grads, slopes: Out, shares, previous: Out, examples,
     size, count
 ):  # fmt: skip
-    """The gradients for what a function is taken of, where there is no other gate."""
+    """The gradients for the argument of the function of a network without other gates."""
     for number in range(cuda.grid(1), count * size, cuda.gridsize(1)):
         at = row * size + number
         hidden = state[number]
@@ -187,7 +187,7 @@ def plain_slopes(
 
 
 def carry(products, adds, size, grads: InOut):
-    """The first ``size`` elements of ``grads`` become the products, or are added to them."""
+    """Set the first ``size`` elements of ``grads`` to the products, or add these to them."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         value = products[i]
         if adds:

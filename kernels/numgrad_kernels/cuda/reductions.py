@@ -1,13 +1,14 @@
 """Reductions over one axis of arrays seen as (outer, length, inner), on GPUs: sums, products, extremes, norms,
 variances.
 
-What is put together, and how, are the ``term`` and the ``fold`` of the CPU's reductions.  ``columns`` are the results
-there are: the pairs of an index on the outer axis and one on the inner.  Several threads share a column, ``depth`` of
-them, each with four accumulators; what they find is folded in a binary tree (see ``lines.py``).  Where the inner axis
-has one entry, neighbouring threads read neighbouring elements of a column; elsewhere they read neighbouring columns.
-Where columns are few, several blocks share them: each folds ``piece_size`` elements, and the same kernel folds what
-they find.  The order depends on the sizes, and on whether four elements can be read at once, so that the result is the
-same at every run, on every GPU.
+``term`` and ``fold`` are those of the CPU's reductions.  ``columns`` is the number of results: the pairs of an index on
+the outer axis and one on the inner.  ``depth`` threads share a column, each with four accumulators, and fold their
+results in a binary tree (see ``lines.py``).  If the inner axis has one entry, neighbouring threads read neighbouring
+elements of a column; otherwise they read neighbouring columns.
+
+If there are few columns, several blocks share each: a block folds ``piece_size`` elements, and the same kernel folds
+the results of the blocks.  The order depends on the sizes, and on whether four elements can be read at once, so that
+the result is the same in every run, on every GPU.
 """
 
 from __future__ import annotations
@@ -36,25 +37,25 @@ def given(parameters, number, column):
 
 
 def own_parameter(parameters, number, column):
-    """The column's own."""
+    """The column's own parameter."""
     return parameters[column]
 
 
-# -- what becomes of a column's total ---------------------------------------------------------------------------------
+# -- finishes: the final result of a column ----------------------------------------------------------------------------
 
 
 def finish(total, parameter, divisor):
-    """It is the result."""
+    """The total itself."""
     return total
 
 
 def truth(total, parameter, divisor):
-    """Whether it is not 0, as a number."""
+    """1 if the total is not 0, else 0."""
     return T(total != 0)
 
 
 def share(total, parameter, divisor):
-    """The quotient, as means and variances are; NaN for nothing divided by nothing."""
+    """The quotient, as for means and variances; NaN for 0 divided by 0."""
     return divide(total, divisor)
 
 
@@ -64,7 +65,7 @@ def share_of_complex(total, parameter, divisor):
 
 
 def root_of_share(total, parameter, divisor):
-    """The root of the quotient, as standard deviations are."""
+    """The root of the quotient, as for standard deviations."""
     return sqrt(divide(total, divisor))
 
 
@@ -79,12 +80,12 @@ def to_the_power(total, parameter, exponent):
 
 
 def finite(total, parameter, divisor):
-    """The largest element, by which all are lessened; 0 if it is infinite."""
+    """The largest element, which is subtracted from all; 0 if it is infinite."""
     return where(isinf(total), T(0), total)
 
 
 def logarithm(total, parameter, divisor):
-    """The logarithm of a sum of exponentials of what exceeds the parameter."""
+    """The logarithm of a sum of exponentials of elements minus the parameter."""
     return log(total) + parameter
 
 
@@ -92,7 +93,7 @@ def logarithm(total, parameter, divisor):
 
 
 def sure_norms(x, columns, length, inner, order, least, norms: InOut):
-    """Make the doubtful ones among the norms again, of the elements divided by the largest.
+    """Recompute the doubtful norms from the elements divided by the largest.
 
     A block has as many columns as threads, and its threads share each doubtful one.
     """
@@ -126,12 +127,12 @@ def read4(x, offset, step):
 
 
 def read4_packed(x, offset, step):
-    """In place of :func:`read4` where ``step`` is 1 and four elements can be read at once."""
+    """Replacement of :func:`read4` for a ``step`` of 1 and four elements that can be read at once."""
     return load4(x, np.uint64(offset) >> np.uint64(2))
 
 
 def share_of_column(thread, shift, inner, pieces):
-    """A thread's number among those of its column, how far apart these are, the column, and which piece of it."""
+    """A thread's number among those of its column, their distance, the column, and the piece of it."""
     level, near, apart = position(thread, shift, inner == 1)
     group = np.int64(quotient(cuda.blockIdx.x, pieces))
     column = group * (THREADS >> shift if inner == 1 else 1 << shift) + near
@@ -139,8 +140,9 @@ def share_of_column(thread, shift, inner, pieces):
 
 
 def elements(level, depth, inner, length, piece, piece_size):
-    """How a thread takes its elements of a piece: from number ``at``, four that are ``gap`` apart, up to the ``end``;
-    and how far apart in memory neighbours are.
+    """The position, distance and end of a thread's elements in a piece, and the distance of neighbours in memory.
+
+    The thread takes elements from number ``at``, four that are ``gap`` apart, up to the ``end``.
     """
     at = piece * piece_size + level * (4 if PACKED else 1)
     return at, 1 if PACKED else depth, min(length, (piece + 1) * piece_size), 1 if PACKED else inner
@@ -149,10 +151,10 @@ def elements(level, depth, inner, length, piece, piece_size):
 def fold_axis(
     x, columns, length, inner, shift, depth, pieces, piece_size, parameters, number, initial, divisor, out: Out
 ):
-    """``out[c, p]`` is what piece ``p`` of column ``c`` of ``x`` folds to.
+    """``out[c, p]`` is the fold of piece ``p`` of column ``c`` of ``x``.
 
-    ``1 << shift`` threads of a block lie next to each other in memory: those of a column if ``inner`` is 1, or else
-    those of neighbouring columns.
+    ``1 << shift`` threads of a block are neighbours in memory: those of a column if ``inner`` is 1, else those of
+    neighbouring columns.
     """
     part = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
@@ -191,18 +193,18 @@ def fold_axis(
         out[column * pieces + piece] = finish(total, parameter, T(divisor))
 
 
-# -- variances and means, in one pass ---------------------------------------------------------------------------------
+# -- variances and means, in one pass ----------------------------------------------------------------------------------
 #
-# A thread finds the mean of four elements and their squared distances from it, and joins them with what it found before
+# A thread computes the mean of four elements and their squared distances from it, and joins them with those so far
 # (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).  The
-# means that are given come from sums: they are infinite where elements are.
+# returned means are computed from sums: they are infinite where elements are.
 
-#: Placeholder: whether one block has all of a column.
+#: Placeholder: true if one block has all of a column.
 WHOLE = 1
 
 
 def _join(count, centre, spread, more, middle, around):
-    """The number, the mean and the squared distances of two sets of elements together."""
+    """The number, the mean and the squared distances of the union of two sets of elements."""
     both = count + more
     share = divide(more, both)
     distance = middle - centre
@@ -219,7 +221,7 @@ def _of_four(a, b, c, d):
 
 
 def _tree(counts, centres, spreads, totals, thread, level, depth, apart, count, centre, spread, total):
-    """What a column's threads found together, for the first of them: squared distances, mean, sum."""
+    """The joint result of a column's threads, for the first of them: squared distances, mean, sum."""
     own = np.uint64(thread)
     counts[own], centres[own], spreads[own], totals[own] = count, centre, spread, total
     half = depth >> 1

@@ -1,5 +1,7 @@
 """Products with sparse matrices along one axis of arrays seen as (outer, length, inner), on GPUs: a thread for each
-result; see ``cpu/resampling.py`` for what the numbers mean.
+result.
+
+See ``cpu/resampling.py`` for the parameters.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ def csr_axis(x, length, inner, channels, count, starts, indices, weights, diviso
         row = o // channels * count + j
         k, end = begin(starts, row), begin(starts, row + 1)
         total = T(0)
-        if k < end:  # the first term is no sum, so that -0 stays what it is
+        if k < end:  # the first term is not added to 0, which preserves -0
             total = T(weights[k] * element(x, base, indices[k] * inner))
             k += 1
         while k < end:
@@ -45,7 +47,7 @@ def csr_scatter(grad, length, channels, count, starts, indices, weights, size, o
 
 
 def csr_weights(grad, x, length, channels, count, starts, indices, rows, out: Out):
-    """``out[k]`` is the sum of ``grad[o, j] * x[o, indices[k]]`` over the outer entries that row j is for."""
+    """``out[k]`` is the sum of ``grad[o, j] * x[o, indices[k]]`` over the outer entries that share row j."""
     for row in range(cuda.grid(1), rows, cuda.gridsize(1)):
         first, j = row // count * channels, row % count
         for k in range(begin(starts, row), begin(starts, row + 1)):

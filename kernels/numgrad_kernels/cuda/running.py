@@ -1,7 +1,7 @@
 """Running extremes with their indices, and linear recurrences, along one axis of arrays seen as (outer, length, inner).
 
-``columns`` are the lines along that axis: the pairs of an index on the outer axis and one on the inner; rows, where the
-inner axis has one entry.
+``columns`` is the number of lines along that axis: the pairs of an index on the outer axis and one on the inner.  If
+the inner axis has one entry, they are rows.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ T = np.float32
 #: Placeholder: threads in a block.
 THREADS = 256
 
-#: Elements of a row that a thread takes at a time: an odd number, so that threads read different banks of memory.
+#: Elements of a row that a thread processes at a time: an odd number, so that threads read different memory banks.
 ITEMS = 3
 
-#: Placeholders: ``ITEMS`` elements for each thread of a block, and two.
+#: Placeholders: ``ITEMS`` elements, and two elements, for each thread of a block.
 TILE = 3 * 256
 TWO_EACH = 2 * 256
 
@@ -114,15 +114,15 @@ def extreme_columns(x, columns, length, inner, out: Out, indices: Out):
             here += inner
 
 
-# -- linear recurrences -----------------------------------------------------------------------------------------------
+# -- linear recurrences ------------------------------------------------------------------------------------------------
 #
-# One element after the other: to put several factors together could overflow where the results do not.
+# One element after the other: combining several factors could overflow although the results do not.
 
 
 def recurrence_rows(x, factors, rows, length, shift, backwards, out: Out):
     """``out[i] = x[i] + factors[i] * out[i - 1]`` in each row, or of ``i + 1`` if backwards.
 
-    ``2 ** shift`` threads share a row: together they read and write, and one of them computes.
+    ``2 ** shift`` threads share a row: they read and write together, and one of them computes.
     """
     tile = cuda.shared.array(TILE, T)
     times = cuda.shared.array(TILE, T)

@@ -1,9 +1,9 @@
 """Running sums, products and log-sum-exps along one axis of arrays seen as (outer, length, inner), on GPUs.
 
-``columns`` are the lines along that axis: the pairs of an index on the outer axis and one on the inner; rows, where the
-inner axis has one entry.  A scan runs forwards, or backwards from the last element.  Long columns come in ``pieces`` of
-``piece_size`` elements: what each piece folds to is found first, and the running results of these are where the pieces
-start.  ``initial`` is what changes nothing.  The order depends on the sizes alone.
+``columns`` is the number of lines along that axis: the pairs of an index on the outer axis and one on the inner.  If
+the inner axis has one entry, they are rows.  A scan runs forwards, or backwards from the last element.  Long columns
+are split into ``pieces`` of ``piece_size`` elements: each piece is folded first, and the running results of these folds
+are the starts of the pieces.  ``initial`` is the neutral element.  The order depends on the sizes alone.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ T = np.float32
 #: Placeholder: threads in a block.
 THREADS = 256
 
-#: Elements of a row that a thread scans by itself: an odd number, so that threads read different banks of memory.
+#: Elements of a row that a thread scans by itself: an odd number, so that threads read different memory banks.
 ITEMS = 7
 
-#: Placeholders: ``ITEMS`` elements for each thread of a block, and two.
+#: Placeholders: ``ITEMS`` elements, and two elements, for each thread of a block.
 TILE = 7 * 256
 TWO_EACH = 2 * 256
 
@@ -39,7 +39,7 @@ def log_of_sum(left, right):
 
 
 def _start(starts, column, piece, pieces, backwards, initial):
-    """The result of what comes before a piece of a column."""
+    """The result of the elements before a piece of a column."""
     earlier = piece + 1 if backwards else piece - 1
     start = T(initial)
     if (earlier >= 0) & (earlier < pieces):
@@ -50,8 +50,8 @@ def _start(starts, column, piece, pieces, backwards, initial):
 def scan_rows(x, rows, length, shift, pieces, piece_size, backwards, initial, starts, out: Out):
     """The running results of each row; ``2 ** shift`` threads share one.
 
-    Their part of ``tile`` takes as many elements as they scan together.  Each thread scans some that follow one
-    another, then the threads' totals are scanned (Hillis and Steele 1986), and each adds those before its own.
+    Their part of ``tile`` holds the elements that they scan together.  Each thread scans some contiguous ones, then the
+    threads' totals are scanned (Hillis and Steele 1986), and each thread adds the totals before its own.
     """
     tile = cuda.shared.array(TILE, T)
     totals = cuda.shared.array(TWO_EACH, T)
@@ -107,7 +107,8 @@ def scan_rows(x, rows, length, shift, pieces, piece_size, backwards, initial, st
 def scan_columns(x, columns, length, inner, pieces, piece_size, backwards, initial, starts, out: Out):
     """The running results along the middle axis: a thread scans a piece of a column.
 
-    What 64 elements fold to is kept apart from what came before, so that rounding errors do not grow with the length.
+    The fold of 64 elements is kept apart from that of the elements before, so that rounding errors do not grow with the
+    length.
     """
     work = cuda.grid(1)
     if work < columns * pieces:

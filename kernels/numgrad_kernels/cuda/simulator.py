@@ -1,11 +1,11 @@
-"""Kernels for GPUs run in plain Python, by Numba's simulator with another way of running a block's threads.
+"""GPU kernels in plain Python: Numba's simulator with another way of running a block's threads.
 
-Numba's runs them all at once, asks again and again which of them wait at a barrier, and as most threads are through
-before the next one begins, a missing barrier does not show.  Here one thread runs at a time, until it ends or comes to
-a barrier, in an order that is another between any two barriers; and every access to memory is watched in kernels of
-users, so that two threads at one element, one of them writing, with no barrier between them, are an error (``races``).
-Shared memory begins as garbage, an index outside of an array raises an error, and so does a barrier that not all
-come to: in this the simulator is stricter than a GPU.
+Numba's simulator starts all threads at once and polls which of them wait at a barrier.  Since most threads finish
+before the next one begins, a missing barrier has no effect.  Here one thread runs at a time, until it ends or reaches a
+barrier, in an order that changes at every barrier.  In users' kernels every access to memory is watched, and two
+threads that access one element, one of them writing, with no barrier in between are an error (``races``).  Shared
+memory begins as garbage.  An index outside of an array raises an error, and so does a barrier that not all threads
+reach.  In these respects the simulator is stricter than a GPU.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from numba.cuda.simulator.kernelapi import Dim3, FakeCUDAAtomic, FakeCUDAModule
 
 from .races import WARP, Accesses, RaceError, Row, Watched, WatchedRow
 
-#: Whether races are looked for in numgrad's own kernels, which takes some five times as long; in users' they are.
+#: True to detect races in numgrad's own kernels, too, which takes some five times as long.
 watch_races = False
 
-#: Whose order the threads of a block run in.
+#: Source of the order in which the threads of a block run.
 _order = random.Random(0)
 
 _barriers = frozenset({"syncthreads", "syncthreads_and", "syncthreads_count", "syncthreads_or", "syncwarp"})
 
 
 def run(function: Callable[..., None], blocks: int, threads: int, arguments: Sequence[Any]) -> None:
-    """Run a kernel of numgrad's in ``blocks`` blocks of ``threads`` threads.
+    """Run one of numgrad's kernels in ``blocks`` blocks of ``threads`` threads.
 
-    Its rows are given as arrays, which are changed in place.
+    Its rows are passed as arrays, which are changed in place.
     """
     module = Module((blocks, 1, 1), (threads, 1, 1), watch_races)
     function.__globals__["cuda"] = module
@@ -57,17 +57,17 @@ def run(function: Callable[..., None], blocks: int, threads: int, arguments: Seq
 
 
 def runs_a_kernel() -> bool:
-    """Whether the caller is a kernel."""
+    """Return True if the caller is a kernel."""
     return isinstance(threading.current_thread(), _Worker)
 
 
 class _Block:
-    """A block of threads; its fences and atomic instructions, see ``races``."""
+    """A block of threads, and the times of its fences and atomic instructions (see ``races``)."""
 
     def __init__(self, index: Dim3, name: str):
         self.index = index
         self.name = name
-        self.arrays: dict[Any, np.ndarray] = {}  # of shared memory
+        self.arrays: dict[Any, np.ndarray] = {}  # in shared memory
         self.votes: dict[int, list[bool]] = {}
         self.published = self.acquired = 0
 
@@ -76,7 +76,7 @@ class _Block:
 
 
 class _Thread:
-    """A thread of a block, and how often it has waited, for its block and for its warp."""
+    """A thread of a block, and its numbers of waits for its block and for its warp."""
 
     def __init__(self, block: _Block, index: Dim3, number: int, name: str):
         self.block = block
@@ -85,8 +85,8 @@ class _Thread:
         self.warp = number // WARP
         self.name = name
         self.waits = self.warp_waits = 0
-        self.barrier: Any = None  # that it waits at: whose, which threads come to it, and the line
-        self.worker: _Worker | None = None  # that runs it, once it has begun and until it ends
+        self.barrier: Any = None  # the one it waits at: its scope, the threads that must reach it, and the line
+        self.worker: _Worker | None = None  # runs the thread, from its beginning to its end
         self.uses = 0  # of memory
         self.fenced = self.published = self.acquired = 0
 
@@ -95,7 +95,7 @@ class _Thread:
 
 
 class Module(FakeCUDAModule):
-    """What ``cuda`` is in a kernel that is run in so many blocks of so many threads."""
+    """The ``cuda`` module of a kernel that runs in ``blocks`` blocks of ``threads`` threads."""
 
     current: _Thread
     work: Callable[[], None]
@@ -107,13 +107,13 @@ class Module(FakeCUDAModule):
         self.dynamic = dynamic
         self.workers: list[_Worker] = []
         self.idle: list[_Worker] = []
-        self.fresh: list[_Thread] = []  # that have not begun
+        self.fresh: list[_Thread] = []  # those that have not begun
         self.back: SimpleQueue[bool] = SimpleQueue()
         self.error: BaseException | None = None
         self.accesses = Accesses(self) if watches else None
 
     def run(self, waits: bool) -> None:
-        """Run the threads of all blocks; where none ``waits``, that takes no threads of Python's."""
+        """Run the threads of all blocks, without Python threads if no thread ``waits`` at a barrier."""
         try:
             for at, block_name in self.blocks:
                 self._forget_shared_memory()
@@ -131,7 +131,7 @@ class Module(FakeCUDAModule):
                 worker.stop()
 
     def _forget_shared_memory(self) -> None:
-        """The memory of the block before will be another's."""
+        """Forget the accesses to the previous block's memory, which will be reused."""
         if self._block is not None and self.accesses is not None:
             for array in self._block.arrays.values():
                 self.accesses.forget(array)
@@ -191,17 +191,17 @@ class Module(FakeCUDAModule):
         return _atomic
 
     def this_grid(self) -> Any:
-        """The group of all threads, which are those of one block where they wait for one another."""
+        """Return the group of all threads; they can only wait for one another if they are one block."""
         return self
 
     def watched(self, array: np.ndarray) -> Any:
-        """What stands for an array in a kernel."""
+        """Return the form of an array in a kernel."""
         return array if self.accesses is None else Watched(array, self.accesses)
 
     def _shared_array(self, shape: Any, dtype: Any) -> Any:
-        """Shared memory: the same for all threads of a block that ask for it at the same point of the text.
+        """Return shared memory: one array for all threads of a block that request it at the same point of the text.
 
-        What is asked for without a size is all the memory that the launch has given the block beside it.
+        A request without a size returns all of the block's dynamic memory, which the launch specifies.
         """
         frame, arrays = sys._getframe(2), self.current.block.arrays
         if shape != 0:
@@ -222,19 +222,19 @@ class Module(FakeCUDAModule):
     sync = syncthreads
 
     def syncwarp(self, mask: int = 0xFFFFFFFF) -> None:
-        """Wait for the other threads of the warp, those of a mask."""
+        """Wait for the other threads of the warp that are in the mask."""
         self._wait("warp", (self.current.warp, int(mask)))
 
     def syncthreads_count(self, value: Any) -> int:
-        """Wait for the other threads of the block; the number of those whose value is true."""
+        """Wait for the other threads of the block; return the number of threads whose value is true."""
         return sum(self._votes(value))
 
     def syncthreads_and(self, value: Any) -> int:
-        """Wait for the other threads of the block; whether all their values are true."""
+        """Wait for the other threads of the block; return 1 if all their values are true, else 0."""
         return int(all(self._votes(value)))
 
     def syncthreads_or(self, value: Any) -> int:
-        """Wait for the other threads of the block; whether one of their values is true."""
+        """Wait for the other threads of the block; return 1 if one of their values is true, else 0."""
         return int(any(self._votes(value)))
 
     def _votes(self, value: Any) -> list[bool]:
@@ -250,7 +250,7 @@ class Module(FakeCUDAModule):
         self._pause((others, which, sys._getframe(depth).f_lineno))
 
     def let_others(self) -> None:
-        """Let other threads run, which this one may be waiting for without a barrier."""
+        """Let other threads run, for which this one may be waiting without a barrier."""
         if runs_a_kernel():
             self._pause(("nobody", None, 0))
 
@@ -261,7 +261,7 @@ class Module(FakeCUDAModule):
         worker.wait()
 
     def threadfence(self) -> None:
-        """What this thread has done comes before what it does from now on, for all others."""
+        """Order this thread's earlier accesses before its later ones, for all other threads."""
         if self.accesses is not None:
             self.accesses.fence()
 
@@ -269,18 +269,18 @@ class Module(FakeCUDAModule):
 
 
 class _Memory:
-    """What arrays in a kernel are made by: ``cuda.shared`` and ``cuda.local``."""
+    """Factory of arrays in a kernel: ``cuda.shared`` and ``cuda.local``."""
 
     def __init__(self, make: Callable[[Any, Any], Any]):
         self._make = make
 
     def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Any:
-        """An array, of which nobody knows what is in it."""
+        """Return an array with arbitrary contents."""
         return self._make(shape, dtype)
 
 
 class _Atomic:
-    """The atomic instructions that users' kernels have."""
+    """The atomic instructions of users' kernels."""
 
     def __getattr__(self, name: str) -> Any:
         instruction = getattr(_instructions, name)
@@ -302,7 +302,7 @@ class _Stopped(BaseException):
 
 
 class _Worker(threading.Thread):
-    """A thread of Python's, which runs threads of a block until one of them comes to a barrier, and then that one."""
+    """A Python thread that runs threads of a block until one of them reaches a barrier, and then continues that one."""
 
     def __init__(self, module: Module):
         super().__init__(daemon=True)
@@ -337,16 +337,16 @@ class _Worker(threading.Thread):
             raise _Stopped
 
     def stop(self) -> None:
-        """Let the thread end, where it waits."""
+        """End the thread at the point where it waits."""
         self.turns.put(False)
         self.join(1)
 
 
 def _released(waiting: list[_Thread]) -> list[_Thread]:
-    """Those of the threads of a block that wait who may go on: all for whom they wait have come to the same barrier.
+    """Return the waiting threads of a block that may continue: all those they wait for have reached the same barrier.
 
     Raises:
-        RuntimeError: nobody may.
+        RuntimeError: no thread may continue.
     """
     come = Counter(thread.barrier for thread in waiting)
     complete = {barrier for barrier, number in come.items() if number == _awaited(barrier, waiting, number)}
@@ -357,7 +357,7 @@ def _released(waiting: list[_Thread]) -> list[_Thread]:
 
 
 def _awaited(barrier: Any, waiting: list[_Thread], come: int) -> int:
-    """How many threads must come to a barrier."""
+    """Return the number of threads that must reach a barrier."""
     others, which, _ = barrier
     if others == "block":
         return len(waiting)
@@ -368,7 +368,7 @@ def _awaited(barrier: Any, waiting: list[_Thread], come: int) -> int:
 
 
 def _garbage(shape: Any, dtype: Any) -> np.ndarray:
-    """An array of what nobody would take for a number: NaN, or integers far from zero."""
+    """Return an array of obviously invalid numbers: NaN, or integers far from zero."""
     element = _dtype(dtype)
     if element.kind in "fc":
         return np.full(shape, np.nan, element)
@@ -381,7 +381,7 @@ def _dtype(dtype: Any) -> np.dtype:
 
 
 def _positions(extents: Sequence[int]) -> list[tuple[Dim3, str]]:
-    """The indices in a block or a grid, x first, and what each is called in messages."""
+    """Return the indices in a block or a grid, x first, and the name of each in messages."""
     flat = extents[1] == extents[2] == 1
     return [
         (Dim3(x, y, z), str(x) if flat else f"({x}, {y}, {z})") for z, y, x in np.ndindex(*reversed(extents))

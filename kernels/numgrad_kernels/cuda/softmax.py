@@ -1,8 +1,8 @@
 """Softmax and its logarithm along one axis of arrays seen as (outer, length, inner), and their gradients, on GPUs.
 
-Each line is read twice: for its largest element together with the sum of the exponentials, which is scaled down
-whenever a larger element comes (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018), and for
-the result.  See ``lines.py`` for how threads share lines.
+Each line is read twice: first for its largest element together with the sum of the exponentials, which is scaled down
+at every larger element (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018), then for the
+result.  See ``lines.py`` for how threads share lines.
 """
 
 from __future__ import annotations
@@ -28,30 +28,33 @@ def share(value, top, scale):
 
 
 def logarithm_of_share(value, top, shift):
-    """In place of ``share``: an element of its logarithm.  ``top + shift`` would be rounded to the digits of top."""
+    """Replacement of ``share``: an element of its logarithm.  ``top + shift`` would be rounded to the digits of top."""
     return value - top - shift
 
 
 def larger(value, top):
-    """The larger of two, the second if the first is no number."""
+    """The larger of two; the second if the first is NaN."""
     return value if value > top else top
 
 
 def finite(top):
-    """What is taken off elements of which this is the largest."""
+    """The number to subtract from elements of which this is the largest."""
     return T(0) if top == T(-np.inf) else top
 
 
 def _joined(top, total, other, more):
-    """The largest element of two sets, and the sum of their exponentials once that is taken off."""
+    """The largest element of two sets, and the sum of their exponentials after subtracting it."""
     highest = larger(other, top)
     zero = finite(highest)
     return highest, total * exp(top - zero) + more * exp(other - zero)
 
 
 def _share_of_line(lines, length, inner, columns, depth, shift, along):
-    """What a thread has of its line: its number among the line's threads and how far apart these are; the line; where
-    its own first element and the line's last are; the steps between the elements of four, and from four to four.
+    """The part of a line that a thread processes.
+
+    Returns:
+        tuple: the thread's number among the line's threads and the distance between these; the line; the offsets of its
+            own first element and of the line's last; the steps between the elements of four, and from four to four.
     """
     level, column, apart = position(cuda.threadIdx.x, shift, along)
     line = np.int64(cuda.blockIdx.x) * columns + column
@@ -62,9 +65,9 @@ def _share_of_line(lines, length, inner, columns, depth, shift, along):
 
 
 def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, out: Out):
-    """``exp(x)`` divided by its sum, or what else ``share`` says, for each line.
+    """``exp(x)`` divided by its sum, or the result of another ``share``, for each line.
 
-    Where the largest element is minus infinity, ``floor`` is used instead.
+    If the largest element is minus infinity, ``floor`` is used instead.
     """
     tops = cuda.shared.array(THREADS, T)
     sums = cuda.shared.array(THREADS, T)
@@ -97,7 +100,7 @@ def softmax_lines(x, lines, length, inner, columns, depth, shift, along, floor, 
 
 
 def backward_lines(grad, y, lines, length, inner, columns, depth, shift, along, out: Out):
-    """``y * (grad - sum(grad * y))``, or what else ``summed`` and ``gradient`` say, for each line."""
+    """``y * (grad - sum(grad * y))``, or the result of other ``summed`` and ``gradient``, for each line."""
     part = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
     level, apart, line, first, last, step, stride = _share_of_line(lines, length, inner, columns, depth, shift, along)

@@ -1,12 +1,11 @@
 """Sorting, searching and counting on a GPU.
 
-Lines are sorted by merging: tiles of a line in the memory that a block's threads share, then runs of tiles.
+Lines are sorted by merging: first tiles of a line in the shared memory of a block, then runs of tiles.  A line is
+sorted in runs of equal width, each next to the one that it is merged with.  Every element finds its position by itself:
+its index in its own run, plus the number of elements of the other run that precede it, found by bisection.  Equal
+elements of the left run come first, so that the order is stable; it depends only on the elements.
 
-A line is sorted in runs of equal width, each next to the one that it is merged with.  Every element finds its position
-by itself: its index in its own run, and how many elements of the other run come before it, by bisection.  Of
-equal elements those of the left run come first, so that the order is stable; it depends on nothing but the elements.
-
-Lines are the middle axis of (outer, length, inner), flattened; sorted, they lie one after the other.
+Lines are the middle axis of (outer, length, inner), flattened; sorted lines are contiguous.
 """
 
 from __future__ import annotations
@@ -28,24 +27,24 @@ THREADS = 256
 TILE = 1024
 TWO_TILES = 2048
 
-#: The bins that a block counts by itself at most.
+#: The largest number of bins that a block counts by itself.
 FEW = 2048
 
 # -- the order --------------------------------------------------------------------------------------------------------
 
 
 def before(left, right):
-    """Whether an element comes before another: if it is smaller, a NaN being larger than everything."""
+    """True if an element precedes another by being smaller, where a NaN is larger than everything."""
     return left < right or (right != right and left == left)
 
 
 def descending(left, right):
-    """Whether an element comes before another: if it is larger, a NaN being larger than everything."""
+    """True if an element precedes another by being larger, where a NaN is larger than everything."""
     return left > right or (left != left and right == right)
 
 
 def _preceding(values, low, high, value, ties):
-    """The index in a sorted part behind the elements that come before a value, behind its equals, too, if ``ties``."""
+    """The end of the elements before a value in a sorted part, including its equals if ``ties``."""
     while low < high:
         middle = (low + high) >> 1
         element = values[np.uint64(middle)]
@@ -58,7 +57,7 @@ def _preceding(values, low, high, value, ties):
 
 
 def other_run(own, width, length):
-    """Whether an index lies in the left of two neighbouring runs of ``width``, and where the other begins and ends."""
+    """True if an index is in the left of two neighbouring runs of ``width``, and the beginning and end of the other."""
     low = own & (-2 * width)
     middle, high = min(low + width, length), min(low + 2 * width, length)
     left = own < middle
@@ -69,25 +68,25 @@ def other_run(own, width, length):
 
 
 def own_origin(origins, index, position):
-    """Where an element of a line that is yet unsorted stood: where it stands."""
+    """The original index of an element in an unsorted line: its position."""
     return position
 
 
 def given_origin(origins, index, position):
-    """Where an element that has been moved stood."""
+    """The original index of an element that has been moved."""
     return origins[index]
 
 
 def sort_tiles(x, origins, lines, length, inner, chunk, shift, keep, kept, out: Out, out_origins: Out):
-    """Sort a chunk of a line, or several whole lines, in each block: as many as fit into it, ``2 ** shift`` each.
+    """Sort in each block a chunk of a line, or as many whole lines, of ``2 ** shift`` each, as fit into it.
 
-    Of each chunk the first ``keep`` elements are written, behind those of the line's other chunks: ``kept`` of a line.
+    The first ``keep`` elements of each chunk are written behind those of the line's other chunks: ``kept`` of a line.
     """
     values = cuda.shared.array(TWO_TILES, T)
-    tile_origins = cuda.shared.array(TWO_TILES, np.int32)  # where in its chunk each of the values stood
+    tile_origins = cuda.shared.array(TWO_TILES, np.int32)  # the index of each value in its chunk
     thread = cuda.threadIdx.x
     chunks = (length + chunk - 1) // chunk
-    group = TILE >> shift  # 1 if lines are of several chunks
+    group = TILE >> shift  # 1 if lines have several chunks
     first = cuda.blockIdx.x * group // chunks
     begin = cuda.blockIdx.x * group % chunks
     present = min(group, lines - first) << shift
@@ -131,7 +130,7 @@ def sort_tiles(x, origins, lines, length, inner, chunk, shift, keep, kept, out: 
 
 
 def merge_runs(values, origins, size, length, width, out: Out, out_origins: Out):
-    """Merge each two neighbouring runs of ``width`` elements, a power of two, of each line."""
+    """Merge each pair of neighbouring runs of ``width`` elements, a power of two, of each line."""
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
         own = index % length
         start = index - own
@@ -157,7 +156,7 @@ def take_first(values, origins, size, length, count, inner, out: Out, indices: O
 
 
 def take_kth(values, origins, lines, length, k, out: Out, indices: Out):
-    """The first of the equals of element ``k`` of each sorted line, and where it stood."""
+    """The first of the elements equal to element ``k`` of each sorted line, and its original index."""
     for line in range(cuda.grid(1), lines, cuda.gridsize(1)):
         start = line * length
         first = _preceding(values, start, start + length, values[start + k], False)
@@ -166,9 +165,9 @@ def take_kth(values, origins, lines, length, k, out: Out, indices: Out):
 
 
 def take_median(values, origins, lines, length, past_nan, out: Out, indices: Out):
-    """The first of the equals of the lower middle element of each sorted line, NaN not counted, and where it stood.
+    """The first of the elements equal to the lower middle element of each sorted line, and its original index.
 
-    Where there is a NaN it is the median, unless ``past_nan``.
+    NaN is not counted.  If there is a NaN it is the median, unless ``past_nan``.
     """
     for line in range(cuda.grid(1), lines, cuda.gridsize(1)):
         start = line * length
@@ -189,9 +188,9 @@ def _longer(run, end, other, other_end):
 
 
 def longest_runs(values, length, parts, runs: Out, ends: Out):
-    """In each of ``parts`` parts of each sorted line: the most equal elements before one, and the first such one.
+    """For each part of a sorted line, the largest number of equal elements before one, and the first such one.
 
-    No NaN equals another.
+    Each line has ``parts`` parts.  No NaN equals another.
     """
     most = cuda.shared.array(THREADS, np.int64)
     where = cuda.shared.array(THREADS, np.int64)
@@ -216,7 +215,7 @@ def longest_runs(values, length, parts, runs: Out, ends: Out):
 
 
 def take_mode(values, origins, lines, length, parts, runs, ends, out: Out, indices: Out):
-    """The element at the end of the longest run of each sorted line, of several the first, and where it stood."""
+    """The element at the end of the first longest run of each sorted line, and its original index."""
     for line in range(cuda.grid(1), lines, cuda.gridsize(1)):
         run, end = runs[line * parts], ends[line * parts]
         for part in range(line * parts + 1, (line + 1) * parts):
@@ -229,7 +228,7 @@ def take_mode(values, origins, lines, length, parts, runs, ends, out: Out, indic
 
 
 def search_rows(rows, length, values, size, count, right, out: Out):
-    """Where each of ``count`` values to a sorted row belongs: after its equals if ``right``, else before them."""
+    """The positions of ``count`` values in a sorted row: after equal elements if ``right``, else before them."""
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         value = T(values[i])
         start = i // count * length
@@ -237,7 +236,7 @@ def search_rows(rows, length, values, size, count, right, out: Out):
         while low < high:
             middle = (low + high) >> 1
             element = T(rows[start + middle])
-            behind = not element > value if right else not element >= value  # a NaN belongs behind all others
+            behind = not element > value if right else not element >= value  # a NaN follows all others
             if behind:
                 low = middle + 1
             else:
@@ -249,12 +248,12 @@ def search_rows(rows, length, values, size, count, right, out: Out):
 
 
 def bin_of(value, bins, low, high, span):
-    """The bin of a number that is to be counted: one for each number."""
+    """The bin of a whole number to be counted: one for each number."""
     return np.int64(value)
 
 
 def bin_between(value, bins, low, high, span):
-    """The bin of an element, of ``bins`` equally wide ones from ``low`` to ``high``, ``span`` apart; or -1."""
+    """The bin of an element, out of ``bins`` equally wide ones from ``low`` to ``high``, ``span`` apart; or -1."""
     i = -1
     if value >= low and value <= high:
         i = min(np.int64((value - low) * T(bins) / span), bins - 1)
@@ -271,7 +270,7 @@ def count_many(x, size, bins, low, high, counts: InOut):
 
 
 def count_few(x, size, bins, low, high, counts: InOut):
-    """Count the elements in each of at most FEW bins: each block by itself first, since many meet in one bin."""
+    """Count the elements in each of at most FEW bins: first in each block, since many elements share a bin."""
     own = cuda.shared.array(FEW, np.int32)
     low, high, span = T(low), T(high), T(high - low)
     for i in range(cuda.threadIdx.x, bins, THREADS):
@@ -304,7 +303,7 @@ def add_weights(numbers, weights, size, sums: InOut):
 
 
 def add_weights_in_order(sorted_numbers, origins, weights, size, sums: Out):
-    """For each number, one block's, the sum of its weights; ``origins`` are the indices that the sorted numbers had."""
+    """For each number, one per block, the sum of its weights; ``origins`` are the original indices of the numbers."""
     part = cuda.shared.array(THREADS, T)
     thread = cuda.threadIdx.x
     number = cuda.blockIdx.x

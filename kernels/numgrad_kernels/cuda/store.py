@@ -1,8 +1,9 @@
-"""Machine code of kernels for GPUs, kept on disk beside the CPU's: the text of a kernel in, what a driver loads out.
+"""Machine code of kernels for GPUs, kept on disk with the CPU's: from the text of a kernel to a driver's input.
 
-numba-cuda makes PTX.  A driver reads PTX of its own version and of older ones only, but machine code of all versions
-of its generation, and at once: so NVIDIA's linker (nvJitLink) makes machine code of the PTX here, where it can be
-found.  For a GPU of a later generation than the compiler knows, PTX it is: its driver compiles that.
+numba-cuda compiles to PTX.  A driver accepts PTX of its own version and of older ones only, but machine code of all
+versions of its generation, and loads that at once.  NVIDIA's linker (nvJitLink), if it is installed, therefore turns
+the PTX into machine code here.  For a GPU of a later generation than the compiler supports, PTX is used, which its
+driver compiles.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from . import adapter
 
 
 def machine_code(name: str, text: str, arguments: Sequence[Any], capability: tuple[int, int]) -> tuple[str, bytes]:
-    """The kernel's name in its code, and the code for a GPU: from disk, or compiled now.
+    """Return the kernel's name in its code, and the code for a GPU: from disk, or newly compiled.
 
     Args:
-        name, text, arguments: the kernel, as :func:`adapter.compile_ptx` takes it.
+        name, text, arguments: the kernel, as for :func:`adapter.compile_ptx`.
         capability: the GPU's compute capability.
 
     Returns:
-        tuple: what the kernel is called there, and the content of a cubin, or PTX with a zero at its end.
+        tuple: the kernel's name there, and the content of a cubin, or PTX with a zero at its end.
 
     Raises:
-        RuntimeError: the compiler knows nothing as old as this GPU.
+        RuntimeError: the compiler does not support a GPU as old as this one.
     """
     target = adapter.newest_capability(capability)
     linked = target[0] == capability[0]  # machine code runs on later GPUs of its generation
@@ -53,7 +54,7 @@ def _digest(name: str, text: str, arguments: Sequence[Any], target: tuple[int, i
 
 @functools.cache
 def _environment() -> str:
-    """What the code depends on besides the kernel's own text: compilers, and how we use them."""
+    """Return what the code depends on besides the kernel's own text: compilers, and the code that uses them."""
     here = Path(__file__).parent
     sources = hashlib.sha256()
     for file in (here / "adapter.py", here / "language.py", Path(__file__)):
@@ -63,17 +64,19 @@ def _environment() -> str:
 
 @functools.cache
 def _linker() -> tuple[int, ...] | None:
-    """The version of nvJitLink, or None where it is not installed."""
+    """Return the version of nvJitLink, or None if it is not installed."""
     try:
         from cuda.bindings import nvjitlink
 
         return tuple(nvjitlink.version())
-    except (ImportError, RuntimeError):  # the bindings, or the library that they look for
+    except (ImportError, RuntimeError):  # the bindings, or the library that they load
         return None
 
 
 def _linked(name: str, ptx: bytes, target: tuple[int, int]) -> bytes | None:
-    """Machine code made of PTX, or None without a linker that can: one older than the compiler leaves it to the driver.
+    """Return machine code linked from PTX, or None without a suitable linker.
+
+    A linker older than the compiler leaves the PTX to the driver.
     """
     if _linker() is None:
         return None

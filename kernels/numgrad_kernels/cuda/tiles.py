@@ -1,8 +1,8 @@
 """Products of rows as tiles in shared memory, and products of tiles with rows, which are added to rows.
 
-A block's threads stand in a square of SIDE by SIDE, each at ``across`` on a ``line``.  Each has 4 x 4 elements of a
-tile, four rows from row ``4 * across`` and four columns from column ``4 * line``.  Tiles are transposed, so that
-neighbouring threads are at neighbouring elements, and four elements are read at once.
+A block's threads form a square of SIDE by SIDE, each at ``across`` on a ``line``.  Each has 4 x 4 elements of a tile,
+four rows from row ``4 * across`` and four columns from column ``4 * line``.  Tiles are transposed, so that neighbouring
+threads access neighbouring elements, and four elements are read at once.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from .adapter import cuda
 #: Placeholder: the dtype that the kernel computes in.
 T = np.float32
 
-#: Placeholders: the side of the square, that of a tile, and the step from line to line of a tile in shared memory: a
-#: little more, which spreads them over its banks.
+#: Placeholders: the side of the square, that of a tile, and the step from line to line of a tile in shared memory,
+#: which is slightly larger to spread the lines over its banks.
 SIDE = 16
 TILE = 64
 PITCH = 68
 
 
 def square(thread):
-    """Where a thread stands: on which line, and how far across."""
+    """The position of a thread in the square: its line, and its place across."""
     return np.int64(np.uint64(thread) // np.uint64(SIDE)), np.int64(np.uint64(thread) % np.uint64(SIDE))
 
 
 def adjacent4(part, at):
-    """Four elements next to each other in shared memory."""
+    """Four contiguous elements in shared memory."""
     return part[at], part[at + np.uint64(1)], part[at + np.uint64(2)], part[at + np.uint64(3)]
 
 
@@ -78,7 +78,7 @@ def add_products(
 
 
 def _add4(out, offset, left, shrink, a, b, c, d):
-    """Add to four elements, or to as many as are ``left`` of the row."""
+    """Add to four elements, or to the ``left`` remaining ones of the row."""
     if left > 0:
         out[offset] = out[offset] * shrink + a
     if left > 1:
@@ -90,12 +90,12 @@ def _add4(out, offset, left, shrink, a, b, c, d):
 
 
 def _stage(part, x, start, own, own_step, own_count, other, other_step, other_count):
-    """Bring SIDE lines of a tile into shared memory, zeros beyond what there is of either axis.
+    """Load SIDE lines of a tile into shared memory, with zeros beyond the end of either axis.
 
-    A thread brings four elements of line ``own``: number ``other``, and those SIDE, 2 * SIDE and 3 * SIDE further on.
+    A thread loads four elements of line ``own``: number ``other``, and those SIDE, 2 * SIDE and 3 * SIDE further on.
     """
     offset = start + min(own, own_count - 1) * own_step
-    a = x[offset + min(other, other_count - 1) * other_step]  # all four are on their way before one is waited for
+    a = x[offset + min(other, other_count - 1) * other_step]  # all four loads are issued before one is waited for
     b = x[offset + min(other + SIDE, other_count - 1) * other_step]
     c = x[offset + min(other + 2 * SIDE, other_count - 1) * other_step]
     d = x[offset + min(other + 3 * SIDE, other_count - 1) * other_step]
@@ -108,7 +108,7 @@ def _stage(part, x, start, own, own_step, own_count, other, other_step, other_co
 
 
 def put4(part, at, step, a, b, c, d):
-    """Four elements in shared memory, a step apart."""
+    """Write four elements in shared memory, a step apart."""
     part[at] = a
     part[at + np.uint64(step)] = b
     part[at + np.uint64(2 * step)] = c
@@ -116,13 +116,13 @@ def put4(part, at, step, a, b, c, d):
 
 
 def _zeros():
-    """Sixteen sums, of the elements that a thread has of a tile."""
+    """Sixteen sums, for a thread's elements of a tile."""
     zero = T(0)
     return zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero
 
 
 def _multiplied(sums, left, i, right, j):
-    """The sums with SIDE products added to each, of what is in shared memory from ``left[4 * i]`` and ``right[4 * j]``.
+    """The sums plus SIDE products each, of the elements in shared memory from ``left[4 * i]`` and ``right[4 * j]``.
 
     They are in the order of a transposed tile: those of one column and four rows first.
     """

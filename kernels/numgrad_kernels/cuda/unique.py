@@ -1,7 +1,7 @@
-"""Different slices along the middle axis of arrays seen as (outer, length, inner), flattened: found, numbered, counted.
+"""Distinct slices along the middle axis of arrays seen as (outer, length, inner), flattened: found, numbered, counted.
 
-``order`` holds the numbers of the slices in the order that they are gone through in; slices that differ from the one
-before begin a run.
+``order`` contains the numbers of the slices in the order in which they are visited; a slice that differs from the one
+before begins a run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .sorting import before, other_run
 
 
 def count_up(out: Out, size):
-    """The numbers from 0."""
+    """The numbers from 0 on."""
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
         out[index] = index
 
@@ -21,7 +21,7 @@ def count_up(out: Out, size):
 
 
 def _compared(x, left, right, outer, length, inner):
-    """1 if a slice comes before another, -1 if it comes after it, 0 if neither: by the first elements that differ."""
+    """1 if a slice precedes another, -1 if it follows it, 0 if neither, by the first elements that differ."""
     result = 0
     line = 0
     while line < outer and result == 0:
@@ -39,7 +39,7 @@ def _compared(x, left, right, outer, length, inner):
 
 
 def merge_slices(x, order, outer, length, inner, width, out: Out):
-    """Merge each two neighbouring runs of ``width`` slices, a power of two; see ``sorting.merge_runs``."""
+    """Merge each pair of neighbouring runs of ``width`` slices, a power of two; see ``sorting.merge_runs``."""
     for index in range(cuda.grid(1), length, cuda.gridsize(1)):
         left, low, high = other_run(index, width, length)
         own, begin = order[index], low
@@ -57,8 +57,7 @@ def merge_slices(x, order, outer, length, inner, width, out: Out):
 
 
 def mark_changes(x, order, outer, length, inner, out: Out):
-    """1 where a slice differs from the one before it in the order, else 0, as for the first; a NaN differs from a NaN.
-    """
+    """1 where a slice differs from the one before it in the order, else 0, also for the first; NaNs differ."""
     for index in range(cuda.grid(1), length, cuda.gridsize(1)):
         differs = 0
         if index > 0:
@@ -73,7 +72,7 @@ def mark_changes(x, order, outer, length, inner, out: Out):
 
 
 def list_runs(numbers, order, origin, length, first: Out, begins: Out, inverse: Out):
-    """For each run its first slice and where it begins in the order; for each slice, by its origin, its run."""
+    """For each run its first slice and its beginning in the order; for each slice, by its origin, its run."""
     for index in range(cuda.grid(1), length, cuda.gridsize(1)):
         number = numbers[index]
         begun = index == 0

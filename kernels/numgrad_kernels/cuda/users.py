@@ -1,4 +1,4 @@
-"""Kernels that users write with Numba's ``@cuda.jit``, in its simulator: they run as numgrad's own, and are watched."""
+"""Users' kernels with Numba's ``@cuda.jit`` in its simulator: they run like numgrad's own, and are watched."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _lock = threading.Lock()
 
 
 def complete_simulator() -> None:
-    """Have Numba's simulator run kernels as ``simulator.py`` does, and share arrays with others as a GPU does.
+    """Make Numba's simulator run kernels as ``simulator.py`` does, and share arrays with other libraries as a GPU does.
 
-    Kernels take whatever says by ``__cuda_array_interface__`` where its memory is, and its own arrays say so, too.
+    Kernels accept any object that exposes its memory by ``__cuda_array_interface__``, and the simulator's own arrays
+    expose theirs.
     """
     run = FakeCUDAKernel.__call__
 
@@ -45,9 +46,9 @@ def _interface(simulated: Any) -> dict[str, Any]:
 
 
 def _run(kernel: Any, arguments: Sequence[Any]) -> None:
-    """Run a kernel that Numba's decorator made, with the extents that it was given by ``kernel[blocks, threads]``.
+    """Run a kernel made by Numba's decorator, with the extents passed by ``kernel[blocks, threads]``.
 
-    It takes what Numba's simulator takes, and whatever says by ``__cuda_array_interface__`` where its memory is.
+    It takes the arguments that Numba's simulator takes, and any object with ``__cuda_array_interface__``.
     """
     blocks, threads = normalize_kernel_dimensions(kernel.grid_dim, kernel.block_dim)
     module = Module(blocks, threads, True, kernel.dynshared_size)
@@ -66,7 +67,7 @@ def _run(kernel: Any, arguments: Sequence[Any]) -> None:
 
 
 def _argument(value: Any, kernel: Any, module: Module, ends: list[Callable[[], Any]]) -> Any:
-    """What stands for an argument in the kernel; arrays of the host are copied there, and back in the end."""
+    """Return the form of an argument in the kernel; host arrays are copied to it, and back at the end."""
     for extension in kernel.extensions:
         _, value = extension.prepare_args(None, value, stream=0, retr=ends)
     if isinstance(value, tuple):
@@ -86,7 +87,7 @@ def _argument(value: Any, kernel: Any, module: Module, ends: list[Callable[[], A
 
 
 class _Seen:
-    """The memory of an array that says of itself where it lies, for NumPy to take, and to keep the array."""
+    """The memory of an array with an interface, in a form that NumPy accepts; it keeps the array alive."""
 
     def __init__(self, array: Any, interface: dict[str, Any]):
         self.array = array
@@ -95,7 +96,7 @@ class _Seen:
 
 
 def _foreign_array(value: Any) -> np.ndarray:
-    """A tensor, or another library's array, as one of NumPy's on the same memory."""
+    """Return a NumPy array on the memory of a tensor, or of another library's array."""
     interface = value.__cuda_array_interface__
     if 0 in interface["shape"]:
         return np.empty(interface["shape"], interface["typestr"])

@@ -1,4 +1,4 @@
-"""Sums of windows that overlap in memory, on GPUs: a thread for each element, which finds its values."""
+"""Sums of windows that overlap in memory, on GPUs: a thread for each element finds its values."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ T = np.float32
 def add_overlapping(values, start, out: InOut, first, size, sizes, steps, targets, apart, rank, count):
     """Add values to ``size`` elements from ``first`` on, to each in the same order as on the CPU.
 
-    Of ``rank`` dimensions the first ``apart`` have ``count`` indices.  With one of these given, the others lead to
-    different elements, and each step in ``out`` is beyond the reach of those after it.
+    Of the ``rank`` dimensions, the first ``apart`` have ``count`` index combinations.  For each of these, the other
+    dimensions lead to different elements, and each step in ``out`` exceeds the reach of the following dimensions.
     """
     for i in range(cuda.grid(1), size, cuda.gridsize(1)):
         total = out[first + i]
