@@ -52,7 +52,7 @@ class Facts:
         most: returns an upper bound on the number of elements that a run reaches in any array; arguments may be longer.
         hidden: returns the number of elements that a run reaches in each array passed only by address, by names.
         calls_blas: True if BLAS does the kernel's work.
-        partial: the names of the arrays that it writes without reading them, and of which it may leave elements unwritten.
+        partial: the names of the arrays that it writes, perhaps not as a whole, and does not read.
         reports: the names of the arrays among these in which it reports an error; see ``Report``.
     """
 
