@@ -168,7 +168,7 @@ class Methods:
         ...
 
     def _kept_copy(self, **keywords: Any) -> Tensor:
-        """A copy of a tensor about to be overwritten, with its edge in the graph."""
+        """Return a copy of a tensor about to be overwritten, with its edge in the graph."""
 
     def _primal(self, **keywords: Any) -> Tensor:
         ...
@@ -245,10 +245,11 @@ class Methods:
         """Return the tensor with its last two dimensions exchanged and complex numbers conjugated."""
 
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
-        """Whether no element is 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+        """True if all elements are nonzero, over all or some dimensions: a bool tensor, or a uint8 one for
+        uint8."""
 
     def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., **keywords: Any) -> _bool:
-        """Whether all elements are close to each other, as :func:`isclose` has it."""
+        """True if all elements are close to each other, in the sense of :func:`isclose`."""
 
     def amax(self, dim: _int | Sequence[_int] = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
         """The largest elements over all or some dimensions; the gradient is shared evenly among equal ones."""
@@ -260,10 +261,10 @@ class Methods:
         """The smallest and the largest elements, over all dimensions or one, as ``min`` and ``max``."""
 
     def angle(self, *, out: Tensor | None = ...) -> Tensor:
-        """The angle of a complex number in the plane, from -pi to pi; of a real one 0, or pi if it is negative."""
+        """The angle of a complex number in the plane, from -pi to pi; for a real one 0, or pi if it is negative."""
 
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
-        """Whether any element is not 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+        """True if any element is nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
 
     def arccos(self, *, out: Tensor | None = ...) -> Tensor:
         """The angle from 0 to pi whose cosine is ``input``."""
@@ -363,7 +364,7 @@ class Methods:
         """Compute ``baddbmm`` in place: overwrite the tensor and return it."""
 
     def bernoulli(self, p: _float | None = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
-        """Ones, each with the probability that the element of ``input`` (or ``p``) gives, and zeros, of its
+        """Ones, each with the probability given by the element of ``input`` (or by ``p``), and zeros, of its
         dtype."""
 
     def bernoulli_(self, p: Any = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
@@ -371,40 +372,41 @@ class Methods:
         zeros."""
 
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ..., **keywords: Any) -> Tensor:
-        """How often each number from 0 occurs in a row of integers, or the sums of the weights of those that do."""
+        """The number of occurrences of each number from 0 in a row of integers, or the sums of their weights."""
 
     def bitwise_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """The bits set in both; of bools, logical and."""
+        """The bits set in both; logical and for bools."""
 
     def bitwise_and_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Compute ``bitwise_and`` in place: overwrite the tensor and return it."""
 
     def bitwise_left_shift(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """The bits moved to the left by ``other`` bits; 0 if there are not so many, or fewer than none."""
+        """The bits shifted left by ``other`` bits; 0 if ``other`` is negative or exceeds 63."""
 
     def bitwise_left_shift_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Compute ``bitwise_left_shift`` in place: overwrite the tensor and return it."""
 
     def bitwise_not(self, **keywords: Any) -> Tensor:
-        """The bits that are not set; of bools, logical not."""
+        """The inverted bits; logical not for bools."""
 
     def bitwise_not_(self, **keywords: Any) -> Tensor:
         """Compute ``bitwise_not`` in place: overwrite the tensor and return it."""
 
     def bitwise_or(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """The bits set in either; of bools, logical or."""
+        """The bits set in either; logical or for bools."""
 
     def bitwise_or_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Compute ``bitwise_or`` in place: overwrite the tensor and return it."""
 
     def bitwise_right_shift(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """The bits moved to the right by ``other`` bits, the sign kept; only the sign if there are not so many."""
+        """The bits shifted right by ``other`` bits, with the sign kept; by 63 if ``other`` is negative or exceeds
+        63."""
 
     def bitwise_right_shift_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Compute ``bitwise_right_shift`` in place: overwrite the tensor and return it."""
 
     def bitwise_xor(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """The bits set in one but not both; of bools, exclusive or."""
+        """The bits set in one but not both; exclusive or for bools."""
 
     def bitwise_xor_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Compute ``bitwise_xor`` in place: overwrite the tensor and return it."""
@@ -425,7 +427,7 @@ class Methods:
         """The tensor as torch.complex128."""
 
     def ceil(self, *, out: Tensor | None = ...) -> Tensor:
-        """The smallest whole number not below the number."""
+        """The smallest integer not below the number."""
 
     def ceil_(self, *, out: Tensor | None = ...) -> Tensor:
         """Compute ``ceil`` in place: overwrite the tensor and return it."""
@@ -464,11 +466,11 @@ class Methods:
         """Compute ``clamp`` in place: overwrite the tensor and return it."""
 
     def clone(self, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """A copy of the tensor, its dimensions in the same order in memory, or in a format; gradients flow back to
+        """A copy of the tensor, with the same memory order of dimensions, or in a format; gradients flow back to
         the original."""
 
     def conj(self, **keywords: Any) -> Tensor:
-        """The complex conjugate; of a real tensor or number the thing itself."""
+        """The complex conjugate; a real tensor or number is returned as it is."""
 
     def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
         """The complex conjugate, as a new tensor."""
@@ -477,11 +479,11 @@ class Methods:
         """Compute ``conj_physical`` in place: overwrite the tensor and return it."""
 
     def contiguous(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """The tensor if its elements lie in row-major order, or in that of another format, else a copy of which
-        that is true."""
+        """The tensor itself if its elements are in row-major order, or in that of another format, else a copy in
+        that order."""
 
     def copy_(self, src: Any, non_blocking: _bool = ..., **keywords: Any) -> Tensor:
-        """Overwrite the tensor with ``src``, broadcast and converted, from whatever device that lies on."""
+        """Overwrite the tensor with ``src``, broadcast and converted, from any device."""
 
     def copysign(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """The magnitude of ``input`` with the sign of ``other``, a tensor or a number."""
@@ -505,35 +507,34 @@ class Methods:
         """Compute ``cosh`` in place: overwrite the tensor and return it."""
 
     def count_nonzero(self, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
-        """How many elements are not 0, over all or some dimensions, as int64."""
+        """The number of nonzero elements, over all or some dimensions, as int64."""
 
     def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., **keywords: Any) -> Tensor:
-        """How each two variables vary together: ``sum(w * (x - mean(x)) * conj(y - mean(y))) / divisor``."""
+        """The covariances of all pairs of variables: ``sum(w * (x - mean(x)) * conj(y - mean(y))) / divisor``."""
 
     def cpu(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """The tensor in the CPU's memory: itself if it lies there."""
+        """The tensor in the CPU's memory; itself if it is there already."""
 
     def cross(self, other: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
-        """The cross product of vectors of three elements in a dimension, by default the first of size 3."""
+        """The cross product of vectors of three elements along a dimension, by default the first of size 3."""
 
     def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """The tensor in the memory of a GPU, the current one unless another is named: itself if it lies there."""
+        """The tensor in the memory of a GPU, by default the current one; itself if it is there already."""
 
     def cummax(self, dim: _int, **keywords: Any) -> tuple[Tensor, Tensor]:
-        """The largest elements up to each one along a dimension, and their indices: of equal ones the last."""
+        """The cumulative maxima along a dimension, and their indices: of equal ones the last."""
 
     def cummin(self, dim: _int, **keywords: Any) -> tuple[Tensor, Tensor]:
-        """The smallest elements up to each one along a dimension, and their indices: of equal ones the last."""
+        """The cumulative minima along a dimension, and their indices: of equal ones the last."""
 
     def cumprod(self, dim: _int, *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
-        """The products of the elements up to each one along a dimension, computed in ``dtype``, int64 for
-        integers."""
+        """The cumulative products along a dimension, computed in ``dtype``, int64 for integers."""
 
     def cumprod_(self, *args: Any, **keywords: Any) -> Tensor:
         """Compute ``cumprod`` in place: overwrite the tensor and return it."""
 
     def cumsum(self, dim: _int, *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
-        """The sums of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers."""
+        """The cumulative sums along a dimension, computed in ``dtype``, int64 for integers."""
 
     def cumsum_(self, *args: Any, **keywords: Any) -> Tensor:
         """Compute ``cumsum`` in place: overwrite the tensor and return it."""
@@ -560,10 +561,10 @@ class Methods:
         """Return a copy of ``input`` with ``src`` written into its diagonal."""
 
     def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., **keywords: Any) -> Tensor:
-        """The differences of neighbours in a dimension, ``n`` times; of bools, whether they differ."""
+        """The ``n``-th differences of neighbours along a dimension; for bools, True where they differ."""
 
     def dist(self, other: Tensor, p: _float = ..., **keywords: Any) -> Tensor:
-        """The ``p``-norm of ``input - other``, whose shapes broadcast, as one number."""
+        """The ``p``-norm of ``input - other``, whose shapes broadcast, as a 0-d tensor."""
 
     def div(self, other: Any, *, rounding_mode: _str | None = ..., out: Any = ..., **keywords: Any) -> Tensor:
         """``input / other``; with a ``rounding_mode`` the quotient rounded towards 0 ("trunc") or downwards
@@ -580,7 +581,7 @@ class Methods:
         """``div`` in place."""
 
     def dot(self, tensor: Tensor, **keywords: Any) -> Tensor:
-        """The sum of products of two vectors of one length."""
+        """The sum of the products of two vectors of equal length."""
 
     def double(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor as torch.float64."""
@@ -595,7 +596,7 @@ class Methods:
         """Compute ``eq`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def equal(self, other: Tensor, **keywords: Any) -> _bool:
-        """Whether two tensors have the same shape and equal elements; NaN equals nothing."""
+        """True if two tensors have the same shape and equal elements; NaN equals nothing."""
 
     def erf(self, *, out: Tensor | None = ...) -> Tensor:
         """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t**2)`` from 0."""
@@ -678,14 +679,14 @@ class Methods:
         """``float_power`` in place, of a float64 tensor."""
 
     def floor(self, *, out: Tensor | None = ...) -> Tensor:
-        """The largest whole number not above the number."""
+        """The largest integer not above the number."""
 
     def floor_(self, *, out: Tensor | None = ...) -> Tensor:
         """Compute ``floor`` in place: overwrite the tensor and return it."""
 
     def floor_divide(self, other: Any, **keywords: Any) -> Tensor:
-        """The quotient rounded towards minus infinity; it has no derivative, ``div(rounding_mode="floor")`` has
-        0."""
+        """The quotient rounded towards minus infinity; it has no derivative, that of ``div(rounding_mode="floor")``
+        is 0."""
 
     def floor_divide_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Compute ``floor_quotient`` in place: overwrite the tensor and return it."""
@@ -697,7 +698,7 @@ class Methods:
         """The smaller of two numbers; NaN only if both are NaN."""
 
     def fmod(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """What is left of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
+        """The remainder of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
 
     def fmod_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Compute ``fmod`` in place: overwrite the tensor and return it."""
@@ -748,11 +749,10 @@ class Methods:
         """Compute ``heaviside`` in place: overwrite the tensor and return it."""
 
     def histc(self, bins: _int = ..., min: _float = ..., max: _float = ..., **keywords: Any) -> Tensor:
-        """How many elements there are in each of ``bins`` equally wide bins from ``min`` to ``max``."""
+        """The number of elements in each of ``bins`` equally wide bins from ``min`` to ``max``."""
 
     def histogram(self, bins: _int | Tensor, *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> Tensor:
-        """How many elements there are in each bin, and the edges of the bins; the last bin has its upper edge,
-        too."""
+        """The number of elements in each bin, and the edges of the bins; the last bin includes its upper edge."""
 
     def hsplit(self, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
         """Return equal pieces, or those between indices, along the columns (of a vector, its elements)."""
@@ -800,52 +800,52 @@ class Methods:
         """Return a copy of the tensor's parts at the indices of one dimension, in the order of the indices."""
 
     def inner(self, other: Tensor, **keywords: Any) -> Tensor:
-        """The sum of products over the last dimensions; of numbers the product with a tensor."""
+        """The sum of products over the last dimensions; if one tensor is 0-d, the elementwise product."""
 
     def int(self, memory_format: Any = ..., **keywords: Any) -> Tensor:
         """The tensor as torch.int32."""
 
     def is_conj(self, **keywords: Any) -> _bool:
-        """False: conjugates are computed at once, not when they are read."""
+        """False: conjugates are computed eagerly, not when they are read."""
 
     def is_neg(self, **keywords: Any) -> _bool:
-        """False: what is negated is computed at once, not when it is read."""
+        """False: negations are computed eagerly, not when they are read."""
 
     def is_nonzero(self, **keywords: Any) -> _bool:
         """Return whether the only element is not zero."""
 
     def is_pinned(self, device: Any = ..., **keywords: Any) -> _bool:
-        """Whether the tensor lies in pinned memory of the host."""
+        """True if the tensor is in pinned host memory."""
 
     def is_same_size(self, other: Tensor, **keywords: Any) -> _bool:
         """Return whether two tensors have the same shape."""
 
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., **keywords: Any) -> Tensor:
-        """Whether ``abs(input - other) <= atol + rtol * abs(other)``; NaN is close to NaN with ``equal_nan``."""
+        """True where ``abs(input - other) <= atol + rtol * abs(other)``; NaN is close to NaN with ``equal_nan``."""
 
     def isfinite(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the number is neither infinite nor NaN."""
+        """True if the number is neither infinite nor NaN."""
 
     def isinf(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the number is infinite."""
+        """True if the number is infinite."""
 
     def isnan(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the number is NaN."""
+        """True if the number is NaN."""
 
     def isneginf(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the number is minus infinity."""
+        """True if the number is minus infinity."""
 
     def isposinf(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the number is plus infinity."""
+        """True if the number is plus infinity."""
 
     def isreal(self, **keywords: Any) -> Tensor:
-        """For each element whether its imaginary part is 0."""
+        """True for each element with an imaginary part of 0."""
 
     def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ..., **keywords: Any) -> Tensor:
         """The signal, (..., samples), of which ``stft`` with the same arguments makes ``input``."""
 
     def kron(self, other: Tensor, **keywords: Any) -> Tensor:
-        """The Kronecker product: the second tensor, times each element of the first."""
+        """The Kronecker product: blocks of the second tensor, scaled by each element of the first."""
 
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
         """The ``k``-th smallest element along a dimension (``k`` from 1), and its index."""
@@ -905,7 +905,7 @@ class Methods:
         """Compute ``log`` in place: overwrite the tensor and return it."""
 
     def log_softmax(self, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
-        """The logarithm of :func:`softmax`, without its rounding: ``input - log(sum(exp(input)))``."""
+        """The logarithm of :func:`softmax`, computed stably: ``input - log(sum(exp(input)))``."""
 
     def logaddexp(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``log(exp(input) + exp(other))`` without overflow."""
@@ -914,35 +914,35 @@ class Methods:
         """``log2(2**input + 2**other)`` without overflow."""
 
     def logcumsumexp(self, dim: _int, **keywords: Any) -> Tensor:
-        """The logarithms of the sums of the exponentials of the elements up to each one along a dimension."""
+        """The logarithms of the cumulative sums of the exponentials along a dimension."""
 
     def logical_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Whether both numbers are other than zero."""
+        """True if both numbers are nonzero."""
 
     def logical_and_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``logical_and`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the number is zero."""
+        """True if the number is zero."""
 
     def logical_not_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``logical_not`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def logical_or(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Whether one number at least is other than zero."""
+        """True if at least one number is nonzero."""
 
     def logical_or_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``logical_or`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def logical_xor(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Whether one number is zero and the other is not."""
+        """True if exactly one number is nonzero."""
 
     def logical_xor_(self, *others: Any, **keywords: Any) -> Tensor:
         """Compute ``logical_xor`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def logit(self, eps: _float | None = ..., **keywords: Any) -> Tensor:
-        """``log(input / (1 - input))``, the inverse of ``sigmoid``; with ``eps``, of ``input`` clamped to 1 -
-        ``eps``."""
+        """``log(input / (1 - input))``, the inverse of ``sigmoid``; ``eps`` first clamps ``input`` to [eps, 1 -
+        eps]."""
 
     def logit_(self, eps: _float | None = ..., **keywords: Any) -> Tensor:
         """Compute ``logit`` in place: overwrite the tensor and return it."""
@@ -981,10 +981,10 @@ class Methods:
         """Return the elements where ``mask`` is true, as a row; the two are broadcast."""
 
     def matmul(self, other: Tensor, **keywords: Any) -> Tensor:
-        """The matrix product, by NumPy's rules: of vectors, matrices, and stacks of matrices that broadcast."""
+        """The matrix product of vectors, matrices, and stacks of matrices that broadcast, by NumPy's rules."""
 
     def matrix_power(self, n: _int, **keywords: Any) -> Tensor:
-        """The product of ``n`` times a square matrix (or each of several), by repeated squaring; for 0 the unit
+        """The ``n``-th power of a square matrix (or each of several), by repeated squaring; for 0 the identity
         matrix."""
 
     def max(self, dim: _int | Tensor | None = ..., keepdim: _bool = ..., *, other: Tensor | None = ..., **keywords: Any) -> Any:
@@ -1011,7 +1011,8 @@ class Methods:
         """The product of an (n, k) and a (k, m) matrix, of shape (n, m)."""
 
     def mode(self, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
-        """The most frequent elements along a dimension, of several the smallest, and where they last stand."""
+        """The most frequent elements along a dimension, of several the smallest, and the indices where they occur
+        last."""
 
     def moveaxis(self, source: Any, destination: Any, **keywords: Any) -> Tensor:
         """Return the tensor with dimensions moved to other positions."""
@@ -1041,8 +1042,8 @@ class Methods:
         """The product of an (n, k) matrix and a vector of k elements, of shape (n)."""
 
     def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
-        """``nan`` (0 by default) for NaN, and for the infinities numbers that are by default the largest of the
-        dtype."""
+        """``input`` with ``nan`` (0 by default) in place of NaN; the infinities become by default the dtype's
+        extremes."""
 
     def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
         """Compute ``nan_to_num`` in place: overwrite the tensor and return it."""
@@ -1054,7 +1055,7 @@ class Methods:
         """The median of the elements that are not NaN; see :func:`median`."""
 
     def nanquantile(self, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., **keywords: Any) -> Tensor:
-        """:func:`quantile` of the elements that are not NaN; NaN where there is no other."""
+        """:func:`quantile` of the elements that are not NaN; NaN where all are."""
 
     def nansum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
         """The sum of the elements that are not NaN, over all or some dimensions."""
@@ -1084,8 +1085,8 @@ class Methods:
         """Compute ``neg`` in place: overwrite the tensor and return it."""
 
     def new(self, *data: Any, device: Any = ..., **keywords: Any) -> Tensor:
-        """``x.new(2, 3)`` with sizes, or ``x.new([1, 2])`` with data, in the dtype and on the device of ``x``:
-        older than ``new_empty`` and ``new_tensor``."""
+        """``x.new(2, 3)`` with sizes, or ``x.new([1, 2])`` with data, in the dtype and on the device of ``x``; an
+        older form of ``new_empty`` and ``new_tensor``."""
 
     def new_empty(self, *args: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
         """``numgrad.empty`` in the dtype and on the device of this tensor, unless others are given."""
@@ -1125,20 +1126,19 @@ class Methods:
         """Return the tensor with its dimensions in another order."""
 
     def pin_memory(self, device: Any = ..., **keywords: Any) -> Tensor:
-        """The tensor in pinned memory of the host, from which GPUs copy while programs go on: itself if it lies
-        there."""
+        """The tensor in pinned host memory, from which GPUs copy asynchronously; itself if it is there already."""
 
     def positive(self, **keywords: Any) -> Tensor:
         """The tensor itself."""
 
     def pow(self, exponent: Any, *, out: Any = ..., **keywords: Any) -> Tensor:
-        """``input ** exponent``, either of which may be a number."""
+        """``input ** exponent``; either may be a number."""
 
     def pow_(self, exponent: Any, **keywords: Any) -> Tensor:
         """``pow`` in place."""
 
     def prelu(self, weight: Tensor, **keywords: Any) -> Tensor:
-        """:func:`leaky_relu` with a slope that is learnt: one for all, or one for each index of dimension 1."""
+        """:func:`leaky_relu` with a learnt slope: one for all elements, or one for each index of dimension 1."""
 
     def prod(self, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
         """The product of all elements, or along a dimension, computed in ``dtype``."""
@@ -1159,8 +1159,7 @@ class Methods:
         """Compute ``rad2deg`` in place: overwrite the tensor and return it."""
 
     def random_(self, *args: Any, generator: Any = ..., **keywords: Any) -> Tensor:
-        """Fill the tensor with random integers from [from, to), by default all that its dtype can hold from 0
-        on."""
+        """Fill the tensor with random integers from [from, to), by default all from 0 that its dtype can hold."""
 
     def ravel(self, **keywords: Any) -> Tensor:
         """Return all elements in a row: on the same memory if they lie in row-major order, otherwise copied."""
@@ -1175,7 +1174,7 @@ class Methods:
         """Compute ``reciprocal`` in place: overwrite the tensor and return it."""
 
     def record_stream(self, stream: Any, **keywords: Any) -> None:
-        """Note that work on a stream, not the one that the tensor was made on, uses its memory."""
+        """Note that a stream other than the one on which the tensor was made uses its memory."""
 
     def relu(self, *, out: Tensor | None = ...) -> Tensor:
         """``max(input, 0)``; NaN stays NaN."""
@@ -1184,7 +1183,7 @@ class Methods:
         """Compute ``relu`` in place: overwrite the tensor and return it."""
 
     def remainder(self, other: Any, **keywords: Any) -> Tensor:
-        """What is left of ``input / other``, with the sign of ``other``, as Python's ``%``; either may be a
+        """The remainder of ``input / other``, with the sign of ``other``, as for Python's ``%``; either may be a
         number."""
 
     def remainder_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -1209,10 +1208,10 @@ class Methods:
         """Give the tensor the shape of another one, as ``resize_`` does."""
 
     def resolve_conj(self, **keywords: Any) -> Tensor:
-        """The tensor itself: conjugates are computed at once, not when they are read."""
+        """The tensor itself: conjugates are computed eagerly, not when they are read."""
 
     def resolve_neg(self, **keywords: Any) -> Tensor:
-        """The tensor itself: what is negated is computed at once, not when it is read."""
+        """The tensor itself: negations are computed eagerly, not when they are read."""
 
     def roll(self, shifts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
         """Return the tensor with its elements shifted along ``dims``; elements beyond the end return to the
@@ -1222,7 +1221,8 @@ class Methods:
         """Return a copy rotated by 90 degrees, ``k`` times, from the first of two dimensions towards the second."""
 
     def round(self, *, decimals: _int = ..., **keywords: Any) -> Tensor:
-        """The nearest number with so many decimals (negative: with so many zeros); halves go to the even one."""
+        """The number rounded to ``decimals`` places (negative: to that many zeros); halves go to the even
+        neighbour."""
 
     def round_(self, *, decimals: _int = ..., **keywords: Any) -> Tensor:
         """Compute ``round`` in place: overwrite the tensor and return it."""
@@ -1285,7 +1285,7 @@ class Methods:
         """Compute ``sign`` in place: overwrite the tensor and return it."""
 
     def signbit(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the number is negative, or a zero or NaN with a minus sign."""
+        """True if the number is negative, or a zero or NaN with a minus sign."""
 
     def sin(self, *, out: Tensor | None = ...) -> Tensor:
         """The sine of an angle in radians."""
@@ -1312,7 +1312,7 @@ class Methods:
         """``exp(input)`` divided by its sum along ``dim``."""
 
     def sort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
-        """The elements in ascending or descending order along a dimension, and where they stood."""
+        """The elements in ascending or descending order along a dimension, and their original indices."""
 
     def split(self, split_size: Any, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
         """Return pieces of one size, or of the given sizes: see ``numgrad.split``."""
@@ -1361,7 +1361,8 @@ class Methods:
         """The sum of all elements, or over some dimensions, computed in ``dtype``."""
 
     def sum_to_size(self, *size: Any, **keywords: Any) -> Tensor:
-        """The sum over the dimensions that broadcasting a tensor of this size to the input's shape repeats."""
+        """Return the sum over the dimensions that broadcasting a tensor of this size to the input's shape
+        repeats."""
 
     def swapaxes(self, axis0: _int, axis1: _int, **keywords: Any) -> Tensor:
         """Return the tensor with two dimensions exchanged: NumPy's name of ``transpose``."""
@@ -1406,11 +1407,11 @@ class Methods:
         """Return copies as ``repeat`` does; as in NumPy, leading numbers may be omitted."""
 
     def to(self, *args: Any, dtype: Any = ..., device: Any = ..., non_blocking: _bool = ..., copy: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
-        """The tensor with another dtype, device (given as such, or as another tensor's) or memory format; itself if
+        """The tensor with another dtype, device (direct or that of another tensor) or memory format; itself if
         nothing changes."""
 
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
-        """The ``k`` largest (or smallest) elements along a dimension, in order, and where they stood."""
+        """The ``k`` largest (or smallest) elements along a dimension, in order, and their indices."""
 
     def trace(self, **keywords: Any) -> Tensor:
         """Return the sum of a matrix's diagonal; as int64 for integers."""
@@ -1434,7 +1435,7 @@ class Methods:
         """Compute ``triu`` in place: overwrite the tensor and return it."""
 
     def true_divide(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``input / other``, the true quotient also of integers."""
+        """``input / other``, the true quotient for integers, too."""
 
     def true_divide_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Compute ``div`` in place: overwrite the tensor and return it."""
@@ -1465,10 +1466,10 @@ class Methods:
         """Fill the tensor with random numbers from the uniform distribution on [from, to), by default [0, 1)."""
 
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., **keywords: Any) -> Any:
-        """The different elements, or slices along ``dim``, in ascending order."""
+        """The distinct elements, or slices along ``dim``, in ascending order."""
 
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., **keywords: Any) -> Any:
-        """The elements, or slices along ``dim``, that differ from the one before; see :func:`unique`."""
+        """The elements, or slices along ``dim``, that differ from the preceding one; see :func:`unique`."""
 
     def unsafe_chunk(self, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
         """Return pieces as ``chunk`` does; autograd treats them as copies."""
@@ -1504,8 +1505,7 @@ class Methods:
         """Return this tensor's elements where ``condition`` is true, ``other``'s elsewhere."""
 
     def xlogy(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """``input * log(other)``, either of which may be a number; 0 where ``input`` is 0 and ``other`` is not
-        NaN."""
+        """``input * log(other)``; either may be a number; 0 where ``input`` is 0 and ``other`` is not NaN."""
 
     def xlogy_(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Compute ``xlogy`` in place: overwrite the tensor and return it."""
@@ -1609,11 +1609,12 @@ def adjoint(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
-    """Whether no element is 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+    """True if all elements are nonzero, over all or some dimensions: a bool tensor, or a uint8 one for
+    uint8."""
 
 
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., **keywords: Any) -> _bool:
-    """Whether all elements are close to each other, as :func:`isclose` has it."""
+    """True if all elements are close to each other, in the sense of :func:`isclose`."""
 
 
 def alpha_dropout(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
@@ -1637,15 +1638,15 @@ def aminmax(input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., **ke
 
 
 def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The angle of a complex number in the plane, from -pi to pi; of a real one 0, or pi if it is negative."""
+    """The angle of a complex number in the plane, from -pi to pi; for a real one 0, or pi if it is negative."""
 
 
 def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
-    """Whether any element is not 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+    """True if any element is nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
 
 
 def arange(start: Any = ..., end: Any = ..., step: Any = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
-    """Numbers from ``start`` up to and without ``end``, ``step`` apart; int64 if all three are ints."""
+    """Numbers from ``start`` to ``end``, which is excluded, ``step`` apart; int64 if all three are ints."""
 
 
 def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1721,7 +1722,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: _int | Non
 
 
 def as_tensor(data: Any, dtype: Any = ..., device: Any = ..., **keywords: Any) -> Tensor:
-    """``data`` as a tensor: a tensor itself, an array on its own memory, else copied."""
+    """``data`` as a tensor: a tensor itself, an array on its own memory, anything else copied."""
 
 
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1786,7 +1787,7 @@ def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Any = 
 
 
 def bernoulli(input: Tensor, p: _float | None = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
-    """Ones, each with the probability that the element of ``input`` (or ``p``) gives, and zeros, of its
+    """Ones, each with the probability given by the element of ``input`` (or by ``p``), and zeros, of its
     dtype."""
 
 
@@ -1795,31 +1796,32 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ..., **keywords: Any) -> Tensor:
-    """How often each number from 0 occurs in a row of integers, or the sums of the weights of those that do."""
+    """The number of occurrences of each number from 0 in a row of integers, or the sums of their weights."""
 
 
 def bitwise_and(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """The bits set in both; of bools, logical and."""
+    """The bits set in both; logical and for bools."""
 
 
 def bitwise_left_shift(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """The bits moved to the left by ``other`` bits; 0 if there are not so many, or fewer than none."""
+    """The bits shifted left by ``other`` bits; 0 if ``other`` is negative or exceeds 63."""
 
 
 def bitwise_not(input: Tensor, **keywords: Any) -> Tensor:
-    """The bits that are not set; of bools, logical not."""
+    """The inverted bits; logical not for bools."""
 
 
 def bitwise_or(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """The bits set in either; of bools, logical or."""
+    """The bits set in either; logical or for bools."""
 
 
 def bitwise_right_shift(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """The bits moved to the right by ``other`` bits, the sign kept; only the sign if there are not so many."""
+    """The bits shifted right by ``other`` bits, with the sign kept; by 63 if ``other`` is negative or exceeds
+    63."""
 
 
 def bitwise_xor(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """The bits set in one but not both; of bools, exclusive or."""
+    """The bits set in one but not both; exclusive or for bools."""
 
 
 def blackman_window(window_length: _int, periodic: _bool = ..., *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
@@ -1847,7 +1849,7 @@ def broadcast_to(input: Tensor, *sizes: Any, size: Any = ..., **keywords: Any) -
 
 
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., **keywords: Any) -> Tensor:
-    """Where each value belongs in one sorted row of boundaries; see :func:`searchsorted`."""
+    """The index at which each value belongs in one sorted row of boundaries; see :func:`searchsorted`."""
 
 
 def can_cast(from_: _dtype, to: _dtype, **keywords: Any) -> _bool:
@@ -1868,7 +1870,7 @@ def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _str | None = .
 
 
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The smallest whole number not below the number."""
+    """The smallest integer not below the number."""
 
 
 def ceil_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1884,7 +1886,7 @@ def celu_(input: Tensor, alpha: _float = ..., **keywords: Any) -> Tensor:
 
 
 def chain_matmul(*matrices: Tensor, **keywords: Any) -> Tensor:
-    """The product of several matrices, in the order of multiplications that takes the fewest."""
+    """The product of several matrices, in the cheapest order of multiplication."""
 
 
 def channel_shuffle(input: Tensor, groups: _int, **keywords: Any) -> Tensor:
@@ -1928,7 +1930,7 @@ def clip_(input: Tensor, min: Any = ..., max: Any = ..., **keywords: Any) -> Ten
 
 
 def clone(input: Tensor, *, memory_format: Any = ..., **keywords: Any) -> Tensor:
-    """A copy of the tensor, its dimensions in the same order in memory, or in a format; gradients flow back to
+    """A copy of the tensor, with the same memory order of dimensions, or in a format; gradients flow back to
     the original."""
 
 
@@ -1941,8 +1943,7 @@ def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ..., **
 
 
 def complex(real: Tensor, imag: Tensor, **keywords: Any) -> Tensor:
-    """Complex numbers from their real and imaginary parts, which have one floating-point dtype and
-    broadcast."""
+    """Complex numbers with real and imaginary parts of one floating-point dtype, which broadcast."""
 
 
 def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ..., axis: _int | None = ..., **keywords: Any) -> Tensor:
@@ -1954,7 +1955,7 @@ def concatenate(tensors: Sequence[Tensor], dim: _int = ..., *, out: Any = ..., a
 
 
 def conj(input: Tensor | _complex, **keywords: Any) -> Tensor:
-    """The complex conjugate; of a real tensor or number the thing itself."""
+    """The complex conjugate; a real tensor or number is returned as it is."""
 
 
 def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1962,8 +1963,8 @@ def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def contiguous(input: Tensor, memory_format: Any = ..., **keywords: Any) -> Tensor:
-    """The tensor if its elements lie in row-major order, or in that of another format, else a copy of which
-    that is true."""
+    """The tensor itself if its elements are in row-major order, or in that of another format, else a copy in
+    that order."""
 
 
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: _int | Sequence[_int] = ..., padding: _int | Sequence[_int] | _str = ..., dilation: _int | Sequence[_int] = ..., groups: _int = ..., **keywords: Any) -> Tensor:
@@ -2015,37 +2016,36 @@ def cosh_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float = ..., **keywords: Any) -> Tensor:
-    """``sum(x1 * x2) / (norm(x1) * norm(x2))`` along a dimension, which goes; no norm counts for less than
+    """``sum(x1 * x2) / (norm(x1) * norm(x2))`` along a dimension, which is removed; norms are at least
     ``eps``."""
 
 
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ..., **keywords: Any) -> Tensor:
-    """How many elements are not 0, over all or some dimensions, as int64."""
+    """The number of nonzero elements, over all or some dimensions, as int64."""
 
 
 def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """How each two variables vary together: ``sum(w * (x - mean(x)) * conj(y - mean(y))) / divisor``."""
+    """The covariances of all pairs of variables: ``sum(w * (x - mean(x)) * conj(y - mean(y))) / divisor``."""
 
 
 def cross(input: Tensor, other: Tensor, dim: _int | None = ..., **keywords: Any) -> Tensor:
-    """The cross product of vectors of three elements in a dimension, by default the first of size 3."""
+    """The cross product of vectors of three elements along a dimension, by default the first of size 3."""
 
 
 def cummax(input: Tensor, dim: _int, **keywords: Any) -> tuple[Tensor, Tensor]:
-    """The largest elements up to each one along a dimension, and their indices: of equal ones the last."""
+    """The cumulative maxima along a dimension, and their indices: of equal ones the last."""
 
 
 def cummin(input: Tensor, dim: _int, **keywords: Any) -> tuple[Tensor, Tensor]:
-    """The smallest elements up to each one along a dimension, and their indices: of equal ones the last."""
+    """The cumulative minima along a dimension, and their indices: of equal ones the last."""
 
 
 def cumprod(input: Tensor, dim: _int, *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
-    """The products of the elements up to each one along a dimension, computed in ``dtype``, int64 for
-    integers."""
+    """The cumulative products along a dimension, computed in ``dtype``, int64 for integers."""
 
 
 def cumsum(input: Tensor, dim: _int, *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
-    """The sums of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers."""
+    """The cumulative sums along a dimension, computed in ``dtype``, int64 for integers."""
 
 
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: _float = ..., dim: _int = ..., **keywords: Any) -> Tensor:
@@ -2089,11 +2089,11 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int 
 
 
 def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """The differences of neighbours in a dimension, ``n`` times; of bools, whether they differ."""
+    """The ``n``-th differences of neighbours along a dimension; for bools, True where they differ."""
 
 
 def dist(input: Tensor, other: Tensor, p: _float = ..., **keywords: Any) -> Tensor:
-    """The ``p``-norm of ``input - other``, whose shapes broadcast, as one number."""
+    """The ``p``-norm of ``input - other``, whose shapes broadcast, as a 0-d tensor."""
 
 
 def div(input: Any, other: Any, *, rounding_mode: _str | None = ..., out: Any = ..., **keywords: Any) -> Tensor:
@@ -2107,7 +2107,7 @@ def divide(input: Any, other: Any, *, rounding_mode: _str | None = ..., out: Any
 
 
 def dot(input: Tensor, tensor: Tensor, **keywords: Any) -> Tensor:
-    """The sum of products of two vectors of one length."""
+    """The sum of the products of two vectors of equal length."""
 
 
 def dropout(input: Tensor, p: _float, train: _bool, **keywords: Any) -> Tensor:
@@ -2127,7 +2127,7 @@ def dstack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
 
 
 def einsum(*args: Any, **keywords: Any) -> Tensor:
-    """The sum of products of tensors, by the names of their dimensions: ``einsum("ij,jk->ik", a, b)``."""
+    """The sum of products of tensors with labelled dimensions: ``einsum("ij,jk->ik", a, b)``."""
 
 
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ..., **keywords: Any) -> Tensor:
@@ -2135,7 +2135,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_gr
 
 
 def empty(*sizes: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
-    """A tensor whose elements are whatever the memory held, its dimensions in the order of a memory format."""
+    """A tensor on uninitialised memory, with its dimensions in the order of a memory format."""
 
 
 def empty_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., memory_format: Any = ..., **keywords: Any) -> Tensor:
@@ -2147,7 +2147,7 @@ def eq(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
 
 
 def equal(input: Tensor, other: Tensor, **keywords: Any) -> _bool:
-    """Whether two tensors have the same shape and equal elements; NaN equals nothing."""
+    """True if two tensors have the same shape and equal elements; NaN equals nothing."""
 
 
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2247,7 +2247,7 @@ def float_power(input: Any, exponent: Any, **keywords: Any) -> Tensor:
 
 
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The largest whole number not above the number."""
+    """The largest integer not above the number."""
 
 
 def floor_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2255,8 +2255,8 @@ def floor_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def floor_divide(input: Any, other: Any, **keywords: Any) -> Tensor:
-    """The quotient rounded towards minus infinity; it has no derivative, ``div(rounding_mode="floor")`` has
-    0."""
+    """The quotient rounded towards minus infinity; it has no derivative, that of ``div(rounding_mode="floor")``
+    is 0."""
 
 
 def fmax(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -2268,7 +2268,7 @@ def fmin(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
 
 
 def fmod(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """What is left of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
+    """The remainder of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
 
 
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2280,7 +2280,7 @@ def frac_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def from_numpy(ndarray: Any, **keywords: Any) -> Tensor:
-    """A tensor on the memory of a NumPy array: changes to one are seen in the other."""
+    """A tensor on the memory of a NumPy array: changes to one appear in the other."""
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., **keywords: Any) -> Tensor:
@@ -2341,17 +2341,15 @@ def heaviside(input: Tensor, values: Tensor, **keywords: Any) -> Tensor:
 
 
 def histc(input: Tensor, bins: _int = ..., min: _float = ..., max: _float = ..., **keywords: Any) -> Tensor:
-    """How many elements there are in each of ``bins`` equally wide bins from ``min`` to ``max``."""
+    """The number of elements in each of ``bins`` equally wide bins from ``min`` to ``max``."""
 
 
 def histogram(input: Tensor, bins: _int | Tensor, *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> Tensor:
-    """How many elements there are in each bin, and the edges of the bins; the last bin has its upper edge,
-    too."""
+    """The number of elements in each bin, and the edges of the bins; the last bin includes its upper edge."""
 
 
 def histogramdd(input: Tensor, bins: _int | Sequence[_int] | Sequence[Tensor], *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., **keywords: Any) -> Tensor:
-    """How many points there are in each bin of several dimensions, and for each dimension the edges of the
-    bins."""
+    """The number of points in each bin of several dimensions, and the edges of the bins for each dimension."""
 
 
 def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int], **keywords: Any) -> tuple[Tensor, ...]:
@@ -2399,7 +2397,7 @@ def index_select(input: Tensor, dim: _int, index: Tensor, **keywords: Any) -> Te
 
 
 def inner(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
-    """The sum of products over the last dimensions; of numbers the product with a tensor."""
+    """The sum of products over the last dimensions; if one tensor is 0-d, the elementwise product."""
 
 
 def is_complex(input: Tensor, **keywords: Any) -> _bool:
@@ -2407,7 +2405,7 @@ def is_complex(input: Tensor, **keywords: Any) -> _bool:
 
 
 def is_conj(input: Tensor, **keywords: Any) -> _bool:
-    """False: conjugates are computed at once, not when they are read."""
+    """False: conjugates are computed eagerly, not when they are read."""
 
 
 def is_floating_point(input: Tensor, **keywords: Any) -> _bool:
@@ -2419,7 +2417,7 @@ def is_inference(input: Tensor, **keywords: Any) -> _bool:
 
 
 def is_neg(input: Tensor, **keywords: Any) -> _bool:
-    """False: what is negated is computed at once, not when it is read."""
+    """False: negations are computed eagerly, not when they are read."""
 
 
 def is_nonzero(input: Tensor, **keywords: Any) -> _bool:
@@ -2439,36 +2437,36 @@ def is_tensor(obj: Any, **keywords: Any) -> _bool:
 
 
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ..., **keywords: Any) -> Tensor:
-    """Whether ``abs(input - other) <= atol + rtol * abs(other)``; NaN is close to NaN with ``equal_nan``."""
+    """True where ``abs(input - other) <= atol + rtol * abs(other)``; NaN is close to NaN with ``equal_nan``."""
 
 
 def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the number is neither infinite nor NaN."""
+    """True if the number is neither infinite nor NaN."""
 
 
 def isin(elements: Any, test_elements: Any, *, assume_unique: _bool = ..., invert: _bool = ..., **keywords: Any) -> Tensor:
-    """Which elements are among the ``test_elements``; with ``invert`` which are not: bools of the elements'
+    """True for each element that is among ``test_elements``, or with ``invert`` that is not, in the elements'
     shape."""
 
 
 def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the number is infinite."""
+    """True if the number is infinite."""
 
 
 def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the number is NaN."""
+    """True if the number is NaN."""
 
 
 def isneginf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the number is minus infinity."""
+    """True if the number is minus infinity."""
 
 
 def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the number is plus infinity."""
+    """True if the number is plus infinity."""
 
 
 def isreal(input: Tensor, **keywords: Any) -> Tensor:
-    """For each element whether its imaginary part is 0."""
+    """True for each element with an imaginary part of 0."""
 
 
 def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ..., **keywords: Any) -> Tensor:
@@ -2476,7 +2474,7 @@ def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length:
 
 
 def kron(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
-    """The Kronecker product: the second tensor, times each element of the first."""
+    """The Kronecker product: blocks of the second tensor, scaled by each element of the first."""
 
 
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
@@ -2544,7 +2542,7 @@ def log_(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def log_softmax(input: Tensor, dim: _int, dtype: Any = ..., **keywords: Any) -> Tensor:
-    """The logarithm of :func:`softmax`, without its rounding: ``input - log(sum(exp(input)))``."""
+    """The logarithm of :func:`softmax`, computed stably: ``input - log(sum(exp(input)))``."""
 
 
 def logaddexp(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -2556,28 +2554,28 @@ def logaddexp2(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> T
 
 
 def logcumsumexp(input: Tensor, dim: _int, **keywords: Any) -> Tensor:
-    """The logarithms of the sums of the exponentials of the elements up to each one along a dimension."""
+    """The logarithms of the cumulative sums of the exponentials along a dimension."""
 
 
 def logical_and(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Whether both numbers are other than zero."""
+    """True if both numbers are nonzero."""
 
 
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the number is zero."""
+    """True if the number is zero."""
 
 
 def logical_or(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Whether one number at least is other than zero."""
+    """True if at least one number is nonzero."""
 
 
 def logical_xor(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Whether one number is zero and the other is not."""
+    """True if exactly one number is nonzero."""
 
 
 def logit(input: Tensor, eps: _float | None = ..., **keywords: Any) -> Tensor:
-    """``log(input / (1 - input))``, the inverse of ``sigmoid``; with ``eps``, of ``input`` clamped to 1 -
-    ``eps``."""
+    """``log(input / (1 - input))``, the inverse of ``sigmoid``; ``eps`` first clamps ``input`` to [eps, 1 -
+    eps]."""
 
 
 def logit_(input: Tensor, eps: _float | None = ..., **keywords: Any) -> Tensor:
@@ -2609,11 +2607,11 @@ def masked_select(input: Tensor, mask: Tensor, **keywords: Any) -> Tensor:
 
 
 def matmul(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
-    """The matrix product, by NumPy's rules: of vectors, matrices, and stacks of matrices that broadcast."""
+    """The matrix product of vectors, matrices, and stacks of matrices that broadcast, by NumPy's rules."""
 
 
 def matrix_power(input: Tensor, n: _int, **keywords: Any) -> Tensor:
-    """The product of ``n`` times a square matrix (or each of several), by repeated squaring; for 0 the unit
+    """The ``n``-th power of a square matrix (or each of several), by repeated squaring; for 0 the identity
     matrix."""
 
 
@@ -2668,7 +2666,8 @@ def mm(input: Tensor, mat2: Tensor, **keywords: Any) -> Tensor:
 
 
 def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
-    """The most frequent elements along a dimension, of several the smallest, and where they last stand."""
+    """The most frequent elements along a dimension, of several the smallest, and the indices where they occur
+    last."""
 
 
 def moveaxis(input: Tensor, source: Any, destination: Any, **keywords: Any) -> Tensor:
@@ -2700,8 +2699,8 @@ def mv(input: Tensor, vec: Tensor, **keywords: Any) -> Tensor:
 
 
 def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
-    """``nan`` (0 by default) for NaN, and for the infinities numbers that are by default the largest of the
-    dtype."""
+    """``input`` with ``nan`` (0 by default) in place of NaN; the infinities become by default the dtype's
+    extremes."""
 
 
 def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., **keywords: Any) -> Tensor:
@@ -2717,7 +2716,7 @@ def nanmedian(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., **key
 
 
 def nanquantile(input: Tensor, q: _float | Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., **keywords: Any) -> Tensor:
-    """:func:`quantile` of the elements that are not NaN; NaN where there is no other."""
+    """:func:`quantile` of the elements that are not NaN; NaN where all are."""
 
 
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
@@ -2761,7 +2760,7 @@ def norm(input: Tensor, p: _float | _str | None = ..., dim: _int | Sequence[_int
 
 
 def norm_except_dim(v: Tensor, pow: _int = ..., dim: _int = ..., **keywords: Any) -> Tensor:
-    """The norms of order ``pow`` over all dimensions but ``dim``, each of which is left with size 1."""
+    """The norms of order ``pow`` over all dimensions but ``dim``, each kept with size 1."""
 
 
 def normal(mean: Any = ..., std: Any = ..., size: Any = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
@@ -2789,7 +2788,7 @@ def outer(input: Tensor, vec2: Tensor, **keywords: Any) -> Tensor:
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:
-    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension, which goes unless it is kept."""
+    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension, which is removed unless ``keepdim``."""
 
 
 def pdist(input: Tensor, p: _float = ..., **keywords: Any) -> Tensor:
@@ -2810,7 +2809,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int, **keywords: Any) -> T
 
 
 def polar(abs: Tensor, angle: Tensor, **keywords: Any) -> Tensor:
-    """Complex numbers of this magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``."""
+    """Complex numbers with a given magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``."""
 
 
 def positive(input: Tensor, **keywords: Any) -> Tensor:
@@ -2818,11 +2817,11 @@ def positive(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def pow(input: Any, exponent: Any, *, out: Any = ..., **keywords: Any) -> Tensor:
-    """``input ** exponent``, either of which may be a number."""
+    """``input ** exponent``; either may be a number."""
 
 
 def prelu(input: Tensor, weight: Tensor, **keywords: Any) -> Tensor:
-    """:func:`leaky_relu` with a slope that is learnt: one for all, or one for each index of dimension 1."""
+    """:func:`leaky_relu` with a learnt slope: one for all elements, or one for each index of dimension 1."""
 
 
 def prod(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, dtype: Any | None = ..., **keywords: Any) -> Tensor:
@@ -2883,7 +2882,7 @@ def ravel(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def real(input: Tensor, **keywords: Any) -> Tensor:
-    """The real parts, on the same memory; of a real tensor the tensor itself."""
+    """The real parts, on the same memory; a real tensor is returned as it is."""
 
 
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2903,7 +2902,7 @@ def relu_(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def remainder(input: Any, other: Any, **keywords: Any) -> Tensor:
-    """What is left of ``input / other``, with the sign of ``other``, as Python's ``%``; either may be a
+    """The remainder of ``input / other``, with the sign of ``other``, as for Python's ``%``; either may be a
     number."""
 
 
@@ -2920,11 +2919,11 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = ...,
 
 
 def resolve_conj(input: Tensor, **keywords: Any) -> Tensor:
-    """The tensor itself: conjugates are computed at once, not when they are read."""
+    """The tensor itself: conjugates are computed eagerly, not when they are read."""
 
 
 def resolve_neg(input: Tensor, **keywords: Any) -> Tensor:
-    """The tensor itself: what is negated is computed at once, not when it is read."""
+    """The tensor itself: negations are computed eagerly, not when they are read."""
 
 
 def result_type(tensor1: Tensor | _complex, tensor2: Tensor | _complex, **keywords: Any) -> _dtype:
@@ -2932,7 +2931,7 @@ def result_type(tensor1: Tensor | _complex, tensor2: Tensor | _complex, **keywor
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = ..., eps: _float | None = ..., **keywords: Any) -> Tensor:
-    """``input / sqrt(mean(input ** 2) + eps) * weight``, the mean being over the last dimensions."""
+    """``input / sqrt(mean(input ** 2) + eps) * weight``, with the mean over the last dimensions."""
 
 
 def roll(input: Tensor, shifts: Any, dims: Any = ..., **keywords: Any) -> Tensor:
@@ -2945,7 +2944,8 @@ def rot90(input: Tensor, k: _int = ..., dims: Any = ..., **keywords: Any) -> Ten
 
 
 def round(input: Tensor, *, decimals: _int = ..., **keywords: Any) -> Tensor:
-    """The nearest number with so many decimals (negative: with so many zeros); halves go to the even one."""
+    """The number rounded to ``decimals`` places (negative: to that many zeros); halves go to the even
+    neighbour."""
 
 
 def round_(input: Tensor, *, decimals: _int = ..., **keywords: Any) -> Tensor:
@@ -2957,7 +2957,7 @@ def row_stack(tensors: Sequence[Tensor], **keywords: Any) -> Tensor:
 
 
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., inplace: _bool = ..., **keywords: Any) -> Tensor:
-    """:func:`leaky_relu` with the slope halfway between ``lower`` and ``upper``, while training a random one
+    """:func:`leaky_relu` with the slope halfway between ``lower`` and ``upper``, or in training a random one
     for each element, from the uniform distribution."""
 
 
@@ -2978,7 +2978,7 @@ def rsub(input: Tensor, other: _Operand, *, alpha: Any = 1, out: Tensor | None =
 
 
 def scalar_tensor(s: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., **keywords: Any) -> Tensor:
-    """A number as a tensor without dimensions, in the default dtype unless one is given."""
+    """A number as a 0-d tensor, in the default dtype unless one is given."""
 
 
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., **keywords: Any) -> Tensor:
@@ -2994,7 +2994,7 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
 
 
 def searchsorted(sorted_sequence: Tensor, input: Tensor | Any, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., **keywords: Any) -> Tensor:
-    """Where each value belongs in a sorted row: the index of the first element that is not smaller."""
+    """The index at which each value belongs in a sorted row: that of the first element that is not smaller."""
 
 
 def select(input: Tensor, dim: _int, index: _int, **keywords: Any) -> Tensor:
@@ -3014,7 +3014,7 @@ def selu_(input: Tensor, **keywords: Any) -> Tensor:
 
 
 def set_rng_state(new_state: Tensor, **keywords: Any) -> None:
-    """Have the CPU's default generator go on from a state."""
+    """Restore a state of the CPU's default generator."""
 
 
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -3034,7 +3034,7 @@ def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 
 def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the number is negative, or a zero or NaN with a minus sign."""
+    """True if the number is negative, or a zero or NaN with a minus sign."""
 
 
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -3070,7 +3070,7 @@ def softmax(input: Tensor, dim: _int, dtype: Any = ..., **keywords: Any) -> Tens
 
 
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
-    """The elements in ascending or descending order along a dimension, and where they stood."""
+    """The elements in ascending or descending order along a dimension, and their original indices."""
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
@@ -3176,7 +3176,7 @@ def tensor_split(input: Tensor, indices_or_sections: _int | Sequence[_int] | Ten
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., **keywords: Any) -> Tensor:
     """The sum of products over pairs of dimensions: the last ``dims`` of one tensor and the first of the other,
-    or those in the two sequences given. What is left are the other dimensions of the first, then of the
+    or those in two sequences. The result has the other dimensions of the first tensor, then those of the
     second."""
 
 
@@ -3193,7 +3193,7 @@ def tile(input: Tensor, *counts: Any, dims: Any = ..., **keywords: Any) -> Tenso
 
 
 def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., **keywords: Any) -> tuple[Tensor, Tensor]:
-    """The ``k`` largest (or smallest) elements along a dimension, in order, and where they stood."""
+    """The ``k`` largest (or smallest) elements along a dimension, in order, and their indices."""
 
 
 def trace(input: Tensor, **keywords: Any) -> Tensor:
@@ -3231,7 +3231,7 @@ def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: Any = ..., 
 
 
 def true_divide(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """``input / other``, the true quotient also of integers."""
+    """``input / other``, the true quotient for integers, too."""
 
 
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -3251,11 +3251,11 @@ def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], **keywords: Any) 
 
 
 def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., **keywords: Any) -> Any:
-    """The different elements, or slices along ``dim``, in ascending order."""
+    """The distinct elements, or slices along ``dim``, in ascending order."""
 
 
 def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ..., **keywords: Any) -> Any:
-    """The elements, or slices along ``dim``, that differ from the one before; see :func:`unique`."""
+    """The elements, or slices along ``dim``, that differ from the preceding one; see :func:`unique`."""
 
 
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ..., **keywords: Any) -> tuple[Tensor, ...]:
@@ -3308,8 +3308,7 @@ def where(condition: Tensor, input: Any = ..., other: Any = ..., **keywords: Any
 
 
 def xlogy(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """``input * log(other)``, either of which may be a number; 0 where ``input`` is 0 and ``other`` is not
-    NaN."""
+    """``input * log(other)``; either may be a number; 0 where ``input`` is 0 and ``other`` is not NaN."""
 
 
 def xlogy_(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:

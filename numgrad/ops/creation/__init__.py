@@ -1,1 +1,1 @@
-"""Making tensors."""
+"""Creation of tensors."""

@@ -1,4 +1,4 @@
-"""Numbers drawn from distributions whose parameters may be tensors: normal, Bernoulli, multinomial."""
+"""Random draws from distributions whose parameters may be tensors: normal, Bernoulli, multinomial."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .random_numbers import check_floating, new_drawn, normal_, overwrite_drawn
 
 
 class DrawBackward0(Node):
-    """The node of numbers that were drawn: they do not depend on their distribution's parameters smoothly."""
+    """The node of random draws, which have zero gradients for their distribution's parameters."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ class DrawBackward0(Node):
 
 
 def _drawn(result: Tensor, node: type[DrawBackward0], *parameters: Any) -> Tensor:
-    """The drawn numbers, with zero gradients for the tensors among the parameters of their distribution."""
+    """Return the draws, with zero gradients for the tensors among the parameters of their distribution."""
     edges = tuple([edge_of(p) for p in parameters if isinstance(p, Tensor)]) if state.mode & GRAD else ()
     if any(edges):
         result._edge = (node(edges, result._layout), 0)
@@ -46,7 +46,7 @@ def _drawn(result: Tensor, node: type[DrawBackward0], *parameters: Any) -> Tenso
     return result
 
 
-#: By which of mean and std are tensors.
+#: The nodes, by which of mean and std are tensors.
 _NORMAL_NODES = {
     tensors: node_class(f"NormalBackward{number}", DrawBackward0)
     for number, tensors in enumerate(((True, False), (False, True), (True, True)), 1)
@@ -63,8 +63,8 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     """Random numbers from normal distributions.
 
     Args:
-        mean, std: tensors, one for each number, or a tensor and a number; two numbers need a ``size``.
-        options: dtype, device and requires_grad, where a size is given.
+        mean, std: tensors, one for each number, or a tensor and a number; two numbers require a ``size``.
+        options: dtype, device and requires_grad, if a size is given.
 
     Raises:
         RuntimeError: a standard deviation is negative.
@@ -92,10 +92,10 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 
 
 def _checked(probabilities: Tensor) -> Tensor:
-    """The probabilities, without their edge in the graph.
+    """Return the probabilities, detached and contiguous.
 
     Raises:
-        RuntimeError: one is not in [0, 1], which a GPU reports when a value is next read.
+        RuntimeError: one is not in [0, 1]; on a GPU the error is raised when a value is next read.
     """
     if not probabilities.is_floating_point():
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{probabilities.dtype.legacy}'")
@@ -109,10 +109,10 @@ def _checked(probabilities: Tensor) -> Tensor:
 @public
 @drawn
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
-    """Ones, each with the probability that the element of ``input`` (or ``p``) gives, and zeros, of its dtype.
+    """Ones, each with the probability given by the element of ``input`` (or by ``p``), and zeros, of its dtype.
 
     Raises:
-        RuntimeError: a probability is not in [0, 1], which a GPU reports when a value is next read.
+        RuntimeError: a probability is not in [0, 1]; on a GPU the error is raised when a value is next read.
     """
     type = input._layout.type
     source = random.given_or_default(generator, type.device)
@@ -143,10 +143,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 
 
 def kept_(self: Tensor, p: float) -> Tensor:
-    """Fill the tensor with ``1 / p``, with probability ``p``, and zeros: what dropout multiplies by, in one kernel.
-
-    The tensor is on a GPU.
-    """
+    """Fill a tensor on a GPU with ``1 / p``, with probability ``p``, and zeros: dropout's factors, in one kernel."""
     source = random.given_or_default(None, self._layout.type.device)
     return overwrite_drawn(self, _BernoulliBackward2, "bernoulli", source, p, 1 / p)
 
@@ -159,12 +156,12 @@ attach("bernoulli_", bernoulli_)
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with probabilities proportional to the rows of ``input`` (1-D or 2-D), as int64.
 
-    Without replacement, or for one sample, each probability is divided by an exponential random number and the
-    largest win (Efraimidis and Spirakis 2006); with it, uniform numbers are looked up in the cumulative sums.
-    The weights are checked at once, also on a GPU, for which this waits.
+    Without replacement, or for one sample, each probability is divided by an exponential random number and the largest
+    quotients win (Efraimidis and Spirakis 2006).  With replacement, uniform numbers are looked up in the cumulative
+    sums.  The weights are checked at once, which synchronizes with a GPU.
 
     Raises:
-        RuntimeError: the weights are no probabilities, or too few for so many samples without replacement.
+        RuntimeError: the weights are not probabilities, or too few for ``num_samples`` without replacement.
     """
     if not input.is_floating_point():
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")

@@ -1,4 +1,4 @@
-"""Making tensors: filled with a number, like another, an identity matrix, evenly spaced numbers."""
+"""Creation of tensors: filled with a number, like another tensor, identity matrices, evenly spaced numbers."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ from ..table.promotion import bounds, number_dtype
 
 
 def chosen_type(dtype: Any, device: Any, default: dtype | None = None) -> TensorType:
-    """The type of a new tensor, given a dtype and a device, or None for either."""
+    """Return the type of a new tensor, given a dtype and a device; None stands for the defaults."""
     chosen = default or get_default_dtype() if dtype is None else to_dtype(dtype)
     return tensor_type(chosen, to_device(device))
 
 
 def as_size(sizes: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
-    """A size given as ints, as one sequence or by name.
+    """Return a size, given as ints, as one sequence or by name.
 
     Raises:
-        TypeError: it is neither, or not given, or given twice.
-        RuntimeError: it is negative.
+        TypeError: the size is missing, is given twice, or does not consist of ints.
+        RuntimeError: an extent is negative.
     """
     if size is not None:
         if sizes or not isinstance(size, Sequence):
@@ -71,7 +71,7 @@ def as_size(sizes: tuple[Any, ...], size: Any = None) -> tuple[int, ...]:
 
 
 def finished(result: Tensor, requires_grad: bool, pinned: bool = False) -> Tensor:
-    """A new tensor, made a leaf that requires a gradient if that is asked for, or put into pinned memory."""
+    """Return a new tensor, in pinned memory if ``pinned``, as a leaf that requires a gradient if ``requires_grad``."""
     if pinned:
         result = to_pinned_memory(result)
     result._origin = GIVEN
@@ -85,7 +85,7 @@ def finished(result: Tensor, requires_grad: bool, pinned: bool = False) -> Tenso
 
 
 class _Plan(NamedTuple):
-    """How a new tensor is made: its layout, and what gives its memory, of a number between two bounds if of one."""
+    """The plan of a new tensor: its layout, the launcher of its memory, and the bounds of the number that fills it."""
 
     layout: Layout
     launch: Callable[..., Any]
@@ -93,13 +93,13 @@ class _Plan(NamedTuple):
     high: float
 
 
-#: What stands for the class of a number where memory is zeroed, or left as it is.
+#: Stand-ins for the class of a number, for zeroed and for uninitialised memory.
 _ZEROED, EMPTY = "zeroed", "empty"
 
 
 @functools.lru_cache(maxsize=4096)
 def _plan(number: Any, layout: Layout) -> _Plan:
-    """How a tensor of this layout is made, filled with a number of a class."""
+    """Return the plan of a tensor of this layout, filled with a number of a class."""
     type = layout.type
     if number in (_ZEROED, EMPTY):
         return _Plan(layout, type.backend.memory_launcher(layout, number == _ZEROED), 0, 0)
@@ -109,10 +109,10 @@ def _plan(number: Any, layout: Layout) -> _Plan:
 
 @functools.lru_cache(maxsize=4096, typed=True)
 def _plan_on_cpu(number: Any, dtype: Any, default: Any, *sizes: Any) -> _Plan:
-    """The same for a new tensor on the CPU.
+    """Return the plan of a new tensor on the CPU, from hashable arguments.
 
     Raises:
-        TypeError: a size is none of Python's ints, which alone are to be looked up.
+        TypeError: a size is not a Python int, the only class that the cache may hold.
     """
     if any(size.__class__ is not int for size in sizes):
         raise TypeError
@@ -123,7 +123,7 @@ default_dtype_changed.append(_plan_on_cpu.cache_clear)
 
 
 def plan_of(number: Any, sizes: tuple[Any, ...], size: Any, dtype: Any, device: Any, default: Any = None) -> _Plan:
-    """The same for the arguments of a call."""
+    """Return the plan of a new tensor for the arguments of a call."""
     if size is None and sizes and to_device(device) is CPU:
         try:
             return _plan_on_cpu(number, dtype, default, *(sizes[0] if isinstance(sizes[0], tuple | list) else sizes))
@@ -139,7 +139,7 @@ def _filled(plan: _Plan, value: Any) -> Tensor:
 
 
 def _of_size(name: str, what: str, number: Any, *value: int) -> Callable[..., Tensor]:
-    """The function that makes a tensor of a size, of a number if that is given."""
+    """Return the public function that makes a tensor of a size, filled with ``value`` if one is given."""
 
     def new(
         *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
@@ -160,10 +160,10 @@ def empty(
     *sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False, memory_format: Any = None,
 ) -> Tensor:
-    """A tensor whose elements are whatever the memory held, its dimensions in the order of a memory format.
+    """A tensor on uninitialised memory, with its dimensions in the order of a memory format.
 
     Raises:
-        RuntimeError: there are not as many dimensions as the format is for.
+        RuntimeError: the number of dimensions does not match the format.
     """
     plan = plan_of(EMPTY, sizes, size, dtype, device)
     if memory_format is not None:
@@ -185,14 +185,14 @@ def full(
 
 
 def number_tensor(value: float) -> Tensor | None:
-    """A number as a tensor on the CPU; None if its dtype might not hold it."""
+    """Return a number as a tensor on the CPU; None if its dtype might not represent it."""
     number: Any = value.__class__
     plan = _plan_on_cpu(number, None, number_dtype(value))
     return tensor_of(plan.layout, plan.launch(value)) if plan.low <= value <= plan.high else None
 
 
 def _number(value: Any) -> Any:
-    """What a tensor is to be filled with, as Python's own number."""
+    """Return the number to fill a tensor with, as a Python number."""
     if value.__class__ in NUMBERS:
         return value
     return as_number(value.item() if isinstance(value, Tensor) else value)
@@ -200,7 +200,7 @@ def _number(value: Any) -> Any:
 
 @public(method=False, direct=True)
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A number as a tensor without dimensions, in the default dtype unless one is given."""
+    """A number as a 0-d tensor, in the default dtype unless one is given."""
     return full((), s, dtype=chosen_type(dtype, device).dtype, device=device, requires_grad=requires_grad)
 
 
@@ -215,7 +215,7 @@ def eye(
 
 @functools.lru_cache(maxsize=1024)
 def _identity(matrix: Layout) -> Callable[[], Any]:
-    """The launcher that makes the memory of an identity matrix of this layout."""
+    """Return the launcher that makes the memory of an identity matrix of this layout."""
     p = devices.Plan(matrix.type.backend, matrix.type.device.index)
     made, (rows, columns) = p.new_tensor(matrix, zeroed=True), matrix.shape
     diagonal = layout_of(matrix.type, (min(rows, columns),), (columns + 1,))
@@ -228,7 +228,7 @@ def _identity(matrix: Layout) -> Callable[[], Any]:
 
 
 def laid_out_as(input: Tensor, made: Tensor, memory_format: Any = None) -> Tensor:
-    """The new tensor with its dimensions in the order in which the input's lie in memory, or in that of a format."""
+    """Return the new tensor with its dimensions in the memory order of the input, or in that of a format."""
     check_memory_format(memory_format)
     layout = formatted_layout(input._layout, memory_format)
     if layout.row_major or is_mapped(made):
@@ -238,13 +238,13 @@ def laid_out_as(input: Tensor, made: Tensor, memory_format: Any = None) -> Tenso
 
 @functools.lru_cache(maxsize=4096)
 def _plan_like(number: Any, layout: Layout, memory_format: Any) -> _Plan:
-    """How a tensor is made that lies in memory as one of this layout, or in a format."""
+    """Return the plan of a tensor with the memory order of this layout, or in a format."""
     check_memory_format(memory_format)
     return _plan(number, formatted_layout(layout, memory_format))
 
 
 def layout_like(name: str, input: Tensor, dtype: Any, device: Any) -> Layout:
-    """The layout of a tensor, with another dtype or device if these are given."""
+    """Return the layout of a tensor, with another dtype or device if given."""
     if input.__class__ is not Tensor:
         check_tensors(name, input=input)
     own = input._layout
@@ -315,7 +315,7 @@ def arange(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers from ``start`` up to and without ``end``, ``step`` apart; int64 if all three are ints.
+    """Numbers from ``start`` to ``end``, which is excluded, ``step`` apart; int64 if all three are ints.
 
     An integer dtype truncates ``start`` and ``step``. The length is ``ceil((end - start) / step)`` of the numbers as
     given, for int64 of the truncated ones.
@@ -339,14 +339,14 @@ def arange(
 
 @functools.lru_cache(maxsize=1024, typed=True)
 def _range(start: Any, end: Any, step: Any, dtype: Any, device: Any) -> tuple[Layout, Any, Any]:
-    """The layout of a range, its first number and how far they are apart."""
+    """Return the layout of a range, its first number and its step."""
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     whole = all(isinstance(v, int) for v in (start, end, step))
     type = chosen_type(dtype, device, int64 if whole else None)
     if type.dtype is bool_ or type.dtype.is_complex:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type.dtype.legacy}'")
-    if type.dtype is int64:  # as PyTorch: of the other integer dtypes the count is that of the numbers as given
+    if type.dtype is int64:  # as in PyTorch: for the other integer dtypes the numbers as given determine the count
         start, end, step, whole = int(start), int(end), int(step), True
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -373,7 +373,7 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: Any, device: Any
     type = chosen_type(dtype, device, default)
     if type.dtype is bool_:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-    if type.dtype.kind == "i" and (steps > 1 or name == "linspace"):  # the ends are of the dtype, too
+    if type.dtype.kind == "i" and (steps > 1 or name == "linspace"):  # the ends have the dtype, too
         start, end = [int(value.real) for value in (start, end)]
     return start, end, type
 

@@ -1,4 +1,4 @@
-"""Making tensors from data: numbers, nested lists, arrays, other tensors."""
+"""Creation of tensors from data: numbers, nested lists, arrays, other tensors."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from .factories import as_size, finished, number_tensor
 
 
 def from_array(array: np.ndarray) -> Tensor:
-    """A tensor on the memory of a NumPy array."""
-    array = array.view(np.ndarray)  # of a subclass (a memory map, a matrix) only the memory is wanted
+    """Return a tensor on the memory of a NumPy array."""
+    array = array.view(np.ndarray)  # drops subclasses (a memory map, a matrix)
     if not array.dtype.isnative:
         raise ValueError(f"given numpy array has a byte order that is not this machine's: {array.dtype}")
     type = tensor_type(to_dtype(array.dtype))
@@ -50,11 +50,11 @@ def from_array(array: np.ndarray) -> Tensor:
 
 @public(method=False, direct=True)
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """A tensor on the memory of a NumPy array: changes to one are seen in the other.
+    """A tensor on the memory of a NumPy array: changes to one appear in the other.
 
     Raises:
-        TypeError: it is no array, or numgrad has no such dtype.
-        ValueError: it has a negative stride.
+        TypeError: the argument is not an array, or numgrad has no such dtype.
+        ValueError: a stride is negative.
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
@@ -70,7 +70,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 
 def _leaves(data: Any, dtypes: set[dtype], depth: int = 0) -> Any:
-    """Nested lists with whatever is no Python number in them turned into one; collects the dtypes of all the leaves."""
+    """Return nested lists with all leaves converted to Python numbers; collect the leaves' dtypes."""
     if isinstance(data, Tensor):
         if data._layout.size != 1:
             raise ValueError(
@@ -78,7 +78,7 @@ def _leaves(data: Any, dtypes: set[dtype], depth: int = 0) -> Any:
             )
         dtypes.add(data._layout.type.dtype)
         return data.item()
-    if hasattr(data, "__array__") and not isinstance(data, Watched):  # one of these is a Python number
+    if hasattr(data, "__array__") and not isinstance(data, Watched):  # Watched is a Python number
         array = np.asarray(data)
         dtypes.add(to_dtype(array.dtype))
         return array.tolist()
@@ -92,7 +92,7 @@ def _leaves(data: Any, dtypes: set[dtype], depth: int = 0) -> Any:
     if not isinstance(data, Sequence):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     classes = set(map(type, data))
-    if classes <= _NUMBER_CLASSES:  # without a look at each of many
+    if classes <= _NUMBER_CLASSES:  # avoids a call for each of many numbers
         dtypes.update([number_dtype(cls()) for cls in classes])
         return list(data)
     return [_leaves(item, dtypes, depth + 1) for item in data]
@@ -102,7 +102,7 @@ _NUMBER_CLASSES = {bool, int, float, complex}
 
 
 def _check_regular(data: Any) -> None:
-    """Raise unless nested lists are of one length at each depth."""
+    """Raise unless nested lists have equal lengths at each depth."""
     level, dim = data, 0
     while isinstance(level[0] if level else None, list):
         dim += 1
@@ -118,7 +118,7 @@ def _check_regular(data: Any) -> None:
 
 @devices.reports_memory
 def _array_of(data: Any, chosen: dtype | None) -> np.ndarray:
-    """New memory with the data, in the dtype asked for or the one PyTorch infers."""
+    """Return new memory with the data, in the chosen dtype or the one that PyTorch infers."""
     with np.errstate(over="ignore", invalid="ignore"):  # a number too large for float32 becomes infinity
         if isinstance(data, Tensor):
             data = data.detach()._host_array()
@@ -143,7 +143,7 @@ def _array_of(data: Any, chosen: dtype | None) -> np.ndarray:
 
 
 def _narrowed(wide: np.ndarray, dtype: dtype) -> np.ndarray:
-    """The numbers as integers of ``dtype``; negative ones may wrap around to become unsigned, as in PyTorch."""
+    """Return the numbers as integers of ``dtype``; negative ones may wrap around if it is unsigned, as in PyTorch."""
     bounds = np.iinfo(dtype.numpy)
     lowest = bounds.min if dtype.is_signed else -bounds.max
     if not ((wide >= lowest) & (wide <= bounds.max)).all():
@@ -160,8 +160,8 @@ def tensor(
     Floating-point numbers become float32, ints int64, bools bool; arrays and tensors keep their dtype.
 
     Raises:
-        ValueError: nested lists are of different lengths, or an int is too large.
-        TypeError, RuntimeError: something in the data is no number, or one that the dtype cannot hold.
+        ValueError: nested lists have different lengths, or an int is too large.
+        TypeError, RuntimeError: the data contain something other than numbers, or one that the dtype cannot hold.
     """
     target = to_device(device)
     if data.__class__ in (float, int, bool) and dtype is None and target is CPU:
@@ -186,10 +186,10 @@ def tensor(
 
 @public(method=False, direct=True)
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """``data`` as a tensor: a tensor itself, an array on its own memory, else copied.
+    """``data`` as a tensor: a tensor itself, an array on its own memory, anything else copied.
 
-    Arrays of other libraries on GPUs (CuPy's, Numba's), which have ``__cuda_array_interface__``, are taken as they are,
-    too, without a copy unless ``device`` or ``dtype`` is another.
+    Arrays of other libraries on GPUs (CuPy, Numba), with ``__cuda_array_interface__``, are also shared without a copy,
+    unless ``device`` or ``dtype`` differs.
     """
     if dtype is None and device is None and isinstance(data, Tensor):
         return data
@@ -216,21 +216,21 @@ def new_tensor(
 
 @public(function=False, direct=True)
 def new(self: Tensor, *data: Any, device: Any = None) -> Tensor:
-    """``x.new(2, 3)`` with sizes, or ``x.new([1, 2])`` with data, in the dtype and on the device of ``x``: older than
-    ``new_empty`` and ``new_tensor``."""
+    """``x.new(2, 3)`` with sizes, or ``x.new([1, 2])`` with data, in the dtype and on the device of ``x``; an older
+    form of ``new_empty`` and ``new_tensor``."""
     return legacy_tensor(None, self.dtype, *data).to(self.device if device is None else device)
 
 
-# -- the older spelling -----------------------------------------------------------------------------------------
+# -- the legacy constructors ------------------------------------------------------------------------------------
 
 
 def legacy_tensor(cls: type | None, dtype: dtype, /, *data: Any, **kwargs: Any) -> Tensor:
-    """``FloatTensor(2, 3)`` with sizes, or ``FloatTensor([1, 2])`` with data.
+    """Return ``FloatTensor(2, 3)``, from sizes, or ``FloatTensor([1, 2])``, from data.
 
-    ``cls`` is the class of the result where that was called: Tensor, which takes a tensor of any dtype, or a subclass.
+    ``cls``, if not None, is the class of the result: Tensor, which accepts a tensor of any dtype, or a subclass.
 
     Raises:
-        TypeError: another dtype than the class's is asked for.
+        TypeError: the data are a tensor of another dtype, or not a sequence.
     """
     if kwargs:
         raise TypeError(f"new() got an unexpected keyword argument '{next(iter(kwargs))}'")
@@ -261,7 +261,7 @@ attach("__new__", staticmethod(_new))
 
 
 class _LegacyType(type):
-    """Makes ``isinstance(x, FloatTensor)`` a question about the dtype, of tensors on the CPU."""
+    """The metaclass of types such as FloatTensor: ``isinstance`` tests for a CPU tensor of the dtype."""
 
     element: dtype
 

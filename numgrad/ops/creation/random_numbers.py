@@ -1,4 +1,4 @@
-"""Tensors of random numbers, new or overwritten: on the CPU, for the same seed, PyTorch's numbers."""
+"""Tensors of random numbers, new or overwritten; on the CPU they equal PyTorch's for the same seed."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ..table.out import is_plain
 from ..table.recording import node_class
 from .factories import EMPTY, as_size, finished, laid_out_as, layout_like, plan_of
 
-#: What fills new memory, or a tensor, with random numbers of a distribution.
+#: The entries that fill new memory, or a tensor, with random numbers from a distribution.
 _draws = Entries()
 
 
 def _drawing(draw: str, layout: Layout, into: bool, given: tuple[Any, ...]) -> Entry:
-    """What draws numbers for a new tensor of this layout, or ``into`` one.
+    """Return the entry that draws numbers for a new tensor of this layout, or ``into`` an existing one.
 
-    ``given`` are the classes of the numbers that come with the call, or layouts.
+    ``given`` holds the classes of the numbers passed with the call, or layouts of tensors.
     """
     key = draw, layout, into, given
     found = _draws.find(key)
@@ -50,7 +50,7 @@ def _plan_of(draw: str, layout: Layout, into: bool, given: tuple[Any, ...]) -> d
     name = draw if whole or draw != "normal" else "normal_pairs"
     made = getattr(p.backend, f"draw_{name}")(p, generator, own, *operands)
     drawn = type.with_dtype(to_dtype(made.dtype))
-    steps = output_strides(layout.shape, ((layout.shape, layout.strides),))  # the order in which elements lie
+    steps = output_strides(layout.shape, ((layout.shape, layout.strides),))  # in the memory order of the elements
     found = p.tensor(made, drawn, layout.shape).viewed(layout_of(drawn, layout.shape, steps))
     if not into and drawn is type:
         return p.returns(found)
@@ -60,7 +60,7 @@ def _plan_of(draw: str, layout: Layout, into: bool, given: tuple[Any, ...]) -> d
 
 
 def new_drawn(draw: str, layout: Layout, source: Any, *given: Any) -> Tensor:
-    """A new contiguous tensor of random numbers; of complex ones the real and imaginary parts are drawn in turn."""
+    """Return a new contiguous tensor of random numbers; real and imaginary parts of complex ones are drawn in turn."""
     dtype = layout.type.dtype
     if dtype.is_complex:
         parts = new_drawn(draw, _parts_of(layout), source, *given)
@@ -74,7 +74,7 @@ def _kinds(given: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def _parts_of(layout: Layout) -> Layout:
-    """The layout of a row of the real and imaginary parts of a tensor's elements."""
+    """Return the layout of a row of the real and imaginary parts of a tensor's elements."""
     return layout_of(layout.type.with_dtype(real_of(layout.type.dtype)), (2 * layout.size,))
 
 
@@ -90,7 +90,7 @@ def _random(
 
 
 def _from(distribution: str, draw: str, name: str) -> Callable[..., Tensor]:
-    """The function that draws from a distribution."""
+    """Return the public function that draws from a distribution."""
 
     def new(
         *sizes: Any, size: Any = None, generator: Any = None, dtype: Any = None, device: Any = None,
@@ -108,7 +108,7 @@ randn = _from("standard normal distribution", "normal", "randn")
 
 
 def _like(name: str, draw: str, in_pairs: str) -> Callable[..., Tensor]:
-    """The same for a tensor like another, ``in_pairs`` where that does not lie in one row."""
+    """Return the public function that draws in the shape of a tensor; strided tensors use the draw ``in_pairs``."""
 
     def like(
         input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
@@ -216,7 +216,7 @@ _UniformBackward0, _NormalBackward0, _RandomBackward0, _ExponentialBackward0 = [
 
 
 def overwrite_drawn(input: Tensor, node: type[FilledNode], draw: str, source: Any, *given: Any) -> Tensor:
-    """Fill the tensor with numbers of a distribution, in the order in which its elements lie in memory."""
+    """Fill the tensor with numbers from a distribution, in the memory order of its elements."""
 
     def fill(target: Tensor) -> None:
         layout = target._layout
@@ -235,7 +235,7 @@ def overwrite_drawn(input: Tensor, node: type[FilledNode], draw: str, source: An
 
 
 def _drawn_in_row(input: Tensor, draw: str, first: float, second: float) -> bool:
-    """Fill a tensor of the CPU's from its default generator, if nothing is to be said or recorded of that."""
+    """Fill a plain CPU tensor from the default generator and return True; return False if the call needs more."""
     layout = input._layout
     dtype = layout.type.dtype
     if not (is_plain(input) and layout.contiguous and dtype.is_floating_point and layout.type.device is CPU):
@@ -251,7 +251,7 @@ def check_floating(input: Tensor, name: str, complex: bool = False) -> None:
         raise not_implemented(name, input._layout)
 
 
-# "from" is a keyword of Python's, but a parameter of PyTorch's: hence the **kwargs.
+# "from" is a Python keyword, but the name of a PyTorch parameter: hence the **kwargs.
 def _bounds(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], low: Any, high: Any) -> tuple[Any, Any]:
     if len(args) > 2 or kwargs.keys() - {"from", "to"}:
         raise TypeError(f"{name}() takes 'from' and 'to', not {[*args, *kwargs]}")
@@ -265,10 +265,10 @@ def _bounds(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], low: Any, 
 def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
     """Fill the tensor with random numbers from the uniform distribution on [from, to), by default [0, 1).
 
-    Of complex numbers both parts are drawn from it.
+    Both parts of complex numbers are drawn from it.
 
     Raises:
-        RuntimeError: from is above to, or one of them or their distance is too large for the dtype.
+        RuntimeError: from exceeds to, or one of them or their distance is too large for the dtype.
     """
     if not args and not kwargs and generator is None and _drawn_in_row(self, "uniform", 0.0, 1.0):
         return self
@@ -287,7 +287,7 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
     """Fill the tensor with random numbers from the normal distribution with this mean and standard deviation.
 
-    Of complex numbers both parts have the mean, and each has half the variance.
+    Both parts of complex numbers have the mean, and each has half the variance.
     """
     numbers = mean.__class__ in (int, float) and std.__class__ in (int, float) and std >= 0
     if numbers and generator is None and _drawn_in_row(self, "normal", float(mean), float(std)):
@@ -300,12 +300,12 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
     return overwrite_drawn(self, _NormalBackward0, "normal", source, float(mean), width)
 
 
-#: The largest integers that a floating-point dtype counts up to without gaps.
+#: The largest integers up to which a floating-point dtype represents all integers.
 _EXACT = {float32: 2**24, float64: 2**53}
 
 
 def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
-    """Fill the tensor with random integers from [from, to), by default all that its dtype can hold from 0 on.
+    """Fill the tensor with random integers from [from, to), by default all from 0 that its dtype can hold.
 
     ``random_(to)`` starts from 0.
 
@@ -328,18 +328,18 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
     return overwrite_drawn(self, _RandomBackward0, _integers_of(low, high, wide), source, low, high)
 
 
-#: From this range on PyTorch takes two draws for an integer.
+#: The size of ranges from which on PyTorch takes two draws for an integer.
 _WIDE_RANGE = 1 << 28
 
 
 def _integers_of(low: int, high: int, wide: bool | None = None) -> str:
-    """The name of the distribution of integers from a range, ``wide`` ones if that is said."""
+    """Return the name of the distribution of integers from a range; ``wide`` overrides the choice by its size."""
     return "wide_integers" if (high - low >= _WIDE_RANGE if wide is None else wide) else "integers"
 
 
 @functools.cache
 def _integers(dtype: dtype) -> tuple[int, int]:
-    """The smallest and the largest integer of a dtype."""
+    """Return the smallest and the largest integer of a dtype."""
     info = np.iinfo(dtype.numpy)
     return info.min, info.max
 
@@ -348,7 +348,7 @@ def _check_range(low: int, high: int, dtype: dtype) -> None:
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if dtype.is_floating_point:
-        dtype = int64  # which is drawn from
+        dtype = int64  # the dtype of the draws
     bounds = (0, 1) if dtype is bool_ else _integers(dtype)
     for name, value in (("from", low), ("to - 1", high - 1)):
         if not bounds[0] <= value <= bounds[1]:
@@ -372,16 +372,16 @@ for _fill in (uniform_, normal_, random_, exponential_):
 
 
 def get_state(self: random.Generator) -> Tensor:
-    """The state in a uint8 tensor on the CPU: the 5056 bytes that PyTorch would give, or a GPU's 16."""
+    """Return the state as a uint8 tensor on the CPU: PyTorch's 5056 bytes, or 16 for a GPU."""
     data = np.frombuffer(self.state_bytes(), np.uint8).copy()
     return fresh(data, data.shape, tensor_type(uint8))
 
 
 def set_state(self: random.Generator, new_state: Tensor) -> random.Generator:
-    """Go on from a state that ``get_state``, or PyTorch's on the CPU, gave.
+    """Restore a state that ``get_state``, or PyTorch's on the CPU, returned.
 
     Raises:
-        TypeError, RuntimeError: it is no such state.
+        TypeError, RuntimeError: the argument is not such a state.
     """
     if not isinstance(new_state, Tensor) or new_state.dtype is not uint8:
         raise TypeError("RNG state must be a torch.ByteTensor")
@@ -397,7 +397,7 @@ def get_rng_state() -> Tensor:
 
 @public(method=False)
 def set_rng_state(new_state: Tensor) -> None:
-    """Have the CPU's default generator go on from a state."""
+    """Restore a state of the CPU's default generator."""
     set_state(random.default_generator, new_state)
 
 

@@ -1,4 +1,4 @@
-"""Windows of signals, which fade to both sides: those of Hann, Hamming, Blackman and Bartlett."""
+"""Window functions for signals: Hann, Hamming, Blackman and Bartlett."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def _window(
     name: str, length: int, periodic: bool, curve: Callable[[Tensor, int], Tensor],
     dtype: Any, device: Any, requires_grad: bool,
 ) -> Tensor:
-    """The first ``length`` values of ``curve(places, last)``, which goes from place 0 to the last.
+    """Return the first ``length`` values of ``curve(places, last)``, which extends from place 0 to the last.
 
-    With ``periodic`` that is the place after the window, so that windows side by side go on as one curve.
+    With ``periodic`` the last place is the one after the window, so that adjacent windows form one curve.
 
     Raises:
         RuntimeError: the length is negative, or the dtype is not floating-point.
@@ -59,7 +59,7 @@ def hann_window(
 ) -> Tensor:
     """``0.5 - 0.5 * cos(2 * pi * n / last)``, of shape (window_length,).
 
-    With ``periodic`` ``last`` is ``window_length``, else one less: then the window is symmetric.
+    ``last`` is ``window_length`` if ``periodic``, else one less, which makes the window symmetric.
 
     Raises:
         RuntimeError: the length is negative, or the dtype is not floating-point.

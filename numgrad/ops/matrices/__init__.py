@@ -1,1 +1,1 @@
-"""Matrix products and what is made of them."""
+"""Matrix products and operations made of them."""

@@ -1,7 +1,7 @@
 """Matrix products added to a tensor: ``beta * input + alpha * product``.
 
-The product is BLAS's.  A row that is added to each of its rows is there before, and BLAS adds to it; one pass over the
-product adds anything else.
+BLAS computes the product.  A row to add to each of the product's rows is stored there first, and BLAS accumulates onto
+it.  Any other input is added in one further pass over the product.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def _scaled(product, alpha):
     return alpha * product
 
 
-#: How a product is added if a factor is not 1: with two factors, or, if the input's is 0, alone with a factor or none.
+#: Ways to add a product if a factor is not 1: with both factors, or, if ``beta`` is 0, alone with or without ``alpha``.
 WEIGHTED, SCALED, ALONE = "weighted", "scaled", "alone"
 
 
 def _added(p: Plan, input: TensorRef, product: TensorRef, beta: Given, alpha: Given, how: str) -> TensorRef:
-    """``beta * input + alpha * product`` in the product's memory; the input is not read if ``beta`` is 0."""
+    """Add the steps of ``beta * input + alpha * product`` in the product's memory; ``input`` is unused if beta is 0."""
     if not how:
         return fused(p, "addmm", _sum, (input, product), product.layout, into=product)
     if how == WEIGHTED:
@@ -77,7 +77,7 @@ def _added(p: Plan, input: TensorRef, product: TensorRef, beta: Given, alpha: Gi
 
 
 def _check_expands(input: Layout | TensorRef, shape: tuple[int, ...]) -> None:
-    """Raise unless ``input`` can be expanded to ``shape``, with the words of expand."""
+    """Raise, with the message of ``expand``, unless ``input`` can be expanded to ``shape``."""
     if input.shape != shape:
         expand.__wrapped__(input, shape)
 
@@ -111,7 +111,7 @@ def _(input, mat1, mat2, beta, alpha, how=""):
 
 
 def _combined(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
-    """``beta * input + alpha * product``, by other operations."""
+    """Return ``beta * input + alpha * product``, computed by other operations."""
     product = times(product, alpha)
     return add(times(input, beta), product) if beta != 0 else product
 
@@ -132,7 +132,7 @@ def _(grad, mat1, alpha, mat2_layout):
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)`` of an (n, k) and a (k, m) matrix; the input is expanded to (n, m).
 
-    With ``beta=0`` the input is ignored, NaN and infinities in it too.  Of integers the factors are cut off.
+    With ``beta=0`` the input is ignored, including NaN and infinities.  For integers the factors are truncated.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
@@ -142,7 +142,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 
 
 def call_weighted(op: Any, input: Any, left: Any, right: Any, beta: Any, alpha: Any, first: Any = None) -> Tensor:
-    """One of these operations, for which ``first`` is called, if given, where it was not with such operands."""
+    """Call an operation; ``first``, if given, replaces it for factors other than 1 and for layouts not yet seen."""
     how = "" if beta == 1 and alpha == 1 else WEIGHTED if beta != 0 else SCALED if alpha != 1 else ALONE
     try:
         if how and first is not None:
@@ -160,12 +160,12 @@ def call_weighted(op: Any, input: Any, left: Any, right: Any, beta: Any, alpha: 
 
 
 def _plain(number: Any) -> Any:
-    """A number of NumPy's, or of a tensor of one element, as Python's."""
+    """Return a NumPy number, or the number in a tensor of one element, as a Python number."""
     return number.item() if number.__class__ not in NUMBERS and hasattr(number, "item") else number
 
 
 def _factors(type: dtype, *factors: Any) -> list[Any]:
-    """Factors as numbers to compute with in a dtype: of integers they are cut off."""
+    """Return factors as numbers to compute with in a dtype; for integers they are truncated."""
     number: Any = float if type.is_floating_point or type.is_complex else int
     return [one if type.is_complex and isinstance(one, complex) else number(one) for one in factors]
 
@@ -249,16 +249,16 @@ def _(grad, vec1, alpha):
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``; the input is expanded to the outer product's shape.
 
-    Of bools it is ``beta and input or alpha and outer``.
+    For bools the result is ``beta and input or alpha and outer``.
 
     Raises:
-        RuntimeError: the shapes do not fit, or a factor is no integer beside integers.
+        RuntimeError: the shapes do not fit, or a factor is floating-point and the tensors are integers.
     """
     return call_weighted(addr_op, input, vec1, vec2, beta, alpha, _addr)
 
 
 def _addr(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, how: str) -> Tensor:
-    """``addr`` of operands that it may not take, or not as they are."""
+    """Return ``addr`` of operands that may be invalid or need a conversion first."""
     layouts = input._layout, vec1._layout, vec2._layout
     for number, vector in enumerate(layouts[1:], 1):
         if len(vector.shape) != 1:
@@ -301,7 +301,7 @@ def _(input, batch1, batch2, beta, alpha, how=""):
 def addbmm_op(
     p: Plan, input: TensorRef, batch1: TensorRef, batch2: TensorRef, beta: Given, alpha: Given, how: str = ""
 ) -> TensorRef:
-    # The sum over the stack is one longer product: of the first matrices side by side, the second below each other.
+    # The sum over the stack is one longer product: of the first matrices side by side and the second ones stacked.
     _check_batches("addbmm", input, batch1, batch2, slice(1, 3))
     count, rows, inner = batch1.shape
     beside = batch1.viewed(permute_op.prepare(batch1.layout, (1, 0, 2))[0])
@@ -339,7 +339,7 @@ def _(grad, batch1, alpha):
 
 
 def _stacked(grad: Tensor, batch: Tensor) -> Tensor:
-    """The gradient, if it is that of a sum over the stack, for each matrix in it."""
+    """Return the gradient for each matrix of the stack, expanded if it is that of the sum over the stack."""
     return grad if len(grad._layout.shape) == 3 else expand_op(grad, (batch._layout.shape[0], *grad._layout.shape))
 
 

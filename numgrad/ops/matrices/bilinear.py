@@ -18,14 +18,14 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     Args:
         input1, input2: of shapes (..., n) and (..., m).
         weight: of shape (k, n, m).
-        bias: of shape (k); none stands for 0.
+        bias: of shape (k); None stands for 0.
 
     Returns:
         A tensor of shape (..., k).
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
-        IndexError: the weight has less than three dimensions.
+        IndexError: the weight does not have three dimensions, or an input is 0-d.
         NotImplementedError: the operands are bool.
     """
     _check(input1._layout, input2._layout, weight._layout, None if bias is None else bias._layout)
@@ -37,7 +37,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 def _check(input1: Layout, input2: Layout, weight: Layout, bias: Layout | None) -> None:
-    """Raise unless the shapes fit and the dtypes are one."""
+    """Raise unless the shapes fit and the dtypes are equal."""
     given = {"input1": input1, "input2": input2, "weight": weight}
     if bias is not None:
         given["bias"] = bias

@@ -1,13 +1,14 @@
-"""Einstein's summation: products and sums of tensors by the names of their dimensions.
+"""Einstein summation: products and sums of tensors, with labelled dimensions.
 
-Note [How a sum of products is computed]
-Every operand gets all dimensions that occur, in one order: first those of the result, then those summed over (size 1
-where it has none).  Then the operands are multiplied from left to right, two at a time; a dimension is summed over as
-soon as no later operand has it.  One step is a batched matrix product: dimensions that both have and the result keeps
-are the batch, those of one operand alone are rows or columns, those summed over are the inner dimension.
+Note [How einsum contracts its operands]
+Every operand is brought to the same dimensions in the same order: first those of the result, then those summed over,
+with size 1 where the operand lacks one.  Then the operands are multiplied from left to right, two at a time; a
+dimension is summed over as soon as no later operand has it.  Each step is a batched matrix product: dimensions that
+both operands have and the result keeps are the batch, those of one operand alone are rows or columns, and those summed
+over are the inner dimension.
 
-The equation and the shapes decide which operations that takes, so they are found once for both (``_planned``), and a
-call only runs them.  Their gradients, of any order, are those of the operations.
+The equation and the shapes determine the sequence of operations, which ``_planned`` caches; a call only runs it.  The
+gradients, of any order, are those of the operations.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from ..shapes.views import reshaped, view_as_shape
 from ..table.op import composite
 from .products import bmm
 
-#: Labels in PyTorch's order, that of characters; ``...`` stands for the dimensions without one.
+#: Labels in PyTorch's order, that of characters; ``...`` stands for the unlabelled dimensions.
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
 _ELLIPSIS = "..."
 
-#: An operation on a tensor, with what it takes besides.
+#: An operation on a tensor, with its further arguments.
 _Step = tuple[Callable[..., Tensor], tuple[Any, ...]]
 
 
 def _of_number(number: Any) -> str:
-    """The label that a number in a sublist stands for."""
+    """Return the label that a number in a sublist stands for."""
     if number is Ellipsis:
         return _ELLIPSIS
     if not 0 <= number < 52:
@@ -48,8 +49,7 @@ def _of_number(number: Any) -> str:
 
 
 def _parsed(text: str, first: int, number: int | None) -> list[str]:
-    """The labels of operand ``number``, None for the result; their text begins at character ``first`` of the equation.
-    """
+    """Return the labels of operand ``number`` (None: of the result); ``text`` begins at character ``first``."""
     labels: list[str] = []
     at = 0
     while at < len(text):
@@ -79,7 +79,7 @@ def _parsed(text: str, first: int, number: int | None) -> list[str]:
 
 
 def _read_equation(equation: str, count: int) -> tuple[list[list[str]], list[str] | None]:
-    """The labels of each of ``count`` operands, and of the result if they are given."""
+    """Return the labels of each of ``count`` operands, and those of the result if the equation has them."""
     left, arrow, right = equation.partition("->")
     terms, start = [], 0
     for number, text in enumerate(left.split(",")):
@@ -92,7 +92,7 @@ def _read_equation(equation: str, count: int) -> tuple[list[list[str]], list[str
 
 
 def _implicit(terms: Sequence[Sequence[str]]) -> list[str]:
-    """The result's labels where none are given: those that occur once, in alphabetical order."""
+    """Return the implicit labels of the result: those that occur once, in alphabetical order."""
     everything = [label for labels in terms for label in labels]
     ellipsis = [_ELLIPSIS] if _ELLIPSIS in everything else []
     return ellipsis + sorted([label for label in everything if label != _ELLIPSIS and everything.count(label) == 1])
@@ -109,12 +109,12 @@ def _check_output(output: Sequence[str], terms: Sequence[Sequence[str]]) -> None
 
 
 class _Chain:
-    """What becomes of one tensor: its shape, and the operations that lead there.
+    """A sequence of operations on one tensor, and the shape that they produce.
 
     Attributes:
-        shape: its sizes after all of them.
-        recorded: the operations that PyTorch records, so that a graph has its nodes.
-        short: the same with at most a permutation and a reshape in a row, for when nothing is recorded.
+        shape: the sizes after all operations.
+        recorded: the operations that PyTorch records, so that the graph has the same nodes.
+        short: an equivalent sequence for unrecorded calls, with at most one permutation and one reshape in a row.
     """
 
     def __init__(self, shape: Sequence[int]):
@@ -123,9 +123,9 @@ class _Chain:
         self._made(shape)
 
     def _made(self, shape: Sequence[int]) -> None:
-        """Both ways have made a tensor of this shape."""
+        """Set the shape of the tensor that both sequences have produced."""
         self.shape, self._sizes = list(shape), list(shape)
-        #: The dimensions of the tensor that ``short`` made by now, in the order of ``shape``; None where it has none.
+        #: The dimensions of the tensor that ``short`` has produced, in the order of ``shape``; None for one it lacks.
         self._dims: list[int | None] = list(range(len(shape)))
 
     def unsqueeze(self, dim: int) -> None:
@@ -143,7 +143,7 @@ class _Chain:
         self._shorten(list(shape))
 
     def diagonal(self, first: int, second: int) -> None:
-        """The diagonal of two dimensions, in place of the first."""
+        """Take the diagonal of two dimensions, in place of the first."""
         self._both((diagonal_op, (0, first, second)))
         kept = [extent for dim, extent in enumerate(self.shape) if dim not in (first, second)]
         self._made([*kept, self.shape[first]])
@@ -155,7 +155,7 @@ class _Chain:
         self._made(sizes if keepdim else [extent for dim, extent in enumerate(sizes) if dim not in dims])
 
     def finish(self) -> tuple[tuple[_Step, ...], tuple[_Step, ...]]:
-        """The operations to record, and those to run where nothing is."""
+        """Return the operations of a recorded call, and those of an unrecorded one."""
         self._shorten(self.shape)
         return tuple(self.recorded), tuple(self.short)
 
@@ -165,7 +165,7 @@ class _Chain:
         self.short.append(step)
 
     def _shorten(self, shape: list[int]) -> None:
-        """Have ``short`` make what was permuted and unsqueezed so far, in this shape."""
+        """Extend ``short`` by the pending permutations and unsqueezes, with ``shape`` as the result."""
         dims = [dim for dim in self._dims if dim is not None]
         moved = [dim for dim in dims if self._sizes[dim] != 1]
         if moved != sorted(moved):
@@ -179,7 +179,7 @@ class _Chain:
 
 
 def _covered(labels: Sequence[str], rank: int, number: int) -> int:
-    """How many dimensions of an operand its ellipsis stands for."""
+    """Return the number of an operand's dimensions that its ellipsis covers."""
     named = sum([label != _ELLIPSIS for label in labels])
     if named != rank if _ELLIPSIS not in labels else named > rank:
         more = "and no ellipsis was given" if _ELLIPSIS not in labels else "even though an ellipsis was given"
@@ -191,7 +191,7 @@ def _covered(labels: Sequence[str], rank: int, number: int) -> int:
 
 
 def _aligned(shape: Sequence[int], labels: Sequence[str], order: Sequence[Any], covered: int, number: int) -> _Chain:
-    """An operand with the dimensions of ``order``: letters, and numbers for what an ellipsis covers."""
+    """Return an operand with the dimensions of ``order``: letters, and numbers for those an ellipsis covers."""
     chain = _Chain(shape)
     positions: dict[Any, int] = {}
     missing = covered - _covered(labels, len(shape), number)
@@ -243,9 +243,10 @@ def _turned_bmm(left: Tensor, right: Tensor) -> Tensor:
 
 
 def _product(left: _Chain, right: _Chain, summed: Sequence[int]) -> tuple[Callable[..., Tensor], _Chain]:
-    """What multiplies two tensors of one rank, and its result: summed over dimensions that both have, which are kept.
+    """Return the function that multiplies two tensors of one rank, and its result, summed over common dimensions.
 
-    Both are brought into the shapes that this takes; the dimensions summed over have size 1 in the result.
+    Both factors are brought into the shapes that the function takes.  The dimensions summed over have size 1 in the
+    result.
     """
     if not summed:
         return mul, _Chain([n if m == 1 else m for m, n in zip(left.shape, right.shape, strict=True)])
@@ -256,7 +257,7 @@ def _product(left: _Chain, right: _Chain, summed: Sequence[int]) -> tuple[Callab
         if dim not in summed:
             (both if m != 1 and n != 1 else rows if m != 1 else columns).append(dim)
     product: Callable[..., Tensor] = bmm
-    if rows and columns and columns[-1] < rows[0]:  # so that the result lies in memory as it is read
+    if rows and columns and columns[-1] < rows[0]:  # so that the result is contiguous in its final order
         left, right, rows, columns, product = right, left, columns, rows, _turned_bmm
     order = [*both, *rows, *summed, *columns]
     shape = [1 if d in summed else (right if d in columns else left).shape[d] for d in order]
@@ -275,13 +276,13 @@ def _product(left: _Chain, right: _Chain, summed: Sequence[int]) -> tuple[Callab
 
 
 def _contracted(operands: Sequence[_Chain], kept: int) -> tuple[list[Any], _Chain]:
-    """The product of all operands, summed over all dimensions from number ``kept`` on.
+    """Return the product of all operands, summed over all dimensions from number ``kept`` on.
 
     Returns:
-        For each multiplication what becomes of both factors first and what multiplies them; and the result.
+        For each multiplication the operations on both factors and the function that multiplies them; and the result.
     """
     rank = len(operands[0].shape)
-    # How many of the operands still to come have the dimension at all.
+    # The number of remaining operands in which the dimension has a size other than 1.
     counts = [sum([operand.shape[dim] != 1 for operand in operands]) for dim in range(rank)]
     products = []
     result = operands[0]
@@ -313,7 +314,7 @@ def _contracted(operands: Sequence[_Chain], kept: int) -> tuple[list[Any], _Chai
 
 @functools.lru_cache(maxsize=1024)
 def _planned(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[tuple[Any, tuple[_Step, ...]], ...]:
-    """The multiplications (see ``_contracted``) and the last steps: when something is recorded, and when nothing is."""
+    """Return the multiplications (see ``_contracted``) and the final operations: recorded, and unrecorded."""
     terms, output = _read_equation(equation, len(shapes))
     if output is None:
         output = _implicit(terms)
@@ -333,7 +334,7 @@ def _planned(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[tuple[
     _check_sizes(aligned, order)
     products, result = _contracted(aligned, kept)
     recorded, short = result.finish()
-    # What the short way may differ in, the strides of dimensions of size 1, no matrix product looks at; ``mul`` does.
+    # The short sequence may differ in strides of dimensions of size 1: ``mul`` depends on them, matrix products do not.
     fewer = tuple([(left[product is not mul], right[product is not mul], product) for left, right, product in products])
     seen = not products or products[-1][2] is mul or 1 in result.shape
     everything = tuple([(left[0], right[0], product) for left, right, product in products])
@@ -348,15 +349,15 @@ def _run(tensor: Tensor, steps: Sequence[_Step]) -> Tensor:
 
 @composite(method=False, direct=True)
 def einsum(*args: Any) -> Tensor:
-    """The sum of products of tensors, by the names of their dimensions: ``einsum("ij,jk->ik", a, b)``.
+    """The sum of products of tensors with labelled dimensions: ``einsum("ij,jk->ik", a, b)``.
 
-    Each operand has a letter for each of its dimensions; those of the result follow ``->``, in alphabetical order if
-    they are left out.  What is not in the result is summed over, a letter that an operand has twice takes its
-    diagonal, and ``...`` stands for dimensions without letters, which broadcast.  Instead of an equation each operand
-    may be followed by a list of numbers, with one for the result at the end.
+    Each operand has a letter for each of its dimensions; those of the result follow ``->``.  Without ``->``, the result
+    has the letters that occur once, in alphabetical order.  A letter missing in the result is summed over, a letter
+    repeated in an operand takes its diagonal, and ``...`` stands for dimensions without letters, which broadcast.
+    Instead of an equation, a list of numbers may follow each operand, with one for the result at the end.
 
     Raises:
-        RuntimeError: the equation does not fit the operands, or sizes under one letter differ.
+        RuntimeError: the equation does not fit the operands, or sizes of one letter differ.
     """
     if len(args) < 2:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Linear algebra made of matrix products: tensordot, inner, outer, kron, chains, powers; and systems of equations."""
+"""Linear algebra composed of matrix products: tensordot, inner, outer, kron, chains, powers; and linear systems."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .products import check_types, dot, mm, shapes_text
 
 
 def _axes(dims: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
-    """The dimensions of the two tensors that are summed over."""
+    """Return the dimensions of the two tensors to sum over."""
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, int):
@@ -43,10 +43,10 @@ def _axes(dims: Any, ranks: tuple[int, int]) -> tuple[list[int], list[int]]:
 @composite(method=False)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sum of products over pairs of dimensions: the last ``dims`` of one tensor and the first of the other, or
-    those in the two sequences given.  What is left are the other dimensions of the first, then of the second.
+    those in two sequences.  The result has the other dimensions of the first tensor, then those of the second.
 
     Raises:
-        RuntimeError: the sizes of two dimensions differ, or the dtypes do, or a dimension is named twice.
+        RuntimeError: the sizes of paired dimensions or the dtypes differ, or a dimension is repeated.
     """
     a_shape, b_shape = a._layout.shape, b._layout.shape
     ranks = len(a_shape), len(b_shape)
@@ -58,7 +58,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     first, second = [
         [normal_dim(d, rank) for d in own] for own, rank in zip(axes, ranks, strict=True)
     ]
-    lonely: tuple[list[int], list[int]] = ([], [])  # of size 1 in the other tensor only: summed before
+    lonely: tuple[list[int], list[int]] = ([], [])  # of size 1 in the other tensor only: summed beforehand
     summed = 1
     for x, y, name, other in zip(first, second, *axes, strict=True):
         if b_shape[y] == 1 != a_shape[x]:
@@ -73,7 +73,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         else:
             summed *= a_shape[x]
     for own, rank in zip((first, second), ranks, strict=True):
-        normal_dims(own, rank)  # raises where one is named twice
+        normal_dims(own, rank)  # raises if one is repeated
     a, b = [sum_of(x, tuple(d), keepdim=True, dtype=x.dtype) if d else x for x, d in zip((a, b), lonely, strict=True)]
     kept = [[d for d in range(r) if d not in own] for r, own in zip(ranks, (first, second), strict=True)]
     shape = (*[a._layout.shape[d] for d in kept[0]], *[b._layout.shape[d] for d in kept[1]])
@@ -85,7 +85,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 @composite
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """The sum of products over the last dimensions; of numbers the product with a tensor.
+    """The sum of products over the last dimensions; if one tensor is 0-d, the elementwise product.
 
     Raises:
         RuntimeError: the last sizes differ.
@@ -108,7 +108,7 @@ def outer(input: Layout, vec2: Layout) -> Any:
     """The matrix of the products of two vectors' elements.
 
     Raises:
-        RuntimeError: one is no vector.
+        RuntimeError: an argument is not a vector.
     """
     for name, vector in (("self", input), ("vec2", vec2)):
         if len(vector.shape) != 1:
@@ -119,7 +119,7 @@ def outer(input: Layout, vec2: Layout) -> Any:
 
 
 def _outer(input: Tensor, vec2: Tensor, column: Layout) -> Tensor:
-    """The product with the vector as a column, which is a view only where that is recorded."""
+    """Return the product with the vector as a column; the column is a view only if it is recorded."""
     mode = state.mode
     if mode & GRAD or mode > ORDINARY:
         return mul(reshape(input, column.shape), vec2)
@@ -128,7 +128,7 @@ def _outer(input: Tensor, vec2: Tensor, column: Layout) -> Tensor:
 
 @composite
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: the second tensor, times each element of the first."""
+    """The Kronecker product: blocks of the second tensor, scaled by each element of the first."""
     rank = max(len(input._layout.shape), len(other._layout.shape))
     own = [(1,) * (rank - len(x._layout.shape)) + x._layout.shape for x in (input, other)]
     left = tuple([size for extent in own[0] for size in (extent, 1)])
@@ -139,10 +139,10 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(method=False)
 def chain_matmul(*matrices: Tensor) -> Tensor:
-    """The product of several matrices, in the order of multiplications that takes the fewest.
+    """The product of several matrices, in the cheapest order of multiplication.
 
     Raises:
-        RuntimeError: there are none, one is no matrix, or their shapes do not fit.
+        RuntimeError: there are no matrices, one does not have two dimensions, or the shapes do not fit.
     """
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
@@ -170,7 +170,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 
 
 def _cheapest_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Where to part each run of matrices ``first .. last``, the n-th of which is of ``sizes[n : n + 2]``."""
+    """Return where to split each run of matrices ``first .. last``; the n-th has shape ``sizes[n : n + 2]``."""
     count = len(sizes) - 1
     cost = {(n, n): 0 for n in range(count)}
     splits = {}
@@ -187,11 +187,11 @@ def _cheapest_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
 
 @composite
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The cross product of vectors of three elements in a dimension, by default the first of size 3.
+    """The cross product of vectors of three elements along a dimension, by default the first of size 3.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: there is none of size 3, that of one of the tensors has another size, or the ranks differ.
+        IndexError: the dimension is out of range.
+        RuntimeError: no dimension has size 3, it has another size in one of the tensors, or the ranks differ.
     """
     shape = input._layout.shape
     rank, shapes = len(shape), shapes_text(input._layout, other._layout)
@@ -212,10 +212,10 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 @composite
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """The product of ``n`` times a square matrix (or each of several), by repeated squaring; for 0 the unit matrix.
+    """The ``n``-th power of a square matrix (or each of several), by repeated squaring; for 0 the identity matrix.
 
     Raises:
-        RuntimeError: it is not square, or ``n`` is negative, for which the inverse would be needed.
+        RuntimeError: the matrix is not square, or ``n`` is negative, which would require the inverse.
     """
     shape = input._layout.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
@@ -237,10 +237,10 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 
 def _check_rank(parameter: str, shape: tuple[int, ...]) -> None:
-    """Raise unless this is the shape of a matrix, or of a batch of them.
+    """Raise unless ``shape`` is that of a matrix, or of a batch of them.
 
     Raises:
-        RuntimeError: it has fewer dimensions.
+        RuntimeError: there are fewer than two dimensions.
     """
     if len(shape) < 2:
         raise RuntimeError(
@@ -252,7 +252,7 @@ def _check_square(A: Layout) -> None:
     """Raise unless a tensor is a square matrix, or a batch of them, of floating-point or complex numbers.
 
     Raises:
-        RuntimeError: it is not.
+        RuntimeError: the shape or the dtype is another.
     """
     dtype = A.type.dtype
     if not dtype.differentiable:
@@ -276,12 +276,12 @@ def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:
     """The solution ``X`` of ``A @ X = B``, or unless ``left`` of ``X @ A = B``.
 
     ``A`` is a matrix of shape (n, n) or a batch of them, of shape (*, n, n).  ``B`` is a matrix, (n, k) or unless
-    ``left`` (k, n), or a batch of them; or a vector, (n), or a batch of them, which has the shape (*, n) that goes with
-    that of ``A``.  Batches are broadcast.
+    ``left`` (k, n), or a batch of them; or a vector, (n), or a batch of vectors whose shape (*, n) matches that of
+    ``A``.  Batches are broadcast.
 
     Raises:
         LinAlgError: a matrix is singular.
-        RuntimeError: the shapes do not fit, the dtypes differ, or are not floating-point or complex.
+        RuntimeError: the shapes do not fit, or the dtypes differ or are not floating-point or complex.
     """
     vectors = _are_vectors(A, B)
     shape = (*B.shape, 1) if vectors else B.shape
@@ -299,7 +299,7 @@ def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:
             f"linalg.solve is equivalent to B / A.squeeze(-1) {shapes_text(A, B)}"
         )
     out = (*broadcast_shapes(tuple(batch), A.shape[:-2]), *(B.shape[-1:] if vectors else B.shape[-2:]))
-    turned = contiguous_strides((*out[:-2], *out[:-3:-1]))  # PyTorch's solutions lie column by column
+    turned = contiguous_strides((*out[:-2], *out[:-3:-1]))  # PyTorch's solutions are column-major
     return layout_of(A.type, out, (*turned[:-2], *turned[:-3:-1]) if left else None)
 
 
@@ -322,5 +322,5 @@ def _(A, B, left):
 
 
 def _are_vectors(A: Layout, B: Layout) -> bool:
-    """Whether the right-hand sides are a vector, or as many as there are matrices."""
+    """Return True if the right-hand side is a vector, or a batch with one vector for each matrix."""
     return len(B.shape) == 1 or B.shape == A.shape[:-1]

@@ -1,4 +1,4 @@
-"""``matmul``, the operator ``@``, and the linear layer: which products they are made of."""
+"""``matmul``, the operator ``@``, and the linear layer, dispatched to the products that compute them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from ..table.op import attach, check_tensors, composite, public_functions
 from .addmm import addmm, addmm_op, call_weighted
 from .products import bmm, dot_op, mm, mm_op, multiplied, mv, mv_op, shapes_text
 
-#: The calls of ``matmul``, by the layouts of the factors, where it is one product alone.
+#: The calls of ``matmul`` that are a single product, by the layouts of the factors.
 _calls = Entries()
 _known_calls = _calls.recent
 
 
-#: The operations that do a product alone, by the ranks of the factors.
+#: The operations for a single product, by the ranks of the factors.
 _SINGLE = {(2, 2): mm_op, (2, 1): mv_op, (1, 1): dot_op}
 
 
 @composite(direct=True)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The matrix product, by NumPy's rules: of vectors, matrices, and stacks of matrices that broadcast.
+    """The matrix product of vectors, matrices, and stacks of matrices that broadcast, by NumPy's rules.
 
     Raises:
         RuntimeError: an operand is 0-d, the shapes do not fit, or the dtypes differ.
@@ -62,12 +62,12 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         )
     if left == 1 and right == 2:
         out = squeeze_result(mm(unsqueeze(input, 0), other), 0)
-        out._counter[0] = 1  # PyTorch's squeeze in place counts as a change
+        out._counter[0] = 1  # PyTorch's in-place squeeze counts as a change
         return out
     if left <= 2 or right <= 2:
         return _folded(input, other) if _should_fold(input, other) else _batched(input, other)
     if left == right == 3 and input._layout.shape[0] != other._layout.shape[0]:
-        # One matrix for a whole stack, repeated, would get a gradient as large as the stack.
+        # A single matrix expanded to the whole stack would get a gradient as large as the stack.
         if input._layout.shape[0] == 1 and input.requires_grad:
             return matmul(squeeze_dim(input, 0), other)
         if other._layout.shape[0] == 1 and other.requires_grad:
@@ -76,9 +76,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _should_fold(input: Tensor, other: Tensor) -> bool:
-    """Whether a stack times a matrix or vector is computed as one larger product.
+    """Return True if a stack times a matrix or vector should be computed as one larger product.
 
-    It is wherever the smaller operand gets a gradient, which is then summed in the product.
+    This is so if the smaller operand requires a gradient, which the product then sums, or if the stack folds as a view.
     """
     shape, strides = input._layout.shape, input._layout.strides
     if len(shape) < len(other._layout.shape):
@@ -89,7 +89,7 @@ def _should_fold(input: Tensor, other: Tensor) -> bool:
 
 
 def _folded(input: Tensor, other: Tensor) -> Tensor:
-    """A stack of matrices times one matrix or vector, or the other way round: one larger product."""
+    """Return a stack of matrices times one matrix or vector, or vice versa, computed as one larger product."""
     swapped = len(input._layout.shape) < len(other._layout.shape)
     stack, single = input, other
     if swapped:
@@ -105,7 +105,7 @@ def _folded(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _batched(input: Tensor, other: Tensor) -> Tensor:
-    """Stacks of matrices, broadcast against each other; a vector stands for a row, or a column."""
+    """Return the product of stacks of matrices, broadcast against each other; a vector acts as a row or a column."""
     shape, others = input._layout.shape, other._layout.shape
     rows, inner = (1, *shape)[-2:]
     batch = broadcast_shapes(shape[:-2], others[:-2])
@@ -119,14 +119,14 @@ def _batched(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _stacked(operand: Tensor, expanded: tuple[int, ...], shape: tuple[int, ...]) -> Tensor:
-    """The operand expanded to the stack's dimensions, and those made one."""
+    """Return the operand expanded to the stack's dimensions, with these flattened into one."""
     if operand._layout.shape == shape and not (operand._requires_grad and state.mode & GRAD):
         return operand
     return reshaped(expand_op(operand, expanded), shape)
 
 
 def _tensor(value: Any) -> Any:
-    """What stands beside a tensor in ``@``, an array as a tensor on its memory; None for anything else."""
+    """Return the other operand of ``@`` as a tensor, an array as one on its memory; None for anything else."""
     if isinstance(value, np.ndarray):
         return public_functions["from_numpy"](value)
     return value if isinstance(value, Tensor) else None
@@ -152,13 +152,13 @@ attach("__rmatmul__", _rmatmul)
 # -- the linear layer ---------------------------------------------------------------------------------------------
 
 
-#: The calls of the linear layer where nothing is recorded, by the layouts.
+#: The unrecorded calls of the linear layer, by the layouts.
 _layers = Entries()
 _known_layers = _layers.recent
 
 
 def _unrecorded(input: Layout, weight: Layout, bias: Layout | None, again: bool) -> Callable[..., Tensor]:
-    """The layer where nothing is recorded: for a matrix it needs no view of the weight."""
+    """Return a function that computes the layer unrecorded; for a matrix it needs no view of the weight."""
     if (
         len(input.shape) != 2 or len(weight.shape) != 2 or weight.type is not input.type or input.type.dtype is bool_
         or input.shape[1] != weight.shape[1]
@@ -175,7 +175,7 @@ def _unrecorded(input: Layout, weight: Layout, bias: Layout | None, again: bool)
 
 @composite(export=False)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``: of (..., k) elements and an (m, k) weight, (..., m).
+    """``input @ weight.T + bias``, with an input of shape (..., k), a weight of (m, k), and a result of (..., m).
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
@@ -200,7 +200,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def _composed(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """The layer by other operations."""
+    """Return the layer, computed by other operations."""
     shape, of_weight = input._layout.shape, weight._layout.shape
     if bias is None:
         return matmul(input, t(weight))

@@ -21,7 +21,7 @@ from ..table.entries import Entries
 from ..table.op import check_tensors, public
 from ..table.planned import planned
 
-#: What PyTorch's errors call the numbers of a dtype, by its name.
+#: The C++ names of dtypes in PyTorch's errors, by numgrad's names.
 SCALARS = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
     "int64": "long int", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
@@ -30,15 +30,15 @@ SCALARS = {
 
 
 def shapes_text(*layouts: Layout | TensorRef) -> str:
-    """The shapes, for an error message."""
+    """Return the shapes as text for an error message."""
     return f"(shapes {', '.join([str(list(layout.shape)) for layout in layouts])})"
 
 
 def refuse_bools(kernel: str, *layouts: Layout | TensorRef) -> None:
-    """Raise if the tensors are bool, for which there are no products.
+    """Raise if the tensors are bool, for which products are not implemented.
 
     Raises:
-        NotImplementedError: they are.
+        NotImplementedError: the first tensor is bool.
     """
     if layouts[0].type.dtype is bool_:
         if layouts[0].type.device.type == "cuda":
@@ -50,7 +50,7 @@ def check_types(message: str, *layouts: Layout | TensorRef) -> None:
     """Raise unless all are of one type; the error ends with the shapes.
 
     Raises:
-        RuntimeError: they are not.
+        RuntimeError: the types differ.
     """
     if any(layout.type is not layouts[0].type for layout in layouts):
         raise RuntimeError(f"{message} {shapes_text(*layouts)}")
@@ -60,7 +60,7 @@ def check_matrices(left: TensorRef, right: TensorRef, first: str = "self") -> No
     """Raise unless the product of the two matrices exists.
 
     Raises:
-        RuntimeError: they are no matrices, or their shapes do not fit.
+        RuntimeError: an operand is not a matrix, or the shapes do not fit.
     """
     for parameter, operand in ((first, left), ("mat2", right)):
         if len(operand.shape) != 2:
@@ -76,7 +76,7 @@ def check_stacks(left: TensorRef, right: TensorRef) -> None:
     """Raise unless the products of the two stacks of matrices exist.
 
     Raises:
-        RuntimeError: they are no stacks, or their shapes do not fit.
+        RuntimeError: an operand is not a stack of matrices, or the shapes do not fit.
     """
     for number, operand in enumerate((left, right), 1):
         if len(operand.shape) != 3:
@@ -94,12 +94,12 @@ def check_stacks(left: TensorRef, right: TensorRef) -> None:
 
 
 def _by_columns(matrix: Layout) -> bool:
-    """Whether the elements lie column by column, so that the gradient should, too."""
+    """Return True if the elements are column-major, as the gradient should then be, too."""
     return matrix.strides[0] == 1 and matrix.strides[1] == matrix.shape[0]
 
 
 def times(tensor: Tensor, number: Any) -> Tensor:
-    """The tensor times a number, without computing anything for 1."""
+    """Return the tensor times a number, or the tensor itself for 1."""
     return tensor if number == 1 else mul(tensor, number)
 
 
@@ -115,7 +115,7 @@ def mm_op(p: Plan, input: TensorRef, mat2: TensorRef) -> TensorRef:
 def multiplied(
     p: Plan, left: TensorRef, right: TensorRef, turned: tuple[bool, bool] = (False, False), bias: Buffer | None = None
 ) -> TensorRef:
-    """The product of two matrices, or two stacks of them, of which some are ``turned``; the bias joins each row."""
+    """Add the steps of the product of two matrices or stacks, transposed where ``turned``; the bias joins each row."""
     shape = (*left.shape[:-2], left.shape[-1 if turned[0] else -2], right.shape[-2 if turned[1] else -1])
     return p.tensor(p.backend.product(p, left, right, turned, bias), left.type, shape)
 
@@ -150,7 +150,7 @@ def right_gradient(grad, input, mat2_layout):
 def _turned_product(
     left: Tensor, turn_left: bool, right: Tensor, turn_right: bool, turn_result: bool = False
 ) -> Tensor:
-    """The product of two matrices, or two stacks of them, where one factor or more and the result are transposed."""
+    """Return the product of two matrices, or two stacks of them, with the chosen factors and result transposed."""
     if state.mode & TRACED:
         turned, product = (_turned_stack, bmm_op) if len(left._layout.shape) == 3 else (t_op, mm_op)
         out = product(turned(left) if turn_left else left, turned(right) if turn_right else right)
@@ -160,13 +160,13 @@ def _turned_product(
     return tensor_of(layout, launch(left, right))
 
 
-#: The layouts of products in rules and what computes them, by the plan's function and its arguments.
+#: The layouts and launchers of products in rules, by the plan's function and its arguments.
 _turned = Entries()
 _known_turned = _turned.recent
 
 
 def _decided(key: Any) -> tuple[Layout, Any]:
-    """The layout of such a product and what computes it."""
+    """Return the layout and the launcher of such a product."""
     plan, *arguments = key
 
     def make(again: bool) -> tuple[Layout, Any]:
@@ -179,7 +179,7 @@ def _decided(key: Any) -> tuple[Layout, Any]:
 def _turned_plan(
     left: Layout, right: Layout, turn_left: bool = False, turn_right: bool = False, turn_result: bool = False
 ) -> Plan:
-    """The plan of the product of such factors."""
+    """Return the plan of the product of such factors."""
     p = Plan(left.type.backend, left.type.device.index)
     out = multiplied(p, p.operand(left), p.operand(right), (turn_left, turn_right))
     if turn_result:
@@ -191,13 +191,13 @@ def _turned_stack(stack: Tensor) -> Tensor:
     return transpose_op(stack, 1, 2)
 
 
-#: The calls of products, by the operation and the layouts of the factors; of matmul without the operation.
+#: The calls of products, by the operation and the layouts of the factors.
 _calls = Entries()
 _known_calls = _calls.recent
 
 
 def _called(op: Any, input: Any, other: Any) -> Tensor:
-    """One of these products."""
+    """Return the product that ``op`` computes, with a call cached by the layouts."""
     try:
         key = op, input._layout, other._layout
     except AttributeError:
@@ -260,7 +260,7 @@ def _(grad, input):
 
 
 def turned_mv(matrix: Tensor, vec: Tensor) -> Tensor:
-    """The product of the transposed matrix and a vector."""
+    """Return the product of the transposed matrix and a vector."""
     if state.mode & TRACED:
         return mv_op(t_op(matrix), vec)
     key = _turned_mv_plan, matrix._layout, vec._layout
@@ -274,7 +274,7 @@ def _turned_mv_plan(matrix: Layout, vec: Layout) -> Plan:
 
 
 def outer_product(left: Tensor, right: Tensor) -> Tensor:
-    """The matrix of the products of two vectors' elements."""
+    """Return the matrix of the products of two vectors' elements."""
     return mul(passed_on(unsqueeze_op, left, 1), right)
 
 
@@ -357,7 +357,7 @@ def _check_vectors(name: str, left: TensorRef, right: TensorRef) -> None:
 
 @public(direct=True)
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """The sum of products of two vectors of one length.
+    """The sum of the products of two vectors of equal length.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.

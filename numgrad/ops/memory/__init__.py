@@ -1,1 +1,1 @@
-"""What makes, copies, converts, moves and overwrites the memory of tensors."""
+"""Operations that make, copy, convert, move and overwrite the memory of tensors."""

@@ -1,4 +1,4 @@
-"""New tensors on memory of their own, uninitialised, filled or copies of others, and what overwrites a tensor."""
+"""New tensors on their own memory, uninitialised, filled or copied, and the launchers that overwrite a tensor."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ..table.op import attach, public
 from ..table.planned import planned
 from ..table.promotion import bounds
 
-#: Elements from which a device may find a better way to copy than one after the other.
+#: The number of elements from which a device may have a faster way to copy than element by element.
 STRETCHES_FROM = 4096
 
 
 def _copy(p: Plan, input: TensorRef, type: TensorType, memory_format: Any = None) -> TensorRef:
-    """A copy, which keeps the order of dimensions unless told otherwise."""
+    """Add the steps of a copy, which keeps the order of dimensions unless a format is given."""
     out = p.new_tensor(layout_of(type, input.shape, formatted_layout(input.layout, memory_format).strides))
     p.assign(input, out)
     return out
@@ -60,11 +60,11 @@ def to_format(p, input, type, memory_format):
 
 @public(direct=True)
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy of the tensor, its dimensions in the same order in memory, or in a format; gradients flow back to the
+    """A copy of the tensor, with the same memory order of dimensions, or in a format; gradients flow back to the
     original.
 
     Raises:
-        RuntimeError: the tensor has not as many dimensions as the format is for.
+        RuntimeError: the number of dimensions does not match the format.
     """
     if memory_format is None:
         return _clone(input)
@@ -78,15 +78,15 @@ _clone = unary(clone_op)
 
 
 def repeated_zero(shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """Zeros that take the memory of one, for operations that work on a copy: to make it then costs one pass."""
+    """Return zeros that share a single element, for operations that work on a copy, which then takes one pass."""
     return strided(type.backend.zeros((), type), shape, (0,) * len(shape), 0, type)
 
 
 def row_of(tensor: Tensor) -> Any:
-    """The elements in order, as the bare row that kernels take.
+    """Return the elements in row-major order, as the bare row that kernels take.
 
     Raises:
-        RuntimeError: the tensor stands for others, whose elements an operation at its level would have taken.
+        RuntimeError: the tensor stands for a batch at a vmap level, so that it has no elements of its own.
     """
     row = tensor._flat
     if row is None:
@@ -100,20 +100,20 @@ def row_of(tensor: Tensor) -> Any:
 
 
 def _writing(source: Layout, target: Layout) -> Plan:
-    """The plan that overwrites a tensor of the layout ``target``, its second operand, with one of ``source``."""
+    """Return the plan that overwrites a tensor of the layout ``target``, its second operand, with one of ``source``."""
     p = Plan(target.type.backend, target.type.device.index)
     p.assign(p.operand(source), p.operand(target))
     return p.returns()
 
 
-#: What overwrites tensors of one layout with those of another, or with numbers of a class.
+#: The entries that overwrite tensors of one layout with those of another, or with numbers of a class.
 writers = Entries()
 
 
 def filling(target: Layout, number: type) -> Entry:
-    """What overwrites a tensor with a number of this class; its details are the bounds of those that surely fit.
+    """Return the entry that overwrites a tensor with a number of this class.
 
-    These are None for complex numbers.
+    Its details are the bounds within which any number fits the dtype, None for complex numbers.
     """
     entry = writers.find((target, number))
     if entry is None:
@@ -124,9 +124,9 @@ def filling(target: Layout, number: type) -> Entry:
 
 
 def writing(target: Layout, source: Layout) -> Entry | None:
-    """What overwrites a tensor with another in one launch.
+    """Return the entry that overwrites a tensor with another in one launch.
 
-    There is nothing where that does not broadcast, or lies on another device, or elements of the target share memory.
+    Return None if the source does not broadcast, is on another device, or elements of the target share memory.
     """
     entry = writers.find((target, source))
     if (
@@ -139,21 +139,21 @@ def writing(target: Layout, source: Layout) -> Entry | None:
 
 
 def write(target: Tensor, source: Tensor) -> None:
-    """Overwrite ``target`` where that can be done in one launch, without recording."""
+    """Overwrite ``target`` without recording; ``writing`` must have an entry for the two layouts."""
     entry = writing(target._layout, source._layout)
     assert entry is not None
     entry.launch(source, target)
 
 
 def kept_copy(input: Tensor) -> Tensor:
-    """A copy of a tensor about to be overwritten, with its edge in the graph."""
-    # Of one that stands for others it is recorded: what it stands for may be differentiated outside of the level.
+    """Return a copy of a tensor about to be overwritten, with its edge in the graph."""
+    # The copy of a mapped tensor is recorded: the batch it stands for may be differentiated outside of the level.
     clone = clone_op if state.mode & LEVELS and hasattr(input, "_mapped") else clone_op.function
     copy = clone(input)
     copy._edge = edge_of(input)
     copy._requires_grad = copy._edge is not None
     for level, tangent in getattr(input, "_duals", {}).items():
-        with outside(level):  # which the tangent may have tangents of, or stand for a batch at
+        with outside(level):  # the tangent may itself have tangents or stand for a batch at this level
             set_tangent(copy, level, clone_op(tangent))
     return copy
 
@@ -163,11 +163,11 @@ attach("_kept_copy", kept_copy)
 
 @public(direct=True)
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor if its elements lie in row-major order, or in that of another format, else a copy of which that is
-    true.
+    """The tensor itself if its elements are in row-major order, or in that of another format, else a copy in that
+    order.
 
     Raises:
-        RuntimeError: the tensor has not as many dimensions as the format is for.
+        RuntimeError: the number of dimensions does not match the format.
     """
     if memory_format is None or memory_format is contiguous_format:
         return input if input._layout.contiguous else contiguous_op(input)
@@ -180,7 +180,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 
 
 def convert(input: Tensor, target: dtype) -> Tensor:
-    """The tensor if it has this dtype, else a converted copy."""
+    """Return the tensor itself if it has this dtype, else a converted copy."""
     type = input._layout.type
     if type.dtype is target:
         return input
@@ -190,26 +190,26 @@ def convert(input: Tensor, target: dtype) -> Tensor:
 
 
 def warn_of_loss(own: dtype, target: dtype) -> None:
-    """Warn if imaginary parts are lost."""
+    """Warn if a conversion drops imaginary parts."""
     if own.is_complex and target.category in (int64.category, float32.category):
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
 
 
 def empty_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """A tensor on uninitialised memory."""
+    """Return a tensor on uninitialised memory."""
     return fresh(type.backend.empty(shape, type), shape, type)
 
 
 def zeros_of(shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """A tensor of zeros."""
+    """Return a tensor of zeros."""
     return fresh(type.backend.zeros(shape, type), shape, type)
 
 
 def filled_of(shape: tuple[int, ...], value: Any, type: TensorType) -> Tensor:
-    """A tensor that repeats a number, which its dtype can hold."""
+    """Return a tensor that repeats a number, which its dtype can hold."""
     return fresh(type.backend.filled(shape, value, type), shape, type)
 
 
 def from_row(row: Any, shape: tuple[int, ...], type: TensorType) -> Tensor:
-    """A tensor with the elements of a NumPy row of its dtype: on that memory, or on a copy where it lies elsewhere."""
+    """Return a tensor with the elements of a NumPy row of its dtype: on that memory, or on a copy on another device."""
     return fresh(row if type.device is CPU else devices.moved(row, type.device), shape, type)

@@ -1,6 +1,6 @@
-"""Results of operations on images have their channels last if the images have, as PyTorch lays them out.
+"""Memory formats of images: results have channels last if the images have, as in PyTorch.
 
-The steps of operations read images of any strides, and compute row-major ones; these are then brought into order.
+The steps of operations read images of any strides and compute row-major results, which are then copied to the format.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .copying import formatted_op
 def following(
     *names: str, ambiguous: bool = True, volumes: bool | dtype = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate what decides what a call comes to: its results have channels last if one of these inputs has.
+    """Decorate the function that builds a plan: its results have channels last if one of the named inputs has.
 
-    An input that is a tuple has if all in it have; one that is row-major, too, unless ``ambiguous``, has not.  Images
-    with three dimensions count if ``volumes``, or if they are of that dtype.
+    A tuple input has channels last if all tensors in it have; an input that is also row-major counts only if
+    ``ambiguous``.  Images with three spatial dimensions count if ``volumes`` is True, or is their dtype.
     """
 
     def decorate(decide: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,14 +50,14 @@ def following(
 
 
 def _layouts(one: Any) -> Any:
-    """The layout of an input, or the layouts of several."""
+    """Return the layout of an input, or the layouts of several."""
     if one.__class__ is tuple:
         return tuple(map(_layouts, one))
     return one.layout if one.__class__ is TensorRef else one
 
 
 def in_format(p: Plan, inputs: Sequence[Any], made: Any) -> Any:
-    """The results of a plan, with channels last if one of the inputs has."""
+    """Add the steps that bring the results of a plan to channels last, if one of the inputs has that format."""
     if not any(map(_says_so, inputs)):
         return made
     return _relaid(p, made) if made.__class__ is TensorRef else tuple([_relaid(p, one) for one in made])
@@ -79,7 +79,7 @@ def _says_so(input: Any) -> bool:
 
 
 def formatted_like(tensor: Tensor | None, images: Tensor | Layout) -> Any:
-    """A gradient with its channels last if the images that it is for have, whatever order it was given in."""
+    """Return a gradient with channels last if its images have them, whatever its own memory order."""
     layout = images._layout if isinstance(images, Tensor) else images
     if tensor is None or not has_channels_last(layout):
         return tensor

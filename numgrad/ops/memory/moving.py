@@ -1,4 +1,4 @@
-"""Conversions to other dtypes and moves between devices, as users ask for them."""
+"""Conversions to other dtypes and moves between devices, as called by users."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from .copying import convert, to_format, to_type, warn_of_loss
 
 @planned("ToCopyBackward0", aten="to", linear=True, dims=())
 def move_op(p: Plan, input: TensorRef, type: TensorType, wait: bool) -> TensorRef:
-    """A copy on another device; without ``wait``, pinned memory may still be read or written when there is one."""
+    """Add the steps of a copy on another device; without ``wait``, pinned memory may still be in use on return."""
     own = input.type
-    smaller = type.dtype if type.dtype.itemsize < own.dtype.itemsize else own.dtype  # what is moved should be small
+    smaller = type.dtype if type.dtype.itemsize < own.dtype.itemsize else own.dtype  # to transfer fewer bytes
     layout, row = _dense(p, input, tensor_type(smaller, own.device))
     arrived, out = [layout_of(t, input.shape, layout.strides) for t in (tensor_type(smaller, type.device), type)]
     return p.host(functools.partial(_moved, arrived, out, wait), [out], row)[0]
 
 
 def _moved(arrived: Layout, out: Layout, wait: bool, row: Any) -> tuple[Any]:
-    """A row moved to a device in one layout, and converted there to another."""
+    """Return a row moved to a device in one layout, and converted there to another."""
     row = devices.moved(row, out.type.device, wait)
     return (row if arrived is out else to_type.function(tensor_of(arrived, row), out.type)._storage,)
 
@@ -41,12 +41,12 @@ def _(grad, input_layout):
 
 
 def placed(input: Tensor, target: Device) -> Tensor:
-    """The tensor on another device, its dimensions in the same order in memory, without recording that."""
+    """Return the tensor on another device, with the same memory order of dimensions, without recording."""
     return move_op.function(input, tensor_type(input.dtype, target), True)
 
 
 def _dense(p: Plan, input: TensorRef, type: TensorType) -> tuple[Layout, Buffer]:
-    """The layout in another type, without gaps or repeats, and the elements, as they lie or copied to lie so."""
+    """Add the steps that convert a tensor to a type; return its layout without gaps or repeats, and its elements."""
     dense = layout_of(type, input.shape, kept_layout(input.layout).strides)
     memory, _, start = input if dense is input.layout else to_type.build(p, input, type)
     return dense, Buffer(memory, dense.size, type.numpy, start)
@@ -74,15 +74,15 @@ def to(
     copy: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """The tensor with another dtype, device (given as such, or as another tensor's) or memory format; itself if nothing
+    """The tensor with another dtype, device (direct or that of another tensor) or memory format; itself if nothing
     changes.
 
-    With ``non_blocking`` the program goes on while pinned memory is copied to a GPU, or a GPU's memory into new pinned
-    memory, which has the elements once the GPU has come so far.  ``non_blocking`` and ``copy`` may also be given by
-    position, after dtype and device.
+    With ``non_blocking`` the call may return before pinned memory is copied to a GPU, or a GPU's memory to new pinned
+    memory, whose elements are valid once the GPU has finished.  ``non_blocking`` and ``copy`` may also be positional,
+    after dtype and device.
 
     Raises:
-        RuntimeError: the tensor has not as many dimensions as the format is for, or there is no such device.
+        RuntimeError: the number of dimensions does not match the format, or there is no such device.
     """
     if len(args) == 1 and args[0].__class__ is DType and not (dtype or device or copy or memory_format):
         return convert(input, args[0])
@@ -111,7 +111,7 @@ def to(
 
 
 def _formatted(input: Tensor, dtype: DType, memory_format: Any, copy: bool = False) -> Tensor:
-    """The tensor in a dtype and a format, itself if it has both, unless a copy is wanted."""
+    """Return the tensor in a dtype and a format; itself if it has both and ``copy`` is not set."""
     layout = input._layout
     if memory_format is contiguous_format:
         lies_so = not has_channels_last(layout)
@@ -132,7 +132,7 @@ def _conversion(dtype: dtype) -> Any:
     return method
 
 
-for _dtype in dtype.named.values():  # byte, float, cdouble: in words as in "torch.ByteTensor"
+for _dtype in dtype.named.values():  # byte, float, cdouble: the words in names like "torch.ByteTensor"
     attach(_dtype.legacy.lower().replace("complex", "c"), _conversion(_dtype))
 
 
@@ -141,7 +141,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """
     if dtype is None:
         return self._layout.type.name
-    if isinstance(dtype, str) and dtype.startswith("torch.") and dtype.endswith("Tensor"):  # which names a device, too
+    if isinstance(dtype, str) and dtype.startswith("torch.") and dtype.endswith("Tensor"):  # the name implies a device
         name = dtype.removeprefix("torch.")
         target = "cuda" if name.startswith("cuda.") else "cpu"
         return to(self, dtype=to_dtype(name.removeprefix("cuda.")), device=target, non_blocking=non_blocking)
@@ -157,13 +157,13 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @public(function=False, direct=True)
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor in the CPU's memory: itself if it lies there."""
+    """The tensor in the CPU's memory; itself if it is there already."""
     return to(self, device="cpu", memory_format=memory_format)
 
 
 @public(function=False, direct=True)
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """The tensor in the memory of a GPU, the current one unless another is named: itself if it lies there."""
+    """The tensor in the memory of a GPU, by default the current one; itself if it is there already."""
     target = "cuda" if device is None else device
     if to_device(target).type != "cuda":
         raise RuntimeError(f"Invalid device, must be cuda device (got {target})")
@@ -175,10 +175,10 @@ attach("type", type_)
 
 @public(function=False, direct=True)
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """The tensor in pinned memory of the host, from which GPUs copy while programs go on: itself if it lies there.
+    """The tensor in pinned host memory, from which GPUs copy asynchronously; itself if it is there already.
 
     Raises:
-        RuntimeError: it lies on a GPU, or there is none.
+        RuntimeError: the tensor is on a GPU, or there is no GPU.
     """
     if self.is_cuda:
         raise RuntimeError(f"cannot pin '{self._layout.type.name}' only dense CPU tensors can be pinned")
@@ -187,18 +187,18 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 @public(function=False, direct=True)
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the tensor lies in pinned memory of the host."""
+    """True if the tensor is in pinned host memory."""
     return devices.is_pinned(self._storage)
 
 
 @public(function=False, direct=True)
 def record_stream(self: Tensor, stream: Any) -> None:
-    """Note that work on a stream, not the one that the tensor was made on, uses its memory.
+    """Note that a stream other than the one on which the tensor was made uses its memory.
 
-    The memory goes to other tensors only when what is on the stream at the tensor's end has been done.
+    The memory is reused only after the work that is on the stream when the tensor is freed has finished.
 
     Raises:
-        NotImplementedError: the tensor lies on the CPU.
+        NotImplementedError: the tensor is on the CPU.
     """
     if not self.is_cuda:
         raise NotImplementedError("record_stream is for tensors on a GPU, but this one is on the CPU")

@@ -1,4 +1,4 @@
-"""Overwriting in place: with another tensor or with a number."""
+"""In-place overwriting: with another tensor or with a number."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .moving import placed
 
 
 class _Overwritten(Node):
-    """The node of a tensor overwritten with another: the gradient is all the other's, on the device where that lies."""
+    """The node of a tensor overwritten with another, which gets the whole gradient, on its own device."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ class _Overwritten(Node):
         return operations.zeros(self.layout.shape, self.layout.type), *self.of_others(gradient)
 
     def of_others(self, gradient: Any) -> tuple[Any, ...]:
-        """The gradient for the other tensor."""
+        """Return the gradient of the other tensor."""
         edge = self.edges[1]
         type = None if edge is None else edge[0].output(edge[1]).type
         if type is not None and type.device is not gradient.device:
@@ -49,12 +49,12 @@ class _Overwritten(Node):
 
 
 class CopyBackwards(_Overwritten):
-    """The node of a tensor that was copied into another."""
+    """The node of a tensor that another was copied into."""
 
     __slots__ = ()
 
     def name(self) -> str:
-        """PyTorch's name of this node."""
+        """Return PyTorch's name of this node."""
         return "torch::autograd::CopyBackwards"
 
 
@@ -70,20 +70,20 @@ class FilledNode(Node):
         return (operations.zeros(self.layout.shape, self.layout.type),)
 
     def of_others(self, gradient: Any) -> tuple[Any, ...]:
-        """No gradient: there is no other tensor."""
+        """Return no gradient: there is no other tensor."""
         return ()
 
 
-#: The nodes of tensors filled with a number, with that of a 0-d tensor, and with zeros.
+#: The nodes of tensors filled with a number, with the number in a 0-d tensor, and with zeros.
 FillBackward2 = node_class("FillBackward2", FilledNode)
 FillBackward3 = node_class("FillBackward3", _Overwritten)
 ZeroBackward0 = node_class("ZeroBackward0", FilledNode)
 
 
 class OverwriteCall(Call):
-    """A tensor is overwritten by ``write(target)``: with another, ``source``, or (None) with what has no derivative.
+    """A call of ``write(target)``, which overwrites a tensor with ``source``, or (None) with values without derivative.
 
-    It is recorded by ``node``, which has ``more_edges``, too.
+    ``node`` records it, with ``more_edges`` besides those of the two tensors.
     """
 
     target: Tensor
@@ -112,20 +112,20 @@ class OverwriteCall(Call):
         return self.target
 
     def on(self, target: Tensor) -> Tensor:
-        """Overwrite another tensor in the same way, with what is no tensor."""
+        """Overwrite another tensor in the same way; for calls without a source tensor."""
         other = copy(self)
         other.target, other.args = target, (target,)
         return other.run()
 
     def begin(self, target: Tensor, source: Tensor | None) -> tuple[Any, ...]:
-        """The edges to record, of what the target had before and of what is written to it; none if nothing is.
+        """Return the edges to record, of the target's old value and of the source; none if nothing is recorded.
 
         Raises:
-            RuntimeError: the target may not be written to, or not from a tensor of the source's shape.
+            RuntimeError: the target is not writable, or the source's shape does not broadcast to its own.
         """
         recorded = state.mode & GRAD
         if source is None:
-            # Where elements share memory, they get the same value, unless it is drawn.
+            # Elements that share memory get the same value, unless it is drawn.
             (check_in_place if self.draws else check_writable)(target)
             return (edge_of(target), *self.more_edges) if recorded else ()
         check_in_place(target, source)
@@ -143,9 +143,9 @@ class OverwriteCall(Call):
 
 @public(function=False, direct=True)
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Overwrite the tensor with ``src``, broadcast and converted, from whatever device that lies on.
+    """Overwrite the tensor with ``src``, broadcast and converted, from any device.
 
-    With ``non_blocking`` the program may go on while pinned memory is still being read or written.
+    With ``non_blocking`` the call may return while pinned memory is still being read or written.
     """
     try:
         entry = writers.recent[input._layout, src._layout]
@@ -169,7 +169,7 @@ def _overwritten_with(input: Tensor, src: Tensor, node: type[Node], wait: bool =
 
 
 def _write(target: Tensor, source: Tensor, wait: bool) -> None:
-    """Copy the elements, broadcast and converted; of two devices the target's does that."""
+    """Copy the elements, broadcast and converted; between two devices, on that of the target."""
     check_overlap(target, source)
     if source._layout.type.device is not target._layout.type.device:
         alike = (source.dtype, source._layout.shape) == (target.dtype, target._layout.shape)
@@ -185,8 +185,8 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     """Overwrite every element with a number.
 
     Raises:
-        TypeError: it is no number.
-        RuntimeError: the tensor's dtype cannot hold it.
+        TypeError: ``value`` is not a number.
+        RuntimeError: the tensor's dtype cannot hold the number.
     """
     entry = writers.recent.get((input._layout, value.__class__))
     if entry is not None and entry.details and entry.details[0] <= value <= entry.details[1] and is_plain(input):
@@ -199,16 +199,16 @@ def fill_(input: Tensor, value: Any) -> Tensor:
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
             )
         if overlaps(physical_of(input), physical_of(value)):
-            value = clone_op(value)  # it is read for every element
+            value = clone_op(value)  # it is read again for every element
         return _overwritten_with(input, value, FillBackward3)
     return _filled(input, fitting(value, input._layout.type.dtype), FillBackward2)
 
 
 def as_number(value: Any) -> Any:
-    """A number as Python's own.
+    """Return a number as a Python number.
 
     Raises:
-        TypeError: it is none.
+        TypeError: the value is not a number.
     """
     if value.__class__ in NUMBERS:
         return value
@@ -220,7 +220,7 @@ def as_number(value: Any) -> Any:
 
 
 def fitting(value: Any, target: dtype) -> Any:
-    """The number as a kernel takes it, if ``target`` can hold it."""
+    """Return the number in the form that kernels take; raise unless ``target`` can hold it."""
     value = as_number(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise OverflowError(f"{value} is too large for a 64-bit integer")
@@ -240,7 +240,7 @@ def zero_(input: Tensor) -> Tensor:
 
 
 def assign_number(input: Tensor, value: Any) -> None:
-    """Overwrite every element with a number, recorded as if that were a 0-d tensor, which PyTorch makes of it."""
+    """Overwrite every element with a number, recorded as a 0-d tensor, as in PyTorch."""
     _filled(input, fitting(value, input._layout.type.dtype), FillBackward3, (None,))
 
 

@@ -1,1 +1,1 @@
-"""What neural networks are made of besides: losses, normalization, dropout, attention."""
+"""Further building blocks of neural networks: losses, normalization, dropout, attention."""

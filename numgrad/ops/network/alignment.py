@@ -1,8 +1,8 @@
-"""Connectionist temporal classification: how improbable the labels are, in whatever way they lie along the steps.
+"""Connectionist temporal classification: the loss of label sequences, summed over all alignments with the time steps.
 
-Where labels stand for ``labels``, blanks do, too: ``labels[n, s]`` is what state ``s`` of example ``n`` emits, a blank
-for each even one.  They are classes; the steps and the lengths of the labels are those of each example.  Whoever calls
-sees to all that.
+Labels are interleaved with blanks: ``labels[n, s]`` is the class that state ``s`` of example ``n`` emits, a blank for
+each even ``s``.  ``steps`` and ``lengths`` hold the number of steps and of labels of each example.  The caller checks
+all of these.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from .softmax import log_softmax_op
 def ctc_loss_op(
     p: Plan, log_probs: TensorRef, labels: TensorRef, steps: TensorRef, lengths: TensorRef, zero_infinity: bool
 ) -> tuple[TensorRef, TensorRef, TensorRef]:
-    """Minus the logarithms of the probabilities of the examples' labels, and those of the ways to each state with their
-    rounding errors.
+    """Add the steps that compute the negative log-likelihood of each example's labels, the logarithms of the
+    probabilities of reaching each state, and the rounding errors of these.
 
     Args:
         log_probs: of shape (time, batch, classes).
         labels: int64, of shape (batch, states).
         steps, lengths: int64, of shape (batch).
-        zero_infinity: whether the gradient is 0 where the loss is infinite, for the rule.
+        zero_infinity: whether the rule sets the gradient to 0 where the loss is infinite.
     """
     (time, batch, classes), width = log_probs.shape, labels.shape[1]
     given = map(p.contiguous, (log_probs, labels, steps, lengths))
@@ -64,8 +64,8 @@ def ctc_loss_backward(
 ) -> TensorRef:
     """``grad_output * (exp(log_probs) - p)``, p being the probability that an example is at a label in a step.
 
-    This is the gradient for what ``log_softmax`` made the logarithms of, as PyTorch has it: that for the logarithms
-    is ``-grad_output * p``, and ``log_softmax`` makes the same of both.
+    This is the gradient with respect to the input of ``log_softmax``, as in PyTorch.  The gradient with respect to
+    the logarithms is ``-grad_output * p``; the rule of ``log_softmax`` maps both to the same result.
     """
     (time, batch, classes), width = log_probs.shape, labels.shape[1]
     given = map(p.contiguous, (grad_output, log_probs, labels, steps, lengths, log_alpha, errors))
@@ -86,17 +86,17 @@ def _(grad_output, log_probs, labels, steps, lengths, log_alpha, errors):
     return mul(unsqueeze(unsqueeze(grad_output, 0), 2), each)
 
 
-#: The logarithm of what never happens: with -inf derivatives would be NaN.
+#: The logarithm of an impossible event: -inf would make derivatives NaN.
 _NEVER = -1e30
 
 
 def _losses(
     log_probs: Tensor, labels: Tensor, steps: Tensor, lengths: Tensor, alpha: Tensor, errors: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The losses less their values, by other operations, one step after the other; and which of them are finite.
+    """Return the losses less their values, computed step by step by other operations, and a mask of the finite ones.
 
-    All derivatives are those of the losses.  The values are 0 but for rounding, however large the logarithms are: from
-    each of these, which is a constant of ``alpha`` and its rounding error in ``errors``, its value is subtracted.
+    The derivatives are those of the losses.  The values are 0 up to rounding, however large the logarithms are: each
+    step subtracts the constant values in ``alpha``, with their rounding errors in ``errors``.
     """
     time, batch, _ = log_probs._layout.shape
     width = labels._layout.shape[1]
@@ -119,10 +119,10 @@ def _losses(
 
 
 def _shares(logarithms: Tensor, errors: Tensor, dim: int) -> Tensor:
-    """The logarithms of each one's share of a sum, of logarithms with rounding errors."""
+    """Return the logarithms of the terms' shares of their sum, given logarithms and their rounding errors."""
     return log_softmax_op(add(sub(logarithms, logarithms.amax(dim, True)), errors), dim)
 
 
 def _shifted(rows: Tensor, count: int, before: float) -> Tensor:
-    """For each state of the last dimension, what belongs to the one so many before it."""
+    """Return ``rows`` shifted by ``count`` states along the last dimension, with ``before`` in front."""
     return narrow(constant_pad(rows, (count, 0), before), -1, 0, rows._layout.shape[-1])

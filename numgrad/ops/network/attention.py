@@ -45,18 +45,18 @@ def scaled_dot_product_attention(
         attn_mask: of a shape that broadcasts to (..., L, S): bool, true where a query may see a key, or numbers to
             add to the scores, of float32 or the query's dtype.
         dropout_p: the probability with which a weight is dropped.
-        is_causal: whether a query sees only the keys up to its own index, of those that the mask lets it see.
+        is_causal: whether a query sees only the keys up to its own index, in addition to the mask.
         scale: ``1 / sqrt(E)`` unless given.
-        enable_gqa: whether there may be fewer heads, dimension -3, of keys and values than of queries; each is then
-            used for several.
+        enable_gqa: whether keys and values may have fewer heads (dimension -3) than queries; each head is then shared
+            by several queries' heads.
 
     Returns:
-        A tensor of shape (..., L, Ev); 0 where a query may see no key.
+        A tensor of shape (..., L, Ev); 0 for a query that may see no key.
 
     Raises:
-        RuntimeError: the shapes or dtypes do not fit.
-        IndexError: there is no dimension of heads, with ``enable_gqa``.
-        NotImplementedError: the tensors are not of floating-point numbers.
+        RuntimeError: the shapes or dtypes do not match.
+        IndexError: ``enable_gqa`` is set and there is no dimension of heads.
+        NotImplementedError: the dtype is not a floating-point one.
     """
     _check(query, key, value, attn_mask, is_causal)
     if enable_gqa:
@@ -77,13 +77,13 @@ def _causal_mask(query: Tensor, key: Tensor) -> Tensor:
 
 
 def _both(mask: Tensor, causal: Tensor) -> Tensor:
-    """Return a mask that hides what either hides."""
+    """Return a mask that hides every key hidden by either mask."""
     return mask & causal if mask.dtype is bool_ else where(causal, mask, -math.inf)
 
 
 def _weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> Tensor:
-    """``softmax(query @ key.T * scale + mask)``."""
-    root = math.sqrt(abs(scale))  # on both factors, lest their product overflow
+    """Return ``softmax(query @ key.T * scale + mask)``."""
+    root = math.sqrt(abs(scale))  # scales both factors, so that their product does not overflow
     scores = matmul(query * math.copysign(root, scale), key.transpose(-2, -1) * root)
     if mask is not None:
         if mask.dtype is bool_:
@@ -98,11 +98,11 @@ def _weights(query: Tensor, key: Tensor, mask: Tensor | None, scale: float) -> T
     return safe_softmax(scores, len(scores._layout.shape) - 1)
 
 
-# -- in one kernel ------------------------------------------------------------------------------------------------
+# -- one fused kernel ---------------------------------------------------------------------------------------------
 
 
 def _in_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether these are heads of one width, without broadcasting, and their rows lie in one piece each."""
+    """Return True if these are nonempty heads of one width that need no broadcasting, with contiguous rows."""
     shape = query._layout.shape
     return (
         len(shape) == 4
@@ -121,13 +121,13 @@ def _in_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
 def attention_op(
     p: Plan, query: TensorRef, key: TensorRef, value: TensorRef, is_causal: bool, scale: float
 ) -> tuple[TensorRef, TensorRef]:
-    """Attention of (b, h, l, e) queries to (b, h, s, e) keys and values, without a mask or dropout.
+    """Add the steps of attention of (b, h, l, e) queries to (b, h, s, e) keys and values, without a mask or dropout.
 
-    The second result has, for each query, its largest score before it is scaled, and the reciprocal of the sum of its
-    weights relative to that one's.
+    The second result holds, for each query, the largest unscaled score and the reciprocal of the sum of the weights
+    relative to the largest weight.
 
     Raises:
-        NotImplementedError: they are not of floating-point numbers.
+        NotImplementedError: the dtype is not a floating-point one.
     """
     if not query.type.dtype.is_floating_point:
         raise not_implemented("flash_attention", query)
@@ -140,12 +140,12 @@ def attention_op(
 
 
 def _given(*tensors: TensorRef) -> list[Given]:
-    """Operands of a call, for a host function that computes with tensors."""
+    """Return references to the operands of the call, as arguments of a host function that computes with tensors."""
     return [Given(one.memory.number) for one in tensors]
 
 
 def _attended(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float) -> tuple[Any]:
-    """The memory of the result, by other operations."""
+    """Return the storage of the result, computed by other operations."""
     with no_grad():
         mask = _causal_mask(query, key) if is_causal else None
         return (matmul(_weights(query, key, mask, scale), value)._storage,)
@@ -169,9 +169,9 @@ def attention_backward(
     p: Plan, grad_output: TensorRef, query: TensorRef, key: TensorRef, value: TensorRef, out: TensorRef,
     statistics: TensorRef, is_causal: bool, scale: float,
 ) -> tuple[TensorRef, ...]:
-    """The gradients for query, key and value.
+    """Add the steps that compute the gradients of query, key and value.
 
-    The result and ``statistics`` are functions of these; the rule takes that into account.
+    The rule accounts for the result and ``statistics`` being functions of these.
     """
     given = query, key, value
     grads = tuple([p.new_tensor(_like(one)) for one in given])
@@ -187,7 +187,7 @@ def attention_backward(
 
 
 def _slopes(*given: Any) -> list[Any]:
-    """The memory of the gradients, by other operations."""
+    """Return the storage of each gradient, computed by other operations."""
     with no_grad():
         return [contiguous(one)._storage for one in _gradients(*given)]
 
@@ -196,7 +196,7 @@ def _slopes(*given: Any) -> list[Any]:
 def _gradients(
     grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor, is_causal: bool, scale: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients for query, key and value, by other operations."""
+    """Return the gradients of query, key and value, computed by other operations."""
     weights = _weights(query, key, _causal_mask(query, key) if is_causal else None, scale)
     slopes = mul(softmax_backward(matmul(grad_output, _turned(value)), weights, 3), scale)
     return matmul(slopes, key), matmul(_turned(slopes), query), matmul(_turned(weights), grad_output)
@@ -211,12 +211,12 @@ def _has_kernel(query: TensorRef, key: TensorRef) -> bool:
 
 
 def _like(heads: TensorRef) -> Layout:
-    """The layout of a result of this shape, in the same order of dimensions if that puts each row in one piece."""
+    """Return the layout of a result of this shape, in the same dimension order if that makes each row contiguous."""
     kept = kept_layout(heads.layout)
     return kept if kept.strides[3] == 1 else layout_of(heads.type, heads.shape)
 
 
-# -- what is asked of the arguments -------------------------------------------------------------------------------
+# -- validation of the arguments ----------------------------------------------------------------------------------
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
@@ -242,10 +242,10 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
 
 
 def _repeated_heads(x: Tensor, query: Tensor) -> Tensor:
-    """Each head of keys or values as often as it takes to have one for each head of the queries.
+    """Return the heads of keys or values, each repeated so that there is one for each head of the queries.
 
     Raises:
-        RuntimeError: the number of the queries' heads is no multiple of it.
+        RuntimeError: the number of heads does not divide the number of the queries' heads.
         IndexError: there is no dimension of heads.
     """
     heads, wanted = x.size(-3), query.size(-3)

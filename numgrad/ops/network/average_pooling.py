@@ -1,4 +1,4 @@
-"""Means, and other norms, of the windows of images."""
+"""Average and power-average pooling of images, and local response normalization."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..table.operands import not_implemented
 from .image_windows import Numbers, check_windows, window_count, window_counts, window_numbers
 from .resampling import LineMap, check_rows, each_dimension, map_maker, resampled, window_map
 
-#: What ``nn.functional`` has of it.
+#: The public functions of ``nn.functional`` defined here.
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d",
     "avg_pool3d", "local_response_norm", "lp_pool1d", "lp_pool2d", "lp_pool3d",
@@ -37,9 +37,9 @@ __all__ = [
 
 @map_maker
 def _averages(length: int, kernel: int, stride: int, padding: int, ceil: bool, divisor: str | int) -> LineMap:
-    """The map to the sums of the windows along a dimension, divided by a number or by how many elements they have.
+    """Return the map to the window sums along a dimension, divided by a number or by the size of each window.
 
-    With the divisor "padded" the padding counts, with "inside" it does not.
+    The divisor "padded" counts the padding, "inside" does not.
     """
     count = window_count(length, kernel, stride, padding, 1, ceil)
     check_rows(count)
@@ -52,7 +52,7 @@ def _averages(length: int, kernel: int, stride: int, padding: int, ceil: bool, d
 
 
 def _avg_pool(rank: int) -> Any:
-    """The public function for images of so many dimensions."""
+    """Return the public function for images of ``rank`` dimensions."""
     name = f"avg_pool{rank}d"
 
     def resolve(
@@ -115,10 +115,10 @@ def _avg_pool(rank: int) -> Any:
 
 
 def _check(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints) -> None:
-    """Raise unless images, perhaps a batch of them, have means in such windows.
+    """Raise unless the images, batched or not, can be pooled with such windows.
 
     Raises:
-        RuntimeError: the shape or the numbers are not such.
+        RuntimeError: the shape or the numbers do not fit.
     """
     shape, rank = list(input.shape), len(kernel_size)
     volumes = rank == 3 and len(shape) in (4, 5)
@@ -151,7 +151,7 @@ avg_pool1d, avg_pool2d, avg_pool3d = [_avg_pool(rank) for rank in (1, 2, 3)]
 
 
 def _lp_pool(rank: int, average: Any) -> Any:
-    """The public function for images of so many dimensions."""
+    """Return the public function for images of ``rank`` dimensions."""
 
     def lp_pool(
         input: Tensor, norm_type: int | float, kernel_size: Numbers, stride: Numbers | None = None,
@@ -184,21 +184,21 @@ lp_pool1d, lp_pool2d, lp_pool3d = [
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """``input / (k + alpha * mean(input ** 2)) ** beta``, the mean being over ``size`` channels around each.
+    """``input / (k + alpha * mean(input ** 2)) ** beta``, with the mean over ``size`` neighbouring channels.
 
-    It is that of AlexNet (Krizhevsky, Sutskever and Hinton 2012), where the sum is taken.
+    The formula is that of AlexNet (Krizhevsky, Sutskever and Hinton 2012), except for the mean in place of the sum.
 
     Args:
         input: of shape (n, channels, ...).
-        size: how many neighbouring channels are looked at; those that are not there count as zeros.
-        alpha, beta, k: the numbers of the formula.
+        size: the number of neighbouring channels; channels beyond the ends count as zeros.
+        alpha, beta, k: the constants of the formula.
 
     Raises:
         ValueError: there are fewer than three dimensions.
     """
     shape = input._layout.shape
     if len(shape) < 3:
-        gap = " " * 26  # as PyTorch says it
+        gap = " " * 26  # as in PyTorch's message
         raise ValueError(f"Expected 3D or higher dimensionality{gap}input (got {len(shape)} dimensions)")
     if not input._layout.size:
         return input
@@ -212,7 +212,7 @@ def local_response_norm(
 
 
 def adaptive_bounds(length: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where each of so many windows that cover a dimension begins and ends; some may overlap by an element."""
+    """Return the bounds of ``count`` windows that cover a dimension; neighbours may overlap by an element."""
     check_rows(count)
     numbers = np.arange(count)
     return numbers * length // max(count, 1), -(-(numbers + 1) * length // max(count, 1))
@@ -225,10 +225,10 @@ def _adaptive_averages(length: int, count: int) -> LineMap:
 
 
 def adaptive_sizes(name: str, input: Layout, output_size: Any, rank: int, internal: str = "") -> Ints:
-    """The output size, in which None stands for the input's; ``name`` is the function's.
+    """Return the output size of the function ``name``, with the input's size in place of each None.
 
     Raises:
-        RuntimeError, ValueError: there are not as many numbers, or dimensions, as there must be.
+        RuntimeError, ValueError: the number of sizes or dimensions is wrong.
     """
     if rank == 1:
         if isinstance(output_size, tuple | list) and len(output_size) != 1:
@@ -249,15 +249,15 @@ def adaptive_sizes(name: str, input: Layout, output_size: Any, rank: int, intern
 
 
 def check_adaptive(name: str, input: Layout, rank: int, colon: str = "") -> None:
-    """Raise unless images, perhaps a batch of them, have elements to pool.
+    """Raise unless the images, batched or not, have elements to pool.
 
     Raises:
-        RuntimeError: they have not.
+        RuntimeError: the number of dimensions is wrong, or one of them is empty.
     """
     told = list(input.shape)
     if len(input.shape) not in (rank + 1, rank + 2):
         raise RuntimeError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got{colon} {told}")
-    first = len(input.shape) - 2 if name == "adaptive_avg_pool2d" else 1  # which takes images without channels
+    first = len(input.shape) - 2 if name == "adaptive_avg_pool2d" else 1  # it accepts images without channels
     for dim in range(first, len(input.shape)):
         if input.shape[dim] == 0:
             raise RuntimeError(
@@ -267,7 +267,7 @@ def check_adaptive(name: str, input: Layout, rank: int, colon: str = "") -> None
 
 
 def _adaptive_avg_pool(rank: int) -> Any:
-    """The public function for images of so many dimensions."""
+    """Return the public function for images of ``rank`` dimensions."""
     name, dims = f"adaptive_avg_pool{rank}d", max(rank, 2)
 
     def resolve(input: Layout, output_size: Any) -> Any:

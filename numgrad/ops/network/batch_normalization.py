@@ -1,4 +1,4 @@
-"""Batch normalization: each channel brought to mean 0 and variance 1, its own or those of before."""
+"""Batch normalization: each channel normalized with its own mean and variance, or with running ones."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def batch_norm_op(
     p: Plan, input: TensorRef, weight: TensorRef | None, bias: TensorRef | None, running_mean: TensorRef | None,
     running_var: TensorRef | None, training: bool, eps: float,
 ) -> tuple[TensorRef, ...]:
-    """``(input - mean) * scale * weight + bias`` for each channel, which is dimension 1.
+    """Add the steps of ``(input - mean) * scale * weight + bias`` for each channel (dimension 1).
 
-    The results are that, the means, the scales, which are ``1 / sqrt(variance + eps)``, and the variances: those of
-    the channels if ``training``, else the running ones.
+    The results are the normalized tensor, the means, the scales ``1 / sqrt(variance + eps)``, and the variances.  Means
+    and variances are those of the channels if ``training``, else the running ones.
     """
     _check(input, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     type, channels = input.type, input.shape[1:2]
@@ -77,7 +77,7 @@ def batch_norm_backward(
     p: Plan, grad_output: TensorRef, input: TensorRef, weight: TensorRef | None, mean: TensorRef, scale: TensorRef,
     training: bool, eps: float,
 ) -> tuple[TensorRef, ...]:
-    """The gradients for the input, the weight and the bias, where mean and scale depend on it in training."""
+    """Add the steps that compute the gradients of input, weight and bias; in training, statistics depend on input."""
     type, given = input.type, (grad_output, input, mean, scale)
     if training and input.layout.contiguous and input.size:
         rows = [one and p.contiguous(one) for one in (*given, weight)]
@@ -109,11 +109,11 @@ def _(grad_output, input, weight, mean, scale, training, eps):
 
 
 def _dims(input: Layout | TensorRef) -> tuple[int, ...]:
-    """All dimensions but that of the channels."""
+    """Return all dimensions except that of the channels."""
     return (0, *range(2, len(input.shape)))
 
 
-# -- what is done with each element -------------------------------------------------------------------------------
+# -- the elementwise functions ------------------------------------------------------------------------------------
 
 
 def _inverse(variance, eps):
@@ -141,7 +141,7 @@ def _average(total, share):
 
 
 def _fused(p: Plan, function: Callable[..., Any], first: TensorRef, *given: TensorRef | float) -> TensorRef:
-    """A function of the elements of tensors of the shape of ``first``, and of what belongs to their channels."""
+    """Add a fused elementwise step over ``first`` and further operands, which hold one element per channel or all."""
     behind = len(first.shape) - 2
     operands = [
         one.viewed(layout_of(one.type, (*one.shape, *(1,) * behind), (*one.layout.strides, *(0,) * behind)))
@@ -155,11 +155,11 @@ def _fused(p: Plan, function: Callable[..., Any], first: TensorRef, *given: Tens
 
 
 def _check(input: TensorRef, training: bool, **arguments: TensorRef | None) -> None:
-    """Raise unless ``input`` can be normalized with these arguments, of one element a channel.
+    """Raise unless ``input`` can be normalized with these arguments of one element per channel.
 
     Raises:
-        RuntimeError: they have other sizes or dtypes, or there are no statistics.
-        NotImplementedError: the input is not of floating-point numbers.
+        RuntimeError: a size or dtype differs, or running statistics are missing in evaluation mode.
+        NotImplementedError: the input's dtype is not a floating-point one.
     """
     channels = input.shape[1] if len(input.shape) > 1 else 0
     for name, own in arguments.items():
@@ -187,23 +187,23 @@ def batch_norm(
 ) -> Tensor:
     """``(input - mean) / sqrt(variance + eps) * weight + bias``, for each channel.
 
-    If ``training``, mean and variance are those of the channel, and the running ones are brought nearer to them:
-    ``running += momentum * (new - running)``, where the sum of the squared distances from the mean is divided by one
-    less than their number.  Else they are the running ones.
+    With ``training``, mean and variance are those of the channel, and the running statistics move towards them:
+    ``running += momentum * (new - running)``, with the unbiased variance as the new one.  Otherwise mean and variance
+    are the running statistics.
 
     Args:
         input: floating-point numbers, of shape (n, channels, ...).
-        running_mean, running_var: of shape (channels,) and the input's dtype; in training there may be none.
-        weight, bias: of that shape and dtype, too; none stands for 1 and 0.
-        training: whose mean and variance are taken.
-        momentum: how near the running ones are brought to the new ones: 1 replaces them.
-        eps: keeps the divisor from 0.
+        running_mean, running_var: of shape (channels,) and the input's dtype; optional in training.
+        weight, bias: of that shape and dtype, too; None stands for 1 and 0.
+        training: whether to normalize with the statistics of the batch.
+        momentum: the weight of the new statistics in the running ones: 1 replaces them.
+        eps: a positive number that keeps the divisor from 0.
 
     Raises:
-        ValueError: in training there is one element to a channel, ``eps`` is not positive, or there are running means
-            without variances, or the other way round.
-        RuntimeError: the sizes do not fit, the dtypes differ, or there are no running statistics to take.
-        NotImplementedError: the input is not of floating-point numbers.
+        ValueError: in training, a channel has a single element, ``eps`` is not positive, or only one of the running
+            statistics is given.
+        RuntimeError: the sizes do not fit, the dtypes differ, or the running statistics are missing.
+        NotImplementedError: the input's dtype is not a floating-point one.
     """
     if training and input.shape[0] * numel(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
@@ -218,7 +218,7 @@ def channels_normalized(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, training: bool, momentum: float, eps: float,
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """:func:`batch_norm`, with the means and what deviations from them were multiplied by, if there are such."""
+    """Return the result of :func:`batch_norm`, the means and the scales; None for the latter two if not computed."""
     statistics = {"running_mean": running_mean, "running_var": running_var}
     for name, running in statistics.items():
         refuse_gradient("native_batch_norm", name, running)

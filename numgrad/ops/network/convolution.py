@@ -1,8 +1,8 @@
-"""Convolutions: products of filters with the windows of images, as matrices, or without where filters see one channel.
+"""Convolutions: matrix products of filters and image windows, or direct kernels if each filter sees one channel.
 
-An image has ``channels`` and one to three further dimensions.  All three operations, the convolution and its gradients
-for the images and the filters, are linear in each of their two tensors, and the rules of each are the other two.  A
-transposed convolution is the second of them, of what it is given for the gradients.
+An image has ``channels`` and one to three further dimensions.  The convolution and its gradients for images and filters
+are three operations, each linear in both of its tensors, and the rules of each are the other two.  A transposed
+convolution is the gradient for the images, applied to its input.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def convolution_input(
     p: Plan, grad_output: TensorRef, weight: TensorRef, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
     groups: int,
 ) -> TensorRef:
-    """The gradient for the images."""
+    """Add the steps that compute the gradient for the images."""
     return _spread(p, grad_output, weight, None, size, stride, padding, dilation, groups)
 
 
@@ -68,7 +68,7 @@ def convolution_weight(
     p: Plan, grad_output: TensorRef, input: TensorRef, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
     groups: int,
 ) -> TensorRef:
-    """The gradient for the filters: products of the gradients with the windows of the images."""
+    """Add the steps that compute the gradient for the filters: products of the gradients with the image windows."""
     type, windows = input.type, grad_output.shape
     shape = windows[1], input.shape[1] // groups, *kernel
     if not (input.size and grad_output.size):
@@ -115,7 +115,7 @@ def conv_transpose_op(
     p: Plan, input: TensorRef, weight: TensorRef, bias: TensorRef | None, stride: Ints, padding: Ints,
     output_padding: Ints, dilation: Ints, groups: int,
 ) -> TensorRef:
-    """``convolution_input(input, weight) + bias``: filters are (c, o / groups, ...)."""
+    """Add the steps of ``convolution_input(input, weight) + bias``, with filters of shape (c, o / groups, ...)."""
     each_dim = zip(input.shape[2:], weight.shape[2:], stride, padding, output_padding, dilation, strict=True)
     size = tuple([(n - 1) * s - 2 * p + d * (k - 1) + extra + 1 for n, k, s, p, extra, d in each_dim])
     if min(size) < (1 if input.shape[0] else 0):
@@ -138,12 +138,12 @@ def _(grad, input, weight, needed, stride, padding, output_padding, dilation, gr
 
 
 def _for(images: Tensor, grad: Tensor) -> Tensor:
-    """The gradient for images, with channels last if they have and the convolution has."""
+    """Return the gradient for images, in channels-last layout if the images have it and the convolution supports it."""
     return grad if len(images._layout.shape) == 5 and images.dtype is not float32 else formatted_like(grad, images)
 
 
 def convolved(images: Tensor, weight: Tensor, shape: Ints, *how: Any) -> Tensor:
-    """The convolution, of as many windows as ``shape`` says: behind those of a transposed one there may be more."""
+    """Return a convolution cut to ``shape``: a transposed convolution may leave room for further windows at the end."""
     out = convolution_op(images, weight, None, *how)
     for dim in range(2, len(shape)):
         if out._layout.shape[dim] > shape[dim]:
@@ -155,9 +155,9 @@ def _correlated(
     p: Plan, input: TensorRef, weight: TensorRef, bias: TensorRef | None, extents: Ints, stride: Ints, padding: Ints,
     dilation: Ints, groups: int,
 ) -> TensorRef:
-    """Filters multiplied with so many windows of images that lie among zeros, plus the bias.
+    """Add the steps that multiply filters with ``extents`` windows of zero-padded images and add the bias.
 
-    The zeros are no terms of the sums: an infinity or NaN that they are multiplied with does not count.
+    The zeros are not terms of the sums: an infinity or NaN of a filter multiplied with padding does not count.
     """
     type, kernel, shape = input.type, weight.shape[2:], (input.shape[0], weight.shape[0], *extents)
     if not (input.size and weight.size):
@@ -180,9 +180,9 @@ def _spread(
     p: Plan, grad_output: TensorRef, weight: TensorRef, bias: TensorRef | None, size: Ints, stride: Ints, padding: Ints,
     dilation: Ints, groups: int,
 ) -> TensorRef:
-    """Filters times gradients, added up where their windows lie in images of a ``size``, plus the bias.
+    """Add the steps that sum filters times gradients at their windows in images of ``size``, plus the bias.
 
-    Of windows side by side these are the gradients convolved with the filters turned round.
+    With a stride of 1, this is the convolution of the gradients with the flipped filters.
     """
     type, (filters, channels, *extents) = grad_output.type, weight.shape
     kernel, shape, windows = tuple(extents), (grad_output.shape[0], groups * channels, *size), grad_output.shape
@@ -207,7 +207,7 @@ def _spread(
 
 
 def _turned(p: Plan, weight: TensorRef, groups: int) -> TensorRef:
-    """A copy of filters turned round, for each channel of a group those of all filters."""
+    """Add the steps that copy flipped filters, with the filters of a group grouped by channel."""
     steps, (filters, channels, *kernel) = weight.layout.strides, weight.shape
     filters //= groups
     backwards = layout_of(
@@ -220,7 +220,7 @@ def _turned(p: Plan, weight: TensorRef, groups: int) -> TensorRef:
 
 
 def _nothing(p: Plan, type: Any, shape: Ints, bias: TensorRef | None) -> TensorRef:
-    """Sums of no terms, plus the bias."""
+    """Add the step that creates sums of no terms, plus the bias."""
     out = p.new_tensor(layout_of(type, shape), zeroed=bias is None)
     if bias is not None:
         p.assign(bias.viewed(layout_of(type, shape, (0, bias.layout.strides[0], *(0,) * (len(shape) - 2)))), out)
@@ -231,7 +231,7 @@ def _depthwise(
     p: Plan, name: str, given: tuple[Any, ...], images: Ints, filters: Ints, windows: Ints, stride: Ints, padding: Ints,
     dilation: Ints, groups: int,
 ) -> Any:
-    """What the kernel for filters that see one channel of several makes, if there is one: it copies no windows."""
+    """Add the kernel for filters that see one channel of several, which copies no windows; return None without one."""
     if groups == 1 or filters[1] != 1:
         return None
     numbers: list[int] = []
@@ -241,11 +241,11 @@ def _depthwise(
 
 
 def _padded_sizes(images: Ints, padding: Ints) -> list[int]:
-    """The extents of images with zeros before and behind each dimension."""
+    """Return the extents of images with zeros before and after each dimension."""
     return [size + 2 * extra for size, extra in zip(images[2:], padding, strict=True)]
 
 
 def _ends(input: TensorRef, low: Ints, image: TensorRef) -> list[int]:
-    """Where images that :func:`spread` puts into ``image`` from ``low`` on end."""
+    """Return the ends of the original images in ``image``, in which :func:`spread` puts them at ``low``."""
     each_dim = zip(low, input.shape[2:], image.shape[2:], strict=True)
     return [min(first + extent, size) for first, extent, size in each_dim]

@@ -1,4 +1,4 @@
-"""The public functions of convolutions: what they are given is checked, and brought to the form of the operations."""
+"""The public functions of convolutions: they check the arguments and bring them to the form of the operations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
 
 
 def _each(name: str, value: Any, rank: int) -> Ints:
-    """A number for each dimension, of one for all or one for each."""
+    """Return one number for each dimension, given one for all or one for each."""
     given = for_each_dimension(value, rank, name)
     if len(given) != rank:
         raise _unmatched(name, given, rank)
@@ -38,10 +38,10 @@ def _unmatched(name: str, given: Ints, rank: int) -> RuntimeError:
 
 
 def _images(name: str, input: Layout, weight: Layout, stride: Ints) -> Layout:
-    """The layout of a batch of images, or of one as a batch.
+    """Return the layout of a batch of images; a single image becomes a batch of one.
 
     Raises:
-        RuntimeError: images or filters have not as many dimensions as the function is for.
+        RuntimeError: images or filters have the wrong number of dimensions.
     """
     rank = len(stride)
     if len(input.shape) not in (rank + 1, rank + 2):
@@ -52,7 +52,7 @@ def _images(name: str, input: Layout, weight: Layout, stride: Ints) -> Layout:
     if len(weight.shape) < 3:
         raise RuntimeError(f"weight should have at least three dimensions, but got shape {list(weight.shape)}")
     if len(weight.shape) != rank + 2:
-        raise _unmatched("stride", stride, len(weight.shape) - 2)  # what PyTorch says of such filters
+        raise _unmatched("stride", stride, len(weight.shape) - 2)  # PyTorch's message for such filters
     return layout_of(input.type, (1,) * (rank + 2 - len(input.shape)) + input.shape)
 
 
@@ -60,10 +60,10 @@ def _check(
     input: Layout, weight: Layout, bias: Layout | None, groups: int, transposed: bool, sizes: Ints = (),
     reach: Ints = (),
 ) -> None:
-    """Raise unless images, with padding of these sizes, and filters that reach so far go together.
+    """Raise unless the images, of these padded sizes, and the filters, with these extents, match.
 
     Raises:
-        RuntimeError: the shapes or dtypes do not fit.
+        RuntimeError: the shapes or dtypes do not match.
         NotImplementedError: the images are of bools.
     """
     filters, channels = weight.shape[:2]
@@ -116,7 +116,7 @@ def _by(numbers: Ints) -> str:
 
 
 def _of_one(op: Planned, how: tuple[Any, ...], widths: Sequence[int] = ()) -> Any:
-    """The call of an operation on a batch with one image, or images padded by these widths, if they are not 0."""
+    """Return a call of an operation that accepts a single image and pads images by ``widths`` unless all are 0."""
 
     def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         single = len(input._layout.shape) < len(weight._layout.shape)
@@ -128,7 +128,7 @@ def _of_one(op: Planned, how: tuple[Any, ...], widths: Sequence[int] = ()) -> An
 
 
 def _convolution(rank: int) -> Any:
-    """The public function for images of so many dimensions."""
+    """Return the public function for images of ``rank`` dimensions."""
     name = f"conv{rank}d"
 
     def resolve(
@@ -148,7 +148,7 @@ def _convolution(rank: int) -> Any:
             totals = [2 * extra for extra in _each("padding", padding, rank)]
         sizes = tuple([size + total for size, total in zip(images.shape[2:], totals, strict=True)])
         _check(images, weight, bias, groups, False, sizes, reach)
-        uneven = [width for total in reversed(totals) for width in (0, total % 2)]  # one more behind than in front
+        uneven = [width for total in reversed(totals) for width in (0, total % 2)]  # the odd zero goes to the end
         how = steps, tuple([total // 2 for total in totals]), gaps, groups
         if images.shape == input.shape and not any(uneven):
             return convolution_op, (input, weight, bias, *how)
@@ -178,7 +178,7 @@ def _convolution(rank: int) -> Any:
 
 
 def _transposed_convolution(rank: int) -> Any:
-    """The public function for images of so many dimensions."""
+    """Return the public function for images of ``rank`` dimensions."""
     name = f"conv_transpose{rank}d"
 
     def resolve(

@@ -1,4 +1,4 @@
-"""Dropout: elements, or whole channels, multiplied at random by 0 or by what keeps the mean."""
+"""Dropout: elements, or whole channels, set to 0 at random, the others scaled to keep the mean."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..pointwise.arithmetic import add, div, mul
 from ..table.op import named, public
 from ..table.operands import not_implemented
 
-#: The limit of the self-normalizing activation for very negative numbers, without its sign.
+#: The negated limit of the SELU activation at minus infinity.
 _ALPHA = 1.7580993408473766
 
 
 def _channels(input: Tensor) -> Tensor:
-    """A tensor of one element for each channel of each example."""
+    """Return a tensor of one element for each channel of each example."""
     shape = input._layout.shape
     if len(shape) < 2:
         raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, not {len(shape)}")
@@ -53,7 +53,7 @@ def _dropped(
 
 
 def _forms(name: str, doc: str, **how: bool) -> tuple[Any, Any]:
-    """The public function ``name``, and that which overwrites its input."""
+    """Return the public function ``name`` and its in-place form."""
 
     def drop(input: Tensor, p: float, train: bool) -> Tensor:
         return _dropped(input, p, train, inplace=False, **how)

@@ -1,7 +1,7 @@
-"""Bags of an embedding: the rows of a table at some indices summed, or the largest of each column taken.
+"""Bags of an embedding: sums, means or columnwise maxima of the table rows at each bag's indices.
 
-Bag ``b`` has the indices from number ``starts[b]`` to ``starts[b + 1]``: ``starts`` is int64, has one element more than
-there are bags, begins with 0, never falls, and ends at most with the number of indices, which whoever calls sees to.
+Bag ``b`` has the indices from number ``starts[b]`` to ``starts[b + 1]``.  The caller ensures that ``starts`` is int64,
+has one element more than there are bags, begins with 0, never decreases, and ends at most with the number of indices.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def embedding_bag_op(
     p: Plan, weight: TensorRef, indices: TensorRef, starts: TensorRef, factors: TensorRef | None, mean: bool,
     scale_grad_by_freq: bool, padding_idx: int,
 ) -> tuple[TensorRef, TensorRef]:
-    """The sums, or the means, of the rows in each bag, and by how many of them each mean was divided.
+    """Add the steps that compute the sum or mean of the rows in each bag, and the divisor of each mean.
 
     Args:
         factors: of the rows, for sums; None stands for 1.
-        padding_idx: a row that does not count; -1 for none.
-        scale_grad_by_freq: whether a row's gradient is divided by the number of its indices.
+        padding_idx: a row to skip; -1 for none.
+        scale_grad_by_freq: whether to divide a row's gradient by the number of its indices.
     """
     count, (rows, width) = starts.size - 1, weight.shape
     buffers, beside = _buffers(p, weight, indices, starts), None if factors is None else p.contiguous(factors)
@@ -44,7 +44,7 @@ def embedding_bag_op(
 
 
 def _buffers(p: Plan, weight: TensorRef, indices: TensorRef, starts: TensorRef) -> tuple[Buffer, Buffer, Buffer]:
-    """The elements of tensors in order, the indices as int64."""
+    """Add the steps that make the tensors contiguous; return their buffers, the indices as int64."""
     return p.contiguous(weight), p.contiguous(indices, int64), p.contiguous(starts)
 
 
@@ -66,7 +66,7 @@ def _(grad, weight, indices, starts, padding_idx):
 
 
 def _of_each(grad: Tensor, starts: Tensor, count: int) -> Tensor:
-    """The gradients of bags, for each of so many indices in them; 0 for those after the last bag."""
+    """Return the gradient of its bag for each of ``count`` indices; 0 for indices after the last bag."""
     ends, numbers = narrow(starts, 0, 1, starts._layout.size - 1), arange(count, device=starts.device)
     which = searchsorted(ends, numbers, right=True)
     return index_op(constant_pad(grad, (0, 0, 0, 1), 0), which, (0,), False)
@@ -79,9 +79,9 @@ def _of_each(grad: Tensor, starts: Tensor, count: int) -> Tensor:
 def embedding_bag_max_op(
     p: Plan, weight: TensorRef, indices: TensorRef, starts: TensorRef, padding_idx: int
 ) -> tuple[TensorRef, TensorRef]:
-    """The largest element of each column in the rows of each bag, and the row that it is from.
+    """Add the steps that compute the largest element of each column in the rows of each bag, and its row.
 
-    Where a bag has no row that counts, these are 0 and -1.
+    For a bag without rows to compare, these are 0 and -1.
     """
     count, (rows, width) = starts.size - 1, weight.shape
     out, chosen = p.backend.bag_largest(p, *_buffers(p, weight, indices, starts), rows, width, padding_idx)

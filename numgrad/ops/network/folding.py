@@ -1,4 +1,4 @@
-"""The windows of images as columns of a matrix (im2col, or unfold), and what adds such columns up again (col2im, fold).
+"""Image windows as matrix columns (im2col, unfold), and the sum of such columns in an image (col2im, fold).
 
 Images are the last three dimensions: channels, rows and columns.  Each operation is the other's gradient.
 """
@@ -19,7 +19,7 @@ from .image_windows import spread
 
 @planned("Im2ColBackward0", linear=True, dims=())
 def im2col_op(p: Plan, input: TensorRef, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> TensorRef:
-    """The windows of (..., c, h, w) as the columns of (..., c * elements of a window, windows)."""
+    """Add the steps that copy the windows of (..., c, h, w) to the columns of (..., c * window elements, windows)."""
     image = spread(p, input, _padded(input.shape[-2:], padding), padding)
     windows = _windows(image.layout, kernel_size, dilation, stride)
     columns = p.new_tensor(layout_of(input.type, windows.shape))
@@ -37,7 +37,7 @@ def _(grad, input_shape, kernel_size, dilation, padding, stride):
 def col2im_op(
     p: Plan, input: TensorRef, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> TensorRef:
-    """Zeros of (..., c, *output_size), to which the columns are added where their windows lie."""
+    """Add the steps that add the columns at their windows to zeros of shape (..., c, *output_size)."""
     outer = *input.shape[:-2], input.shape[-2] // numel(kernel_size)
     image = p.new_tensor(layout_of(input.type, (*outer, *_padded(output_size, padding))), zeroed=True)
     windows = _windows(image.layout, kernel_size, dilation, stride)
@@ -58,13 +58,13 @@ def _padded(size: Ints, padding: Ints) -> Ints:
 
 
 def _counts(size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Ints:
-    """How many windows there are along rows and columns; less than 1 if one does not fit."""
+    """Return the number of windows along rows and columns; less than 1 if no window fits."""
     each_dim = zip(size, kernel_size, dilation, padding, stride, strict=True)
     return tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in each_dim])
 
 
 def _windows(image: Layout, kernel_size: Ints, dilation: Ints, stride: Ints) -> Layout:
-    """Where the windows of images lie: (..., c, *kernel_size, *positions)."""
+    """Return the layout of all windows of the images: (..., c, *kernel_size, *positions)."""
     positions = _counts(image.shape[-2:], kernel_size, dilation, (0, 0), stride)
     wide, between = [
         [each * step for each, step in zip(given, image.strides[-2:], strict=True)] for given in (stride, dilation)
@@ -77,7 +77,7 @@ def _windows(image: Layout, kernel_size: Ints, dilation: Ints, stride: Ints) -> 
 
 
 def _pair(name: str, value: Any) -> Ints:
-    """Two numbers, given as such or as one for both."""
+    """Return two numbers, given as a pair or as one for both."""
     given = sizes_of((), value if isinstance(value, tuple | list) else (value, value), f"argument '{name}'")
     if len(given) != 2:
         raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given)}")
@@ -85,7 +85,7 @@ def _pair(name: str, value: Any) -> Ints:
 
 
 def _checked(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Ints, Ints, Ints, Ints]:
-    """These as pairs.
+    """Return the arguments as pairs.
 
     Raises:
         RuntimeError: there are more than two numbers, or one is too small.
@@ -113,21 +113,21 @@ def unfold(
     input: Layout, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1,
     padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1,
 ) -> Any:
-    """The windows of images as columns: a convolution is a product of its filters with these.
+    """The windows of images as columns: a convolution is the product of its filters with these.
 
     Args:
         input: of shape (n, channels, rows, columns), or without n.
-        kernel_size: the size of a window, as all numbers here one for rows and columns or one for each.
-        dilation: by how many elements of an image those of a window lie apart.
-        padding: how many zeros there are before and behind rows and columns.
-        stride: by how many elements windows lie apart.
+        kernel_size: the size of a window; each size here is one number for rows and columns, or one for each.
+        dilation: the distance between the elements of a window in the image.
+        padding: the number of zeros before and after rows and columns.
+        stride: the distance between windows.
 
     Returns:
         A tensor of shape (n, channels * elements of a window, windows), or without n.
 
     Raises:
         RuntimeError: the shape or the numbers do not fit.
-        NotImplementedError: the images are of integers.
+        NotImplementedError: the dtype is an integer one.
     """
     kernel, gaps, widths, steps = _checked(kernel_size, dilation, padding, stride)
     shape, rank = input.shape, len(input.shape)
@@ -152,22 +152,22 @@ def fold(
     input: Layout, output_size: int | Sequence[int], kernel_size: int | Sequence[int],
     dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1,
 ) -> Any:
-    """Images that are the sums of windows, given as ``unfold`` returns them: what overlaps is added up.
+    """Images as sums of windows, given as columns as ``unfold`` returns them; overlapping elements add up.
 
     Args:
         input: of shape (n, channels * elements of a window, windows), or without n.
-        output_size: the rows and columns of an image, as all numbers here one for both or one for each.
+        output_size: the rows and columns of an image; each size here is one number for both, or one for each.
         kernel_size: the size of a window.
-        dilation: by how many elements of an image those of a window lie apart.
-        padding: by how many elements windows reach beyond either end of rows and columns.
-        stride: by how many elements windows lie apart.
+        dilation: the distance between the elements of a window in the image.
+        padding: the number of elements that windows extend beyond either end of rows and columns.
+        stride: the distance between windows.
 
     Returns:
         A tensor of shape (n, channels, *output_size), or without n.
 
     Raises:
         RuntimeError: the shape or the numbers do not fit.
-        NotImplementedError: the columns are of integers.
+        NotImplementedError: the dtype is an integer one.
     """
     size = _pair("output_size", output_size)
     kernel, gaps, widths, steps = _checked(kernel_size, dilation, padding, stride)

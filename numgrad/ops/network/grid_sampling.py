@@ -1,4 +1,4 @@
-"""Images read at any points between their pixels, which a grid says, and grids that affine maps make."""
+"""Images sampled at the points of a grid, between the pixels, and grids made by affine maps."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from ..table.operands import not_implemented
 from ..table.planned import planned
 from .interpolation import cubic_weights
 
-#: What ``nn.functional`` has of it.
+#: The public functions of ``nn.functional`` defined here.
 __all__ = ["affine_grid", "grid_sample"]
 
-# -- elements at given places, weighted ---------------------------------------------------------------------------
+# -- weighted sums of indexed elements ----------------------------------------------------------------------------
 
 
 @planned(
     "WeightedGatherBackward0", inputs=["input", "index", "weights"], nondifferentiable=["index"], batch=1, linear=True
 )
 def weighted_gather(p: Plan, input: TensorRef, index: TensorRef, weights: TensorRef) -> TensorRef:
-    """``out[n, c, p] = sum(weights[n, p, t] * input[n, c, index[n, p, t]])`` over ``t``; -1 for an element 0."""
+    """``out[n, c, p] = sum(weights[n, p, t] * input[n, c, index[n, p, t]])`` over ``t``; index -1 stands for a 0."""
     (batch, channels, length), (count, taps) = input.shape, index.shape[1:]
     shape = batch, channels, count
     matrix = _taps_of(taps, index.type), p.contiguous(index), p.contiguous(weights), _one(input.type)
@@ -70,7 +70,7 @@ def _(grad, input, index):
 def weighted_scatter(
     p: Plan, grad_output: TensorRef, index: TensorRef, weights: TensorRef, length: int
 ) -> TensorRef:
-    """Zeros of (n, c, length), where ``weights[n, p, t] * grad_output[n, c, p]`` is added at ``index[n, p, t]``."""
+    """Add ``weights[n, p, t] * grad_output[n, c, p]`` at ``index[n, p, t]`` to zeros of shape (n, c, length)."""
     (batch, channels, count), taps = grad_output.shape, index.shape[2]
     matrix = _taps_of(taps, index.type), p.contiguous(index), p.contiguous(weights)
     out = p.backend.csr_scatter(
@@ -115,7 +115,7 @@ def _(grad, grad_output, index, input_shape):
 
 @functools.cache
 def _taps_of(count: int, type: TensorType) -> Any:
-    """How many terms each place has, on a device."""
+    """Return the number of terms of each point, on a device."""
     return devices.moved(np.full(1, count, np.int64), type.device)
 
 
@@ -128,16 +128,17 @@ def _one(type: TensorType) -> Any:
 
 
 def _location(grid: Tensor, size: int, align_corners: bool) -> Tensor:
-    """Where -1 to 1 lies among the pixels of a dimension: at the outermost ones, or at their outer edges."""
+    """Map -1 to 1 onto the pixels of a dimension: to the centres of the outermost ones, or to their outer edges."""
     if align_corners:
         return mul(add(grid, 1), (size - 1) / 2)
     return sub(mul(add(grid, 1), size / 2), 0.5)
 
 
 def _padded(place: Tensor, size: int, padding: str, align_corners: bool, rank: int) -> Tensor:
-    """Places inside of a dimension for those outside, at the border or mirrored there.
+    """Return places within a dimension, with places outside clamped to the border or reflected there.
 
-    A NaN becomes the first place, in three dimensions the last, as in PyTorch; with zeros it stays, or lies outside.
+    A NaN becomes the first place, in three dimensions the last, as in PyTorch.  With zeros it stays NaN, or becomes a
+    place outside.
     """
     if padding == "zeros":
         return where(lt(abs(place), 2**31), place, -100.0) if rank == 3 else place
@@ -156,7 +157,7 @@ def _padded(place: Tensor, size: int, padding: str, align_corners: bool, rank: i
 def _taps(
     grid: Tensor, size: int, mode: str, padding: str, align_corners: bool, rank: int
 ) -> tuple[Tensor, Tensor]:
-    """The places of the pixels to look at, as floating-point numbers in a last dimension, and their weights."""
+    """Return the pixels to sample, as floating-point numbers along a last dimension, and their weights."""
     place = _location(grid, size, align_corners)
     if mode != "bicubic":
         place = _padded(place, size, padding, align_corners, rank)
@@ -178,13 +179,13 @@ def _taps(
 def grid_sampler_op(
     p: Plan, input: TensorRef, grid: TensorRef, mode: str, padding: str, align_corners: bool
 ) -> tuple[TensorRef, ...]:
-    """The images at the points of a grid; see ``grid_sample``."""
+    """Add the step that samples the images at the points of a grid; see ``grid_sample``."""
     out = layout_of(input.type, (*input.shape[:2], *grid.shape[1:-1]))
     return p.host(_unrecorded, [out], _sampled, Given(0), Given(1), mode, padding, align_corners)
 
 
 def _unrecorded(compute: Callable[..., Tensor], *arguments: Any) -> tuple[Any]:
-    """The memory of what operations compute, of which nothing is recorded."""
+    """Return the storage of a tensor that operations compute without recording."""
     with no_grad():
         return (contiguous(compute(*arguments))._storage,)
 
@@ -216,11 +217,11 @@ grid_sampler_3d_op = grid_sampler_op.recorded_by("GridSampler3DBackward0")
 
 
 def _check(input: Layout, grid: Layout, mode: str) -> None:
-    """Raise unless there are points of a grid for each image.
+    """Raise unless the grid has points for each image.
 
     Raises:
-        RuntimeError: shapes, dtypes or devices do not go together.
-        NotImplementedError: the images are not of floating-point numbers.
+        RuntimeError: the shapes, dtypes or devices do not match.
+        NotImplementedError: the images' dtype is not a floating-point one.
     """
     told = f"grid_sampler(): expected {{}}, but got input with sizes {list(input.shape)} and grid with sizes " + str(
         list(grid.shape)
@@ -272,14 +273,14 @@ def grid_sample(
     Args:
         input: floating-point numbers, of shape (n, channels, h, w) or (n, channels, d, h, w).
         grid: of shape (n, ..., 2) or (n, ..., 3): for each point x, y (and z), from -1 to 1 within an image.
-        mode: "bilinear" between two pixels along each dimension, "nearest", or "bicubic" between four along 2.
-        padding_mode: what lies outside: "zeros", the pixels of the "border", or a "reflection" of the image.
+        mode: "bilinear" between two pixels along each dimension, "nearest", or, in 2 dimensions, "bicubic" between 4.
+        padding_mode: the values outside: "zeros", the pixels of the "border", or a "reflection" of the image.
         align_corners: whether -1 and 1 are the centres of the outermost pixels, instead of their outer edges.
 
     Raises:
-        ValueError: there is no such mode.
-        RuntimeError: shapes or dtypes do not go together.
-        NotImplementedError: the input is not of floating-point numbers.
+        ValueError: the mode is unknown.
+        RuntimeError: the shapes or dtypes do not match.
+        NotImplementedError: the input's dtype is not a floating-point one.
     """
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(
@@ -301,7 +302,7 @@ def grid_sample(
 
 @planned("AffineGridGeneratorBackward0", aten="affine_grid_generator", inputs=["theta"], batch=1, linear=True)
 def affine_grid_op(p: Plan, theta: TensorRef, size: Ints, align_corners: bool) -> tuple[TensorRef, ...]:
-    """The points of images of ``size``, (h, w) or (d, h, w), mapped by the matrices ``theta``."""
+    """Add the step that maps the points of images of ``size``, (h, w) or (d, h, w), by the matrices ``theta``."""
     out = layout_of(theta.type, (theta.shape[0], *size, len(size)))
     return p.host(_unrecorded, [out], _mapped, Given(0), size, align_corners)
 
@@ -318,7 +319,7 @@ def _(grad, theta_layout, size, align_corners):
 
 
 def _points(like: Tensor, size: Ints, align_corners: bool) -> Tensor:
-    """The points (x, y, 1) or (x, y, z, 1) of images, one after the other."""
+    """Return the points (x, y, 1) or (x, y, z, 1) of images, as rows in row-major order of the pixels."""
     own = {"dtype": like.dtype, "device": like.device}
     lines = []
     for dim, extent in enumerate(size):
@@ -334,15 +335,15 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
     Args:
         theta: floating-point numbers, of shape (n, 2, 3) or (n, 3, 4): the matrices of the maps.
-        size: of the images that are to be made, (n, channels, h, w) or (n, channels, d, h, w).
+        size: the size of the output images, (n, channels, h, w) or (n, channels, d, h, w).
         align_corners: whether -1 and 1 are the centres of the outermost pixels, instead of their outer edges.
 
     Returns:
         A tensor of shape (n, h, w, 2) or (n, d, h, w, 3).
 
     Raises:
-        ValueError, RuntimeError: the shapes do not go together, or the dtype is another.
-        NotImplementedError: the size is not of so many dimensions.
+        ValueError, RuntimeError: the shapes do not match, or the dtype is not a floating-point one.
+        NotImplementedError: the size has neither 4 nor 5 elements.
     """
     if not theta.dtype.is_floating_point:
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")

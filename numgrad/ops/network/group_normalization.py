@@ -1,4 +1,4 @@
-"""Normalization of groups of channels: each group of an example brought to mean 0 and variance 1."""
+"""Group normalization: each group of channels of an example normalized to mean 0 and variance 1."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from .normalization import projected, standardized
 def group_norm_op(
     p: Plan, input: TensorRef, weight: TensorRef | None, bias: TensorRef | None, groups: int, eps: float
 ) -> tuple[TensorRef, ...]:
-    """``(input - mean) * scale * weight + bias``, mean and scale being those of groups of channels, dimension 1.
+    """Add the steps of ``(input - mean) * scale * weight + bias``, with mean and scale of groups of channels.
 
-    The results are that, the means of the groups, and their scales, which are ``1 / sqrt(variance + eps)``.
+    The results are the normalized tensor, the groups' means, and their scales ``1 / sqrt(variance + eps)``.  The
+    channels are dimension 1.
     """
     _check(input, groups, weight=weight, bias=bias)
     type, each = input.type, (input.shape[0], groups)
@@ -73,7 +74,7 @@ def group_norm_backward(
     p: Plan, grad_output: TensorRef, input: TensorRef, weight: TensorRef | None, mean: TensorRef, scale: TensorRef,
     groups: int, eps: float,
 ) -> tuple[TensorRef, ...]:
-    """The gradients for the input, the weight and the bias; mean and scale are functions of the input."""
+    """Add the steps that compute the gradients of input, weight and bias; mean and scale are functions of the input."""
     type, each = input.type, input.shape[1:2]
     grad, *rows = [p.contiguous(one) for one in (grad_output, input, mean, scale)]
     made = p.backend.normalized_planes_gradients(p, grad, *rows, weight and p.contiguous(weight), *planes(input), False)
@@ -103,25 +104,25 @@ def _(grad_output, input, weight, groups, eps):
 
 
 def planes(input: TensorRef) -> tuple[int, int]:
-    """The channels, and the elements of a plane."""
+    """Return the number of channels, and of elements in a channel."""
     return input.shape[1], numel(input.shape[2:])
 
 
 def _divided(input: TensorRef, groups: int) -> Layout:
-    """A row-major tensor of the input's elements: images, groups, channels of a group, and elements of a channel."""
+    """Return the row-major layout of shape (images, groups, channels of a group, elements of a channel)."""
     images, channels, *size = input.shape
     return layout_of(input.type, (images, groups, channels // groups, numel(tuple(size))))
 
 
 def _of_channels(own: TensorRef | None, groups: int, absent: float) -> TensorRef | float:
-    """An element for each channel, in a view that broadcasts to that; a number in place of one that is absent."""
+    """Return a view of one element per channel that broadcasts to the divided layout, or ``absent`` for None."""
     if own is None:
         return absent
     within, stride = own.shape[0] // groups, own.layout.strides[0]
     return own.viewed(layout_of(own.type, (1, groups, within, 1), (0, within * stride, stride, 0)))
 
 
-# -- what is done with each element -------------------------------------------------------------------------------
+# -- the elementwise functions ------------------------------------------------------------------------------------
 
 
 def _shifted(normal, weight, bias):
@@ -140,7 +141,7 @@ def _product(grad, input, mean, scale):
 
 
 def _check(input: TensorRef, groups: int, **arguments: TensorRef | None) -> None:
-    """Raise unless the input's channels can be divided into so many groups, and the arguments are of one each."""
+    """Raise unless the channels divide into ``groups``, and each argument has one element per channel."""
     shape = input.shape
     if len(shape) < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
@@ -175,13 +176,13 @@ def group_norm(
 
     Args:
         input: floating-point numbers, of shape (n, channels, ...).
-        num_groups: into how many groups of as many neighbours each the channels are divided.
-        weight, bias: of shape (channels,) and the input's dtype; none stands for 1 and 0.
+        num_groups: the number of equal groups of adjacent channels.
+        weight, bias: of shape (channels,) and the input's dtype; None stands for 1 and 0.
         eps: keeps the divisor from 0.
-        cudnn_enabled: taken because PyTorch takes it.
+        cudnn_enabled: accepted for compatibility with PyTorch.
 
     Raises:
-        RuntimeError: the channels cannot be divided so, or the shapes or dtypes do not fit.
-        NotImplementedError: the input is not of floating-point numbers.
+        RuntimeError: ``num_groups`` does not divide the channels, or the shapes or dtypes do not fit.
+        NotImplementedError: the input's dtype is not a floating-point one.
     """
     return group_norm_op(input, weight, bias, int(num_groups), float(eps))[0]

@@ -1,4 +1,4 @@
-"""Windows of images that pooling looks at: their numbers as users give them, how many there are, what is refused."""
+"""Pooling windows of images: their sizes as users specify them, their counts, and checks of both."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from ...core.layout import Ints, Layout, layout_of
 from ...devices import Plan, TensorRef
 from ..shapes.views import for_each_dimension
 
-#: What users give for the dimensions of a window: one number for all, or one for each.
+#: A size for the dimensions of a window: one number for all, or one for each.
 Numbers = int | Sequence[int]
 
 
 def window_numbers(name: str, argument: str, value: Numbers, rank: int) -> Ints:
-    """A number for each dimension, of what the function ``name`` was given for an argument.
+    """Return a number for each dimension, from an argument of the function ``name``.
 
     Raises:
-        RuntimeError: there are more or fewer.
+        RuntimeError: the argument has more or fewer numbers.
     """
     given = for_each_dimension(value, rank, argument)
     if len(given) != rank:
@@ -31,7 +31,7 @@ def window_numbers(name: str, argument: str, value: Numbers, rank: int) -> Ints:
 
 
 def window_count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool) -> int:
-    """How many windows there are along a dimension: rounded up, those that begin before the padding behind it."""
+    """Return the number of windows along a dimension; ``ceil`` counts those that begin before the end padding."""
     span = size + 2 * padding - dilation * (kernel - 1) - 1
     count = -(-span // stride) + 1 if ceil else span // stride + 1
     return count - 1 if ceil and (count - 1) * stride >= size + padding else count
@@ -40,10 +40,10 @@ def window_count(size: int, kernel: int, stride: int, padding: int, dilation: in
 def window_counts(
     input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool
 ) -> Ints:
-    """How many windows there are along each of the last dimensions.
+    """Return the number of windows along each of the last dimensions.
 
     Raises:
-        RuntimeError: there are none.
+        RuntimeError: no window fits.
     """
     rank = len(kernel_size)
     outer, size = input.shape[:-rank], input.shape[-rank:]
@@ -56,10 +56,10 @@ def window_counts(
 
 
 def check_windows(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> None:
-    """Raise unless images, perhaps a batch of them, can be pooled with these windows.
+    """Raise unless the images, batched or not, can be pooled with these windows.
 
     Raises:
-        RuntimeError: the shape or the numbers are not such.
+        RuntimeError: the shape or the numbers do not fit.
     """
     rank = len(kernel_size)
     ranks = f"{rank + 1}D or {rank + 2}D (batch mode) tensor"
@@ -87,9 +87,9 @@ def check_windows(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints,
 def spread(
     p: Plan, input: TensorRef, sizes: Sequence[int], low: Sequence[int], step: Sequence[int] = ()
 ) -> TensorRef:
-    """Images put into zeros of these ``sizes``: the first element at ``low``, the next one ``step`` later.
+    """Add the steps that put images into zeros of ``sizes``: the first element at ``low``, the next ``step`` later.
 
-    Images are the last dimensions, as many as there are sizes.  Elements that would lie outside are left out.
+    Images are the last ``len(sizes)`` dimensions.  Elements that would lie outside are dropped.
     """
     step, outer = step or (1,) * len(sizes), len(input.shape) - len(sizes)
     if tuple(sizes) == input.shape[outer:] and not any(low):
@@ -105,7 +105,7 @@ def spread(
 
 
 def _inside(extent: int, size: int, low: int, step: int) -> tuple[int, int, int]:
-    """Of ``extent`` elements from ``low`` on: how many lie before 0, where the next lies, how many before ``size``."""
+    """Return how many of ``extent`` elements from ``low`` on precede 0, the next one's place, and the count inside."""
     skipped = max(0, -(low // step))
     begin = low + step * skipped
     return skipped, begin, max(0, min(extent - skipped, -((begin - size) // step)))

@@ -1,4 +1,4 @@
-"""Images in another size: interpolated between their pixels."""
+"""Images resized by interpolation between their pixels."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..table.operands import not_implemented
 from .average_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from .resampling import LineMap, check_rows, map_maker, resampled
 
-#: What ``nn.functional`` has of it.
+#: The public functions of ``nn.functional`` defined here.
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
-# -- along one dimension: positions and weights as PyTorch rounds them, in the dtype of the elements ------------------
+# -- along one dimension: positions and weights rounded as in PyTorch, in the dtype of the elements -------------------
 
 
 def _step(length: int, count: int, align_corners: bool, scale: float | None, real: type) -> Any:
-    """By how many elements of the input two neighbouring ones of the output lie apart."""
+    """Return the distance of neighbouring output elements, in elements of the input."""
     if align_corners:
         return real(length - 1) / real(count - 1) if count > 1 else real(0)
     return real(1 / scale) if scale is not None and scale > 0 else real(length) / real(count)
@@ -35,29 +35,29 @@ def _step(length: int, count: int, align_corners: bool, scale: float | None, rea
 def _nearest(
     exact: bool, length: int, count: int, align_corners: bool, scale: float | None, real: type
 ) -> LineMap:
-    """The element that lies nearest to each one of the output; ``exact`` sees elements as squares, not as corners."""
+    """Return the map to the nearest element; ``exact`` measures from the elements' centres, not from their corners."""
     if exact:
         positions = np.maximum(_positions(length, count, False, scale, real), real(0)) + real(0.5)
     else:
         positions = _step(length, count, False, scale, real) * np.arange(count).astype(real)
-    found = np.floor(positions.astype(np.float32))  # so also for float64
+    found = np.floor(positions.astype(np.float32))  # as in PyTorch, also for float64
     return LineMap(length, np.minimum(found.astype(np.int64), length - 1))
 
 
 def _positions(length: int, count: int, align_corners: bool, scale: float | None, real: type) -> np.ndarray:
-    """Where the elements of the output lie among those of the input; rounded once, as by a fused multiplication."""
+    """Return the positions of the output elements in the input, rounded once, as by a fused multiply-add."""
     step, numbers = np.float64(_step(length, count, align_corners, scale, real)), np.arange(count)
     return (step * numbers if align_corners else step * (numbers + 0.5) - 0.5).astype(real)
 
 
 def _taps(length: int, indices: np.ndarray, weights: np.ndarray) -> LineMap:
-    """A map with as many elements to each result, (count, elements)."""
+    """Return a map with a fixed number of terms per result, from arrays of shape (count, terms)."""
     counts = np.full(len(indices), indices.shape[1])
     return LineMap(length, np.clip(indices, 0, length - 1).reshape(-1), counts, weights.reshape(-1).astype(np.float64))
 
 
 def _linear(length: int, count: int, align_corners: bool, scale: float | None, real: type) -> LineMap:
-    """Between two elements, which are the same where nothing changes."""
+    """Return the map that interpolates between two elements, which coincide if the size stays the same."""
     positions = np.maximum(_positions(length, count, align_corners, scale, real), real(0))
     if length == count:
         positions = np.arange(count).astype(real)
@@ -68,7 +68,7 @@ def _linear(length: int, count: int, align_corners: bool, scale: float | None, r
 
 
 def cubic_weights(share: Any, a: float) -> list[Any]:
-    """The weights of four neighbours at -1, 0, 1 and 2, for a point between 0 and 1 (Keys 1981)."""
+    """Return the weights of four neighbours at -1, 0, 1 and 2, for a point between 0 and 1 (Keys 1981)."""
 
     def near(x: Any) -> Any:
         return ((a + 2) * x - (a + 3)) * x * x + 1
@@ -80,7 +80,7 @@ def cubic_weights(share: Any, a: float) -> list[Any]:
 
 
 def _cubic(length: int, count: int, align_corners: bool, scale: float | None, real: type) -> LineMap:
-    """Between four elements."""
+    """Return the map that interpolates between four elements."""
     positions = _positions(length, count, align_corners, scale, real)
     first = np.minimum(np.floor(positions).astype(np.int64), length - 1)
     share = np.clip(positions - first.astype(real), real(0), real(1))
@@ -93,7 +93,7 @@ def _triangle(x: np.ndarray) -> np.ndarray:
 
 
 def _keys(x: np.ndarray) -> np.ndarray:
-    """The cubic function of Keys 1981 with the parameter of image libraries."""
+    """The cubic kernel of Keys 1981, with the parameter common in image libraries."""
     return np.where(x < 1, cubic_weights(x, -0.5)[1], cubic_weights(x - 1, -0.5)[0])
 
 
@@ -101,7 +101,7 @@ def _lanczos(x: np.ndarray) -> np.ndarray:
     return (np.sinc(x) * np.sinc(x / 3)).astype(x.dtype)
 
 
-#: Of filters of antialiased modes the function of a distance, and from which on it is 0.
+#: For each antialiased mode, its filter as a function of the distance, and the distance from which on it is 0.
 _FILTERS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {
     "bilinear": (_triangle, 1), "bicubic": (_keys, 2), "lanczos": (_lanczos, 3),
 }
@@ -110,7 +110,7 @@ _FILTERS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {
 def _filtered(
     mode: str, length: int, count: int, align_corners: bool, scale: float | None, real: type
 ) -> LineMap:
-    """Antialiased: a filter that is as wide as the elements of the output, if these are the larger ones."""
+    """Return the antialiased map: its filter is as wide as the output elements if these are the larger ones."""
     (function, reach), step = _FILTERS[mode], _step(length, count, align_corners, scale, real)
     stretch = max(step, real(1))
     width, centres = reach * stretch, step * (np.arange(count).astype(real) + real(0.5))
@@ -127,7 +127,7 @@ def _filtered(
 
 # -- the public functions -----------------------------------------------------------------------------------------
 
-#: For each mode what makes the map along a dimension, and PyTorch's name of it for images of 1, 2 and 3 dimensions.
+#: For each mode, the function that makes the map along a dimension, and PyTorch's name by the number of dimensions.
 _MODES: dict[str, tuple[Callable[..., LineMap], dict[int, str]]] = {
     "nearest": (functools.partial(_nearest, False), {rank: f"Nearest{rank}D" for rank in (1, 2, 3)}),
     "nearest-exact": (functools.partial(_nearest, True), {rank: f"NearestExact{rank}D" for rank in (1, 2, 3)}),
@@ -140,17 +140,17 @@ _MODES_TOLD = "nearest | linear | bilinear | bicubic | trilinear | lanczos | are
 
 @map_maker
 def _map(mode: str, antialias: bool, *numbers: Any) -> LineMap:
-    """The map of a mode along a dimension."""
+    """Return the map of a mode along a dimension."""
     _, count, *_ = numbers
     check_rows(count)
     return _filtered(mode, *numbers) if antialias else _MODES[mode][0](*numbers)
 
 
 def _operation(input: Layout, mode: str, antialias: bool) -> str:
-    """PyTorch's name of the operation.
+    """Return PyTorch's name of the operation.
 
     Raises:
-        NotImplementedError: there is none for images of so many dimensions.
+        NotImplementedError: the mode does not support this number of dimensions.
     """
     rank = len(input.shape) - 2
     if antialias:
@@ -169,10 +169,10 @@ def _operation(input: Layout, mode: str, antialias: bool) -> str:
 def _sizes(
     input: Layout, size: Any, scale_factor: Any, recompute: bool
 ) -> tuple[Ints, Sequence[float | None]]:
-    """The size of the output, and the factors that positions are computed with, if they are.
+    """Return the output size, and the scale factors for the positions (None where these depend on the sizes alone).
 
     Raises:
-        ValueError, TypeError: the arguments do not say it.
+        ValueError, TypeError: the arguments do not determine the size.
     """
     own = input.shape[2:]
     needed = "Please provide input tensor in (N, C, d1, d2, ...,dK) format and"
@@ -207,10 +207,10 @@ def _sizes(
 
 
 def _check_sizes(input: Layout, sizes: Ints) -> None:
-    """Raise unless there are pixels before and after.
+    """Raise unless input and output have pixels.
 
     Raises:
-        RuntimeError: there are none.
+        RuntimeError: one of them is empty.
     """
     own, rank = input.shape[2:], len(sizes)
     if min(own) < 1 or min(sizes) < 1:
@@ -232,23 +232,23 @@ def interpolate(
     input: Layout, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
     align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False,
 ) -> Any:
-    """Images in another size.
+    """Images resized to ``size`` or by ``scale_factor``.
 
     Args:
-        input: floating-point numbers, of shape (n, channels, ...) with 1 to 3 further dimensions; with the nearest
-            elements uint8, too.
-        size: of the output, a number for all of the further dimensions or one for each.
-        scale_factor: that by the size of the input, if ``size`` is not given.
-        mode: "nearest" takes the element that lies nearest, rounded downwards, "nearest-exact" rounded to the nearest;
+        input: floating-point numbers, of shape (n, channels, ...) with 1 to 3 further dimensions; the nearest modes
+            also accept uint8.
+        size: of the output, one number for all further dimensions or one for each.
+        scale_factor: the output size divided by the input size, instead of ``size``.
+        mode: "nearest" takes the nearest element, rounding positions down, "nearest-exact" rounding to the nearest;
             "linear", "bilinear" and "trilinear" interpolate between two elements along 1, 2 and 3 dimensions,
-            "bicubic" between four along 2; "area" takes means.
-        align_corners: whether the centres of the outermost elements stay where they are, instead of their edges.
-        recompute_scale_factor: whether positions are computed with the sizes alone, not with ``scale_factor``.
-        antialias: whether "bilinear" and "bicubic", and "lanczos", look at all elements that become one.
+            "bicubic" between four along 2; "area" averages.
+        align_corners: whether the centres of the outermost elements keep their places, instead of their edges.
+        recompute_scale_factor: whether to compute positions from the sizes alone, not from ``scale_factor``.
+        antialias: whether "bilinear", "bicubic" and "lanczos" average over all input elements of an output element.
 
     Raises:
-        ValueError, TypeError, RuntimeError: the arguments do not go together, or with the shape.
-        NotImplementedError: there is no such mode for so many dimensions, or for such elements.
+        ValueError, TypeError, RuntimeError: the arguments contradict each other or the shape.
+        NotImplementedError: the mode does not support this number of dimensions, or this dtype.
     """
     rank = len(input.shape) - 2
     if align_corners is not None and mode in ("nearest", "area", "nearest-exact"):
@@ -283,7 +283,7 @@ def interpolate(
 
 
 def _kernel(mode: str, rank: int) -> str:
-    """PyTorch's name of what refuses a dtype."""
+    """Return the kernel's name in PyTorch's error message for an unsupported dtype."""
     if rank == 2 and mode != "bicubic":
         return f"upsample_{mode.removesuffix('-exact')}2d_channels_last"
     kind = mode.removesuffix("-exact") if mode.startswith("nearest") else "cubic" if mode == "bicubic" else "linear"

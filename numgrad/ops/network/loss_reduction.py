@@ -1,7 +1,7 @@
-"""How a loss of each element becomes the loss of all: kept, summed up or averaged.
+"""Losses made of an elementwise formula and a reduction: none, sum or mean.
 
-``@loss(...)`` decorates the formula of an element's loss, and ``.derivative(...)`` that of its gradient; from these
-come the operation with its ``reduction``, its rules, and what ``vmap`` does.
+``@loss(...)`` decorates the formula of an element's loss, and ``.derivative(...)`` that of its gradient.  The operation
+with its ``reduction``, its rules, and its behaviour under ``vmap`` derive from these.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from ..table.planned import Planned
 
 
 def reduced(losses: Tensor, reduction: str) -> Tensor:
-    """The losses themselves ("none"), their mean or their sum."""
+    """Return the losses themselves ("none"), their mean or their sum."""
     if reduction == "none":
         return losses
     return sum_all(losses) if reduction == "sum" else mean_all(losses)
 
 
 class Loss(Planned):
-    """A loss: what a formula gives for each element, times its weight, and the mean or sum of that.
+    """A loss: an elementwise formula, times an optional weight, then reduced to a mean or sum.
 
-    Its arguments are the tensors of the formula, after the first two of them the ``weight`` if there is one,
-    ``reduction``, and the numbers of the formula.  A weight or tensor that is None stands for 1.
+    Its arguments are the tensors of the formula, with the ``weight``, if any, in third place, then ``reduction``, and
+    the numbers of the formula.  A weight or tensor that is None stands for 1.
 
     Args:
-        formula: of scalars, as that of a pointwise operation.
+        formula: a function of scalars, like that of a pointwise operation.
         node: name of the node class.
         name: of the entry of the table; by default ``<formula>_loss_op``.
-        weighted: whether it takes weights.
+        weighted: whether the loss accepts weights.
         nondifferentiable: tensors that have no gradient.
         aten: PyTorch's name of the operation.
-        symmetric: whether the gradient of the target is that of the input, the two having changed their roles.
+        symmetric: whether the gradient of the target is that of the input with the two swapped.
     """
 
     def __init__(
@@ -74,9 +74,9 @@ class Loss(Planned):
         self.batched(self._of_examples)
 
     def derivative(self, node: str, aten: str = "") -> Callable[[Callable[..., Any]], Any]:
-        """Decorate the gradient of the input: a formula of that of an element's loss, its tensors and numbers.
+        """Decorate the gradient of the input: a formula of the gradient of an element's loss, its tensors and numbers.
 
-        It becomes a pointwise operation, recorded by nodes of this name, which has gradients of its own.
+        The formula becomes a pointwise operation, recorded by nodes named ``node``, with gradients of its own.
         """
 
         def declared(formula: Callable[..., Any]) -> Any:
@@ -90,7 +90,7 @@ class Loss(Planned):
         return declared
 
     def _add_rule(self, name: str, backward: Any, roles: tuple[str, str]) -> None:
-        """Declare that a gradient is what ``backward`` makes of those of the elements' losses."""
+        """Declare the gradient of ``name``: ``backward`` applied to the gradients of the elements' losses."""
         factors, weight = self.each.op.inputs[2:], "weight" if "weight" in self.inputs else None
         numbers = self.each.op.statics
 
@@ -108,7 +108,7 @@ class Loss(Planned):
         self.gradient(name)(rule)
 
     def _of_examples(self, *args: Any) -> Tensor:
-        """The rule for a batch of calls."""
+        """Return the losses of a batch of calls."""
         rank = max([len(one._layout.shape) for one in tensors_in(args)])
         given = dict(zip(self.parameters, mapped_to(args, lambda one: aligned(one, rank)), strict=True))
         reduction, given["reduction"] = given["reduction"], "none"
@@ -124,7 +124,7 @@ def loss(node: str, **options: Any) -> Callable[[Callable[..., Any]], Loss]:
 
 
 def _each(formula: Callable[..., Any], node: str, nondifferentiable: Sequence[str], aten: str) -> Any:
-    """The pointwise operation of a formula."""
+    """Return the pointwise operation of a formula."""
     declare = pointwise(
         node, aten=aten, dtypes="f", nondifferentiable=nondifferentiable, export=False, inplace=False
     )
@@ -136,17 +136,17 @@ def _or_one(factor: Any) -> Any:
 
 
 def spread(grad: Tensor, shape: tuple[int, ...], reduction: str, weight: Tensor | None = None) -> Tensor:
-    """The gradient of each of the losses, of ``shape``, from that of :func:`reduced`."""
+    """Return the gradient of each of the losses, of ``shape``, given that of :func:`reduced`."""
     if reduction != "none":
         grad = expand(div(grad, float(numel(shape))) if reduction == "mean" else grad, shape)
     return grad if weight is None else mul(grad, weight)
 
 
 def refuse_gradient(function: str, name: str, argument: Tensor | None) -> None:
-    """Raise if an argument that has no derivative wants one.
+    """Raise if an argument without a derivative requires a gradient.
 
     Raises:
-        RuntimeError: it requires a gradient, and operations are being recorded.
+        RuntimeError: the argument requires a gradient, and operations are recorded.
     """
     if argument is not None and state.mode & GRAD and argument.requires_grad:
         raise RuntimeError(

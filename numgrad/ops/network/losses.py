@@ -1,4 +1,4 @@
-"""Losses: of a choice between two, of the difference of two tensors, and the negative log-likelihood of classes."""
+"""Losses: binary cross-entropy, distances of two tensors, and the negative log-likelihood of classes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def logit_loss(input, target, pos_weight):
 
 @logit_loss.derivative("LogitLossGradientBackward0")
 def logit_loss_gradient(grad_output, input, target, positive):
-    """The gradient of :func:`logit_loss` for its input."""
+    """The gradient of :func:`logit_loss` with respect to its input."""
     return grad_output * ((1 - target) * sigmoid(input) - positive * target * sigmoid(-input))
 
 
@@ -115,7 +115,7 @@ def _(grad, input, weight, pos_weight, reduction):
     return mul(each, sub(mul(sub(pos_weight, 1), log_one_plus_exp(neg(input))), input))
 
 
-# -- of scores of either sign -----------------------------------------------------------------------------------
+# -- of signed scores -------------------------------------------------------------------------------------------
 
 
 @loss("SoftMarginLossBackward0", aten="soft_margin_loss", nondifferentiable=["target"])
@@ -170,7 +170,7 @@ def _(grad, grad_output):
     return -2 * grad * grad_output
 
 
-# -- squared up to beta, and parallel to the absolute value beyond ------------------------------------------------
+# -- quadratic up to beta, and parallel to the absolute value beyond ----------------------------------------------
 
 
 @loss("SmoothL1LossBackward0", aten="smooth_l1_loss", symmetric=True)
@@ -202,7 +202,7 @@ def _(grad, grad_output, input, target, beta):
     return where(abs(input - target) < beta, -grad * grad_output / beta, 0)
 
 
-# -- squared up to delta, and linear with that slope beyond -------------------------------------------------------
+# -- quadratic up to delta, and linear with that slope beyond -----------------------------------------------------
 
 
 @loss("HuberLossBackward0", aten="huber_loss", symmetric=True)
@@ -240,10 +240,10 @@ def _(grad, grad_output, input, target, delta):
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str
 ) -> tuple[Tensor, Tensor]:
-    """The loss, and the weights of the targets that count, added up.
+    """Return the loss, and the total weight of the targets that are not ignored.
 
     Raises:
-        IndexError: a target is not in [0, classes).  On a GPU it is raised when the program next waits for that.
+        IndexError: a target is not in [0, classes).  On a GPU, the error surfaces at the next synchronization.
     """
     if state.mode & LEVELS and any(map(is_batched, (input, target, weight))):
         return _by_operations(input, target, weight, ignored, reduction)
@@ -252,12 +252,12 @@ def nll_loss(
 
 
 def nll_loss_entry(input: Tensor, target: Tensor, ignored: int, reduction: str) -> Entry:
-    """What the loss of a matrix without weights comes to."""
+    """Return the entry of the loss of a matrix without weights."""
     return nll_loss_op.entry((input, target, None, ignored, reduction))[0]
 
 
 def nll_loss_of(input: Tensor, target: Tensor, entry: Entry) -> Tensor:
-    """The loss of a matrix without weights that comes to this, in an ordinary mode."""
+    """Return the loss of a matrix without weights, given its entry; for the ordinary modes only."""
     if state.mode & GRAD:
         return perform(entry, (input, target, None))[0]
     out = tensor_of(entry.layout[0], entry.launch(input, target, None)[0])
@@ -268,7 +268,7 @@ def nll_loss_of(input: Tensor, target: Tensor, entry: Entry) -> Tensor:
 def _by_operations(
     input: Tensor, target: Tensor, weight: Tensor | None, ignored: int, reduction: str
 ) -> tuple[Tensor, Tensor]:
-    """The same under ``vmap``: by operations that know what to do there."""
+    """Return the results of :func:`nll_loss` under ``vmap``, from operations with batching rules."""
     shape = input._layout.shape
     dim = 1 if len(shape) > 1 else 0
     counted = ne(target, ignored)
@@ -288,27 +288,27 @@ def _by_operations(
     summed = sum_all(losses)
     if reduction != "mean":
         return summed, total_weight
-    nothing = eq(total_weight, 0)  # the mean of nothing is NaN, its gradient 0
+    nothing = eq(total_weight, 0)  # an empty mean is NaN, with a gradient of 0
     return choose(nothing, float("nan"), div(summed, choose(nothing, 1, total_weight))), total_weight
 
 
 def _averaged(
     input: Tensor, target: Tensor, weight: Tensor | None, total_weight: Tensor, ignored: int, reduction: str
 ) -> Tensor:
-    """The loss of ``input``, a mean being the sum by the ``total_weight`` given."""
+    """Return the loss of ``input``; a mean is the sum divided by the given ``total_weight``."""
     if reduction != "mean":
         return nll_loss(input, target, weight, ignored, reduction)[0]
     return div(nll_loss(input, target, weight, ignored, "sum")[0], total_weight)
 
 
 def _operations(name: str, node: str, aten: str) -> tuple[Planned, Planned]:
-    """The loss and its gradient, by the names that they have for targets of rows, or of the positions of images."""
+    """Return the loss and its gradient under ``name``: one pair for rows, one for the positions of images."""
 
     def forward(
         p: Plan, input: TensorRef, target: TensorRef, weight: TensorRef | None, ignored: int, reduction: str
     ) -> tuple[TensorRef, TensorRef]:
-        """``-weight[t] * input[n, t]`` for each row ``n`` and its target ``t``, 0 where that is ``ignored``; and the
-        weights of the targets that count, added up.
+        """Add the steps of ``-weight[t] * input[n, t]`` for each row ``n`` and its target ``t``, 0 if that is
+        ``ignored``; the second result is the total weight of the other targets.
         """
         weights = None if weight is None else p.contiguous(weight)
         given = p.contiguous(input), p.contiguous(target), weights
@@ -320,7 +320,7 @@ def _operations(name: str, node: str, aten: str) -> tuple[Planned, Planned]:
         p: Plan, grad_output: TensorRef, target: TensorRef, weight: TensorRef | None, total_weight: TensorRef,
         shape: tuple[int, ...], ignored: int, reduction: str,
     ) -> TensorRef:
-        """Zeros of ``shape`` with ``-weight[t] * grad_output`` at each target ``t``, by ``total_weight`` for a mean."""
+        """Add the steps of zeros of ``shape`` with ``-weight[t] * grad_output`` at target ``t``, divided for a mean."""
         divisor = p.contiguous(total_weight) if reduction == "mean" else None
         weights = None if weight is None else p.contiguous(weight)
         given = p.contiguous(grad_output), p.contiguous(target), weights, divisor
@@ -349,7 +349,7 @@ def _operations(name: str, node: str, aten: str) -> tuple[Planned, Planned]:
         if grad_output._layout.shape or not all(map(is_shared, (target, weight, total_weight))):
             return NotImplemented
         one, shared = physical(grad_output).new_ones(()), map(physical, (target, weight, total_weight))
-        slopes = nll_loss_backward(one, *shared, shape, ignored, reduction)  # it is linear
+        slopes = nll_loss_backward(one, *shared, shape, ignored, reduction)  # linear in grad_output
         return mul(aligned(grad_output, len(shape)), slopes)
 
     return op, nll_loss_backward

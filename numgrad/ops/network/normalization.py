@@ -1,4 +1,4 @@
-"""Layer normalization, and its relative by the root of the mean square."""
+"""Layer normalization, and root-mean-square normalization."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from ..table.planned import planned
 def layer_norm_op(
     p: Plan, input: TensorRef, weight: TensorRef | None, bias: TensorRef | None, shape: tuple[int, ...], eps: float
 ) -> tuple[TensorRef, ...]:
-    """``(input - mean) * scale * weight + bias`` over the last dimensions, of ``shape``.
+    """Add the steps of ``(input - mean) * scale * weight + bias`` over the last dimensions, of ``shape``.
 
-    The results are that, the means, and the scales, which are ``1 / sqrt(variance + eps)``.
+    The results are the normalized tensor, the means, and the scales ``1 / sqrt(variance + eps)``.
     """
     factors = {name: one and one.layout for name, one in (("weight", weight), ("bias", bias))}
     _check_shape("LayerNormKernelImpl", input.layout, shape, **factors)
@@ -73,7 +73,7 @@ def layer_norm_backward(
     p: Plan, grad_output: TensorRef, input: TensorRef, mean: TensorRef, scale: TensorRef, weight: TensorRef | None,
     shape: tuple[int, ...], eps: float,
 ) -> tuple[TensorRef, ...]:
-    """The gradients for the input, the weight and the bias; mean and scale are functions of the input."""
+    """Add the steps that compute the gradients of input, weight and bias; mean and scale are functions of the input."""
     rows = [one and p.contiguous(one) for one in (grad_output, input, mean, scale, weight)]
     made = p.backend.layer_norm_gradients(p, *rows, numel(shape))
     return tuple([p.tensor(one, input.type, own) for one, own in zip(made, (input.shape, shape, shape), strict=True)])
@@ -85,7 +85,7 @@ def _(grad_output, input, mean, scale, weight, shape, eps):
     rank = len(input._layout.shape)
     weighted = grads if weight is None else mul(grads, aligned(weight, rank))
     dims = tuple(range(1, rank - len(shape) + 1))
-    normal = layer_norm_op(own[0], None, None, shape, eps)[0]  # which depends on the input, as mean and scale do
+    normal = layer_norm_op(own[0], None, None, shape, eps)[0]  # recomputed to depend on the input, like mean and scale
     sums = [sum_dims(one, dims, False) for one in (mul(grads, normal), grads)]
     return layer_norm_backward(weighted, *own, None, shape, eps)[0], *sums
 
@@ -104,25 +104,25 @@ def _(grad_output, input, weight, shape, eps):
 
 
 def standardized(input: Tensor, dims: tuple[int, ...], eps: float) -> tuple[Tensor, Tensor]:
-    """The input with mean 0 and variance 1 over some dimensions, and what it was divided by."""
+    """Return the input normalized to mean 0 and variance 1 over some dimensions, and the divisor."""
     centred = sub(input, mean_dims(input, dims, True))
     divisor = sqrt(add(mean_dims(mul(centred, centred), dims, True), eps))
     return div(centred, divisor), divisor
 
 
 def projected(grad: Tensor, normal: Tensor, divisor: Tensor, dims: tuple[int, ...]) -> Tensor:
-    """``(grad - mean(grad) - normal * mean(grad * normal)) / divisor``: the gradient for what was ``standardized``."""
+    """Return ``(grad - mean(grad) - normal * mean(grad * normal)) / divisor``, the gradient of ``standardized``."""
     along = mul(normal, mean_dims(mul(grad, normal), dims, True))
     return div(sub(sub(grad, mean_dims(grad, dims, True)), along), divisor)
 
 
 @functools.lru_cache(maxsize=1024)
 def _check_shape(name: str, input: Layout, shape: tuple[int, ...], **arguments: Layout | None) -> None:
-    """Raise unless what has the layout ``input`` can be normalized over its last dimensions, of ``shape``.
+    """Raise unless the input can be normalized over its last dimensions, of ``shape``.
 
     Raises:
-        RuntimeError: the input does not end in it, or an argument is of another.
-        NotImplementedError: the input is not of floating-point numbers.
+        RuntimeError: the input's shape does not end in ``shape``, or an argument has another shape.
+        NotImplementedError: the input's dtype is not a floating-point one.
     """
     if not shape:
         raise RuntimeError(
@@ -160,13 +160,13 @@ def layer_norm(
     Args:
         input: floating-point numbers, of shape (..., *normalized_shape).
         normalized_shape: the sizes of the last dimensions, over which mean and variance are taken.
-        weight, bias: of ``normalized_shape`` and the input's dtype; none stands for 1 and 0.
+        weight, bias: of ``normalized_shape`` and the input's dtype; None stands for 1 and 0.
         eps: keeps the divisor from 0.
-        cudnn_enable: taken because PyTorch takes it.
+        cudnn_enable: accepted for compatibility with PyTorch.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
-        NotImplementedError: the input is not of floating-point numbers.
+        NotImplementedError: the input's dtype is not a floating-point one.
     """
     return layer_norm_op(input, weight, bias, tuple(normalized_shape), float(eps))[0]
 
@@ -175,17 +175,17 @@ def layer_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """``input / sqrt(mean(input ** 2) + eps) * weight``, the mean being over the last dimensions.
+    """``input / sqrt(mean(input ** 2) + eps) * weight``, with the mean over the last dimensions.
 
     Args:
         input: floating-point numbers, of shape (..., *normalized_shape).
         normalized_shape: the sizes of the last dimensions.
-        weight: of ``normalized_shape``; none stands for 1.
-        eps: keeps the divisor from 0; the distance from 1 to the dtype's next number unless given.
+        weight: of ``normalized_shape``; None stands for 1.
+        eps: keeps the divisor from 0; the machine epsilon of the dtype unless given.
 
     Raises:
         RuntimeError: the shapes do not fit.
-        NotImplementedError: the input is not of floating-point numbers.
+        NotImplementedError: the input's dtype is not a floating-point one.
     """
     shape = tuple(normalized_shape)
     _check_shape("rms_norm", input._layout, shape, weight=None if weight is None else weight._layout)

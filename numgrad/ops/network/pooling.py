@@ -1,4 +1,4 @@
-"""The largest elements of the windows of images, of one size or of a given number."""
+"""Max pooling of images, with windows of one size or a fixed number of windows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..table.planned import planned
 from .average_pooling import adaptive_sizes, check_adaptive
 from .image_windows import Numbers, check_windows, window_counts, window_numbers
 
-#: What ``nn.functional`` has of it.
+#: The public functions of ``nn.functional`` defined here.
 __all__ = [
     "adaptive_max_pool1d", "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d",
     "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices", "max_pool1d",
@@ -33,7 +33,7 @@ __all__ = [
 def max_pool_op(
     p: Plan, input: TensorRef, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool
 ) -> tuple[TensorRef, TensorRef]:
-    """The largest elements of windows over the last dimensions, and where they are in these, counted as one."""
+    """Add the steps that compute the maxima of windows over the last dimensions, and their flat indices in these."""
     rank = len(kernel_size)
     outer, size = input.shape[:-rank], input.shape[-rank:]
     windows = window_counts(input.layout, kernel_size, stride, padding, dilation, ceil)
@@ -49,7 +49,7 @@ def max_pool_op(
 def _pooled(
     p: Plan, input: TensorRef, shape: Ints, numbers: Sequence[int], work: int, adaptive: bool
 ) -> tuple[TensorRef, TensorRef]:
-    """The largest elements of windows and their indices, both of ``shape``."""
+    """Add the steps that compute the maxima of windows and their indices, both of ``shape``."""
     out, indices = p.backend.max_pool(p, p.contiguous(input), numbers, work, numel(shape), adaptive)
     return p.tensor(out, input.type, shape), p.tensor(indices, tensor_type(int64, input.type.device), shape)
 
@@ -68,7 +68,7 @@ def _(grad, indices, input_shape, kernel_size):
 )
 @following("indices")
 def max_pool_backward(p: Plan, grad_output: TensorRef, indices: TensorRef, shape: Ints, rank: int) -> TensorRef:
-    """Zeros of ``shape``, with gradients added where the largest elements are in the last ``rank`` dimensions."""
+    """Add the steps that add gradients to zeros of ``shape``, at flat indices into the last ``rank`` dimensions."""
     return placed(p, grad_output, indices, shape, rank, "add")
 
 
@@ -79,15 +79,14 @@ def _(grad, indices, grad_output_shape, rank):
 
 
 def placed(p: Plan, source: TensorRef, indices: TensorRef, shape: Ints, rank: int, mode: str) -> TensorRef:
-    """Zeros of ``shape``, in which elements are "set", or "add"ed, where indices into the last ``rank`` dimensions say.
-    """
+    """Add the steps that "set" or "add" elements in zeros of ``shape``, at flat indices into the last dimensions."""
     own, index = [p.tensor(p.contiguous(each), each.type, joined(each.shape, rank)) for each in (source, indices)]
     made = scatter_new(p, own, index, joined(shape, rank), len(shape) - rank, mode)
     return p.tensor(p.contiguous(made), source.type, shape)
 
 
 def taken(input: Tensor, indices: Tensor, rank: int) -> Tensor:
-    """The elements where indices into the last ``rank`` dimensions say."""
+    """Return the elements at flat indices into the last ``rank`` dimensions."""
     own, index = [reshape(each, joined(each._layout.shape, rank)) for each in (input, indices)]
     return reshape(gather_op(own, index, len(own._layout.shape) - 1), indices._layout.shape)
 
@@ -97,14 +96,14 @@ max_pool3d_backward = max_pool_backward.recorded_by("MaxPool3DWithIndicesBackwar
 
 
 def joined(shape: Ints, rank: int) -> Ints:
-    """The shape with the last dimensions made one."""
+    """Return the shape with the last ``rank`` dimensions flattened."""
     return (*shape[:-rank], numel(shape[-rank:]))
 
 
 @planned("AdaptiveMaxPool2DBackward0", aten="adaptive_max_pool2d", extras=["indices"], dims=())
 @following("input", volumes=False)
 def adaptive_max_pool_op(p: Plan, input: TensorRef, sizes: Ints) -> tuple[TensorRef, TensorRef]:
-    """The largest elements of so many windows over the last dimensions, and where they are in these, counted as one."""
+    """Add the steps that compute the maxima of ``sizes`` windows over the last dimensions, and their flat indices."""
     rank = len(sizes)
     outer, size = input.shape[:-rank], input.shape[-rank:]
     shape = (*outer, *sizes)
@@ -129,7 +128,7 @@ def _(grad, indices, input_shape, sizes):
 
 
 def _max_pool(rank: int, indices: bool) -> Any:
-    """The public function for images of so many dimensions; with ``indices`` it returns these in any case."""
+    """Return the public function for images of ``rank`` dimensions; with ``indices`` it always returns these."""
     name = f"max_pool{rank}d"
 
     def resolve(
@@ -182,7 +181,7 @@ max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = [
 
 
 def _adaptive_max_pool(rank: int, indices: bool) -> Any:
-    """The public function for images of so many dimensions; with ``indices`` it returns these in any case."""
+    """Return the public function for images of ``rank`` dimensions; with ``indices`` it always returns these."""
     name, dims = f"adaptive_max_pool{rank}d", max(rank, 2)
     inner = f"adaptive_max_pool{dims}d"
 
@@ -227,4 +226,4 @@ adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = [_adaptive_max_p
 adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = [
     _adaptive_max_pool(rank, True) for rank in (1, 2, 3)
 ]
-export("adaptive_max_pool1d", adaptive_max_pool1d_with_indices, method=False)  # as PyTorch has it
+export("adaptive_max_pool1d", adaptive_max_pool1d_with_indices, method=False)  # as in PyTorch

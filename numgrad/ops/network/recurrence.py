@@ -1,7 +1,6 @@
-"""Steps of recurrent networks, of operations: cells, and sequences of them.
+"""Steps of recurrent networks, composed of operations: cells, and sequences of them.
 
-Gates stand in PyTorch's order: of an LSTM the input, the forget, the cell's and the output gate, of a GRU the reset,
-the update and the new gate.
+Gates are in PyTorch's order: input, forget, cell and output gate of an LSTM; reset, update and new gate of a GRU.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from ..shapes.joining import cat, stack
 from ..shapes.parts import narrow
 from ..shapes.splitting import chunk
 
-#: How many gates there are, or candidates for a state, by the kind of network.
+#: The number of gates, including candidates for a state, by the kind of network.
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 
-#: What makes of the gates' share of the inputs, the state before and the weights of the states the state after.
+#: A function of the gates' share of the inputs, the old state and the weights of the states; it returns the new state.
 Step = Callable[..., tuple[Tensor, ...]]
 
 
 def lstm_step(
     gates: Tensor, state: Sequence[Tensor], weight: Tensor, bias: Tensor | None, projection: Tensor | None = None
 ) -> tuple[Tensor, ...]:
-    """``c = f * c + i * g; h = o * tanh(c)``, or that times the projection's transpose."""
+    """``c = f * c + i * g; h = o * tanh(c)``, with ``h`` multiplied by the projection's transpose if there is one."""
     hidden, cell = state
     i, f, g, o = chunk(add(gates, linear(hidden, weight, bias)), 4, 1)
     cell = add(mul(sigmoid(f), cell), mul(sigmoid(i), tanh(g)))
@@ -69,16 +68,16 @@ def steps_composed(
     kind: str, gates: Sequence[Tensor], state: Sequence[Tensor], weights: Sequence[Tensor | None], backwards: bool,
     in_rows: bool,
 ) -> tuple[Tensor, ...]:
-    """All steps, one after the other: their hidden states, and the state at the end.
+    """Return the hidden states of all steps, and the final state.
 
     Args:
         kind: the kind of network, a key of ``STEPS``.
-        gates: for each step, the gates' share of its inputs, of shape (examples, gates * size): the first examples,
-            never more in a later step than in one before.
-        state: the hidden state, and for an LSTM the cell's, at the beginning, of shape (examples, size).
+        gates: for each step, the gates' share of its inputs, of shape (examples, gates * size).  A step has the first
+            examples, never more than the step before it.
+        state: the initial hidden state, and for an LSTM the cell state, of shape (examples, size).
         weights: those of the hidden state, their bias, and the projection.
-        backwards: whether the last step is the first to be done.
-        in_rows: whether the hidden states are joined along the examples, not stacked.
+        backwards: whether to go from the last step to the first.
+        in_rows: whether to join the hidden states along the examples instead of stacking them.
     """
     outputs = []
     for own in reversed(gates) if backwards else gates:

@@ -1,4 +1,4 @@
-"""Recurrent networks of several layers and directions, over sequences of one length or packed ones."""
+"""Recurrent networks of several layers and directions, over sequences of equal length or packed ones."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ def recurrent(
     kind: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor] | None, params: Sequence[Tensor],
     has_biases: bool, num_layers: int, dropout_p: float, train: bool, bidirectional: bool, batch_first: bool = False,
 ) -> tuple[Tensor, ...]:
-    """The last layer's hidden states in all steps, and all layers' states at the end.
+    """Return the last layer's hidden states in all steps, and all layers' final states.
 
     Args:
         kind: "lstm", "gru", "rnn_tanh" or "rnn_relu".
         input: of shape (steps, examples, features), or packed, of shape (elements, features).
-        batch_sizes: None, or how many examples each step of a packed input has: int64, on the CPU.
-        hx: the hidden state, and for an LSTM that of the cells, each of shape (layers * directions, examples, size);
+        batch_sizes: None, or the number of examples in each step of a packed input: int64, on the CPU.
+        hx: the hidden state, and for an LSTM the cell state, each of shape (layers * directions, examples, size);
             None for zeros.
-        params: of each layer and direction the weights of the input and of the hidden state, with biases theirs, and
-            for an LSTM with projections those.
+        params: for each layer and direction, the weights of the input and of the hidden state, their biases if
+            ``has_biases``, and the projection of an LSTM that has one.
         has_biases: whether there are biases.
-        num_layers: how many layers there are.
+        num_layers: the number of layers.
         dropout_p: the probability with which, in training, an output of a layer before the last is dropped.
-        train: whether this is training.
-        bidirectional: whether each layer goes through the steps backwards, too, with weights of its own.
+        train: whether the network is in training.
+        bidirectional: whether each layer also goes through the steps backwards, with separate weights.
         batch_first: whether input and output have the examples first.
 
     Raises:
-        RuntimeError: shapes or dtypes do not fit, there is no step, or not the right number of states or weights.
+        RuntimeError: the shapes or dtypes do not fit, there is no step, or the number of states or weights is wrong.
     """
     directions = 2 if bidirectional else 1
     per_layer = _grouped(kind, hx, params, has_biases, num_layers * directions)
@@ -73,10 +73,10 @@ def recurrent(
 def _states(
     kind: str, input: Tensor, examples: int, hx: Sequence[Tensor] | None, weights: Sequence[Sequence[Tensor | None]]
 ) -> Sequence[Any]:
-    """The state before the first step for each layer and direction: one tensor, or with projections two.
+    """Return the initial state of each layer and direction: one tensor, or two with projections.
 
     Raises:
-        RuntimeError: those given have another shape.
+        RuntimeError: the given states have another shape.
     """
     hidden = weights[0][1]
     assert hidden is not None
@@ -105,7 +105,7 @@ def _states(
 def _layer(
     kind: str, input: Tensor, batch_sizes: Tensor | None, state: Any, params: Sequence[Any], backwards: bool
 ) -> tuple[Tensor, ...]:
-    """One direction of a layer: its hidden states in all steps, and its state at the end."""
+    """Return the hidden states of one direction of a layer in all steps, and its final state."""
     weight, recurrent_weight, bias, recurrent_bias, projection = params
     if projection is None:
         out, end = recurrent_layer(
@@ -121,7 +121,7 @@ def _layer(
 def _grouped(
     kind: str, hx: Sequence[Tensor] | None, params: Sequence[Tensor], has_biases: bool, count: int
 ) -> list[list[Tensor | None]]:
-    """The weights by layers and directions: of the input, of the hidden state, their biases, and the projection."""
+    """Return the weights by layer and direction: of input and hidden state, their biases, and the projection."""
     if kind == "lstm" and hx is not None and len(hx) != 2:
         raise RuntimeError(f"lstm expects two hidden states, but got {len(hx)}")
     if len(params) > 1 and len(params[1].shape) != 2:
@@ -145,10 +145,10 @@ def _grouped(
 
 
 def _check_sizes(batch_sizes: Tensor, rows: Tensor) -> None:
-    """Raise unless each step has some of the examples of the one before it, and all together as many as rows.
+    """Raise unless no step has more examples than the one before it, and the sizes sum to the number of rows.
 
     Raises:
-        RuntimeError: they do not.
+        RuntimeError: the sizes do not fit, or are not a 1-d int64 tensor on the CPU.
     """
     if batch_sizes.dtype is not int64 or batch_sizes.device.type != "cpu" or len(batch_sizes._layout.shape) != 1:
         raise RuntimeError(
@@ -172,17 +172,17 @@ def cell(
     kind: str, input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None,
     b_hh: Tensor | None,
 ) -> tuple[Tensor, ...]:
-    """The state after one step.
+    """Return the state after one step.
 
     Args:
         kind: "lstm", "gru", "rnn_tanh" or "rnn_relu".
         input: of shape (examples, features).
-        hx: the hidden state, and for an LSTM that of the cells, of shape (examples, size).
+        hx: the hidden state, and for an LSTM the cell state, of shape (examples, size).
         w_ih, w_hh: the weights of the input and of the hidden state.
         b_ih, b_hh: their biases.
 
     Raises:
-        RuntimeError: shapes or dtypes do not fit.
+        RuntimeError: the shapes or dtypes do not fit.
     """
     check_one_device(input, *hx, w_ih, w_hh)
     (batch, features), size = _matrix_shape("input", input), w_hh._layout.shape[1]

@@ -1,7 +1,7 @@
-"""A layer of a recurrent network over all steps, in one direction: one operation, and its gradients another.
+"""A layer of a recurrent network over all steps, in one direction, and its gradients, as one operation each.
 
-The inputs of all steps are multiplied at once; then a kernel goes through the steps.  Where the device has none, the
-steps are done by other operations, as they are to be differentiated a second time.
+The inputs of all steps are multiplied at once; then a kernel goes through the steps.  On a device without such a
+kernel, other operations compute the steps, as they do for second derivatives.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .recurrence import GATES, steps_composed
 
 
 class _Sizes(NamedTuple):
-    """What a layer's kernel asks for."""
+    """The sizes and options of a layer that its kernel takes."""
 
     type: Any
     kind: str
@@ -41,7 +41,7 @@ class _Sizes(NamedTuple):
 
 
 def _sizes(input: TensorRef, begin: TensorRef, sizes: TensorRef | None, kind: str, backwards: bool) -> _Sizes:
-    """The sizes of a layer: an input without ``sizes`` has the shape (steps, examples, features)."""
+    """Return the sizes of a layer; an input without ``sizes`` has the shape (steps, examples, features)."""
     (_, examples, size), steps = begin.shape, input.shape[0] if sizes is None else sizes.shape[0]
     rows = input.shape[0] if sizes is not None else steps * examples
     return _Sizes(input.type, kind, steps, examples, rows, size, GATES[kind] * size, backwards)
@@ -51,11 +51,11 @@ def _check(
     own: _Sizes, input: TensorRef, begin: TensorRef, weight: TensorRef, weight_hh: TensorRef, bias: TensorRef | None,
     bias_hh: TensorRef | None,
 ) -> None:
-    """Raise unless all have one dtype, of floating-point or complex numbers, and the shapes fit.
+    """Raise unless all tensors have one floating-point or complex dtype, and the shapes fit.
 
     Raises:
-        RuntimeError: they do not.
-        NotImplementedError: the dtype is one of integers or bools.
+        RuntimeError: the dtypes differ, or the shapes do not fit.
+        NotImplementedError: the dtype is an integer one or bool.
     """
     if not (input.type.dtype.is_floating_point or input.type.dtype.is_complex):
         raise not_implemented(own.kind, input)
@@ -95,17 +95,17 @@ def recurrent_layer(
     p: Plan, input: TensorRef, begin: TensorRef, weight: TensorRef, weight_hh: TensorRef, bias: TensorRef | None,
     bias_hh: TensorRef | None, sizes: TensorRef | None, kind: str, backwards: bool,
 ) -> tuple[TensorRef, ...]:
-    """The hidden states in all steps, and the state after the last one; for the gradients the gates, and what else.
+    """Add the steps that compute all hidden states, the final state, and the gates and further data for gradients.
 
     Args:
         input: of shape (steps, examples, features), or packed, of shape (rows, features).
-        begin: that before the first step, of shape (1, examples, size), or for an LSTM (2, examples, size): the hidden
-            state and that of the cells.
+        begin: the initial state, of shape (1, examples, size), or for an LSTM (2, examples, size): hidden and cell
+            state.
         weight, weight_hh: of the input and of the hidden state, (gates, features) and (gates, size).
         bias, bias_hh: added to the products of either; both or none.
-        sizes: how many examples each step of a packed input has, int64; whoever calls sees to it that they fit.
+        sizes: the number of examples in each step of a packed input, int64; the caller checks them.
         kind: a key of ``recurrence.STEPS``.
-        backwards: whether the last step is done first.
+        backwards: whether to go from the last step to the first.
     """
     own = _sizes(input, begin, sizes, kind, backwards)
     _check(own, input, begin, weight, weight_hh, bias, bias_hh)
@@ -128,12 +128,12 @@ def recurrent_layer(
 
 
 def _given(*tensors: TensorRef | None) -> list[Given | None]:
-    """Operands of a call, for a host function that computes with tensors."""
+    """Return references to the operands of the call, as arguments of a host function that computes with tensors."""
     return [None if one is None else Given(one.memory.number) for one in tensors]
 
 
 def _by_operations(*given: Any) -> list[Any]:
-    """The memory of the result and the state, by other operations."""
+    """Return the storage of the result and of the state, computed by other operations."""
     with no_grad():
         return [contiguous_op.function(one)._storage for one in steps_of_layer(*given)]
 
@@ -142,7 +142,7 @@ def steps_of_layer(
     input: Tensor, begin: Tensor, weight: Tensor, weight_hh: Tensor, bias: Tensor | None, bias_hh: Tensor | None,
     sizes: Tensor | None, kind: str, backwards: bool,
 ) -> tuple[Tensor, Tensor]:
-    """The layer by other operations."""
+    """Return the hidden states and the final state of the layer, computed by other operations."""
     gates = linear(input, weight, bias)
     each = unbind_op(gates, 0) if sizes is None else split_sizes_op(gates, tuple(sizes.tolist()), 0)
     weights = weight_hh, bias_hh, None
@@ -180,9 +180,9 @@ def recurrent_layer_backward(
     sizes: TensorRef | None, out: TensorRef, gates: TensorRef, beside: TensorRef, kind: str, backwards: bool,
     wanted: tuple[bool, ...],
 ) -> Sequence[TensorRef]:
-    """The gradients for the inputs of the layer; of those that are not ``wanted``, tensors without elements.
+    """Add the steps that compute the gradients of the layer's inputs; those not ``wanted`` are empty tensors.
 
-    What comes out of the layer is a function of these inputs, and the rule knows that.
+    The rule accounts for the layer's results being functions of these inputs.
     """
     own, type = _sizes(input, begin, sizes, kind, backwards), input.type
     _check(own, input, begin, weight, weight_hh, bias, bias_hh)
@@ -220,7 +220,7 @@ def recurrent_layer_backward(
 
 
 def _gradients_by_operations(*given: Any) -> list[Any]:
-    """The memory of the gradients, by other operations."""
+    """Return the storage of each gradient, computed by other operations."""
     with no_grad():
         return [contiguous_op.function(one)._storage for one in _gradients(*given)]
 
@@ -231,7 +231,7 @@ def _gradients(
     bias: Tensor | None, bias_hh: Tensor | None, sizes: Tensor | None, kind: str, backwards: bool,
     wanted: tuple[bool, ...],
 ) -> list[Tensor]:
-    """What autograd makes of the steps, one after the other."""
+    """Return the gradients of the inputs, from autograd through the single steps."""
     given = input, begin, weight, weight_hh, bias, bias_hh
     nothing = input.new_empty(0)
     with recording_apart() as recorded:

@@ -1,8 +1,7 @@
-"""Linear maps of images that act along one dimension after the other: windows are averaged, pixels interpolated,
-edges mirrored.
+"""Separable linear maps of images: averages of windows, interpolation of pixels, mirrored edges.
 
-Along each dimension such a map is a sparse matrix, a ``LineMap``.  Its transpose is another, so that the gradient of
-any order is this operation again.
+Along each dimension such a map is a sparse matrix, a ``LineMap``.  The gradient is the same operation with the
+transposed maps, and so are the gradients of higher order.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ from ..table.planned import Planned, planned
 
 
 class LineMap:
-    """A linear map of a line of elements, as a sparse matrix by rows: equal only to itself.
+    """A linear map of a line of elements, as a sparse matrix by rows; compared by identity.
 
     ``out[j] = sum(weights[k] * x[indices[k]]) / divisors[j]``, over ``k`` from ``starts[j]`` to ``starts[j + 1]``.
 
     Args:
-        length: how many elements a line has.
+        length: the number of elements in a line.
         indices: of the elements that the rows take, one row after the other.
-        counts: how many each row takes; one unless given.
+        counts: the number of elements in each row; one unless given.
         weights, divisors: 1 unless given.
 
     Attributes:
-        count: how many rows there are.
+        count: the number of rows.
     """
 
     def __init__(
@@ -55,7 +54,7 @@ class LineMap:
 
     @functools.cached_property
     def changes_nothing(self) -> bool:
-        """Whether each result is the element at its place."""
+        """True if each result is the element at its place."""
         numbers = np.arange(self.length)
         return (
             np.array_equal(self.indices, numbers) and np.array_equal(self.starts[:-1], numbers)
@@ -64,7 +63,7 @@ class LineMap:
 
     @functools.cached_property
     def transposed(self) -> LineMap:
-        """The map from results to elements, whose transpose is this one again."""
+        """The map from results to elements, whose transpose is this map again."""
         rows = np.repeat(np.arange(self.count), np.diff(self.starts))
         order = np.argsort(self.indices, kind="stable")
         weights = (self.weights / self.divisors[rows])[order]
@@ -73,9 +72,9 @@ class LineMap:
         return made
 
     def matrix(self, type: TensorType) -> tuple[Any, ...]:
-        """Starts, indices, weights and divisors as rows on a device, where elements are of this type.
+        """Return starts, indices, weights and divisors as rows on the device of ``type``, in its dtype.
 
-        Of divisors that are the same there is one.
+        Equal divisors are stored once.
         """
         real = type.numpy.type(0).real.dtype
         if type in self._matrices:
@@ -85,22 +84,22 @@ class LineMap:
         return self._matrices.setdefault(type, tuple([devices.moved(row, type.device) for row in rows]))
 
 
-#: Numbers that it takes to make a map, for each of its rows, about.
+#: The approximate number of int64 values needed to build each row of a map.
 _NUMBERS = 8
 
 
 def map_maker(make: Callable[..., LineMap]) -> Callable[..., LineMap]:
-    """Decorate a function that makes maps: each is made once, and missing memory is our error."""
+    """Decorate a function that makes maps: cache them, and report missing memory as numgrad's error."""
     return functools.lru_cache(maxsize=1024)(devices.reports_memory(make))
 
 
 def check_rows(count: int) -> None:
-    """Raise RuntimeError unless there is memory for a map of so many rows."""
+    """Raise RuntimeError unless there is memory for a map of ``count`` rows."""
     devices.check_room(_NUMBERS * count, np.dtype(np.int64))
 
 
 def window_map(length: int, starts: np.ndarray, stops: np.ndarray, divisors: np.ndarray | None = None) -> LineMap:
-    """The map that adds up the elements from each start to each stop."""
+    """Return the map to the sums of the elements from each start to each stop."""
     counts = np.maximum(stops - starts, 0)
     before = np.repeat(counts.cumsum() - counts, counts)
     return LineMap(length, np.arange(counts.sum()) - before + np.repeat(starts, counts), counts, divisors=divisors)
@@ -108,9 +107,9 @@ def window_map(length: int, starts: np.ndarray, stops: np.ndarray, divisors: np.
 
 @planned("AvgPool2DBackward0", aten="avg_pool2d", linear=True, dims=())
 def resample_op(p: Plan, input: TensorRef, name: str, maps: tuple[LineMap, ...]) -> TensorRef:
-    """The input with its last dimensions mapped, each by one of the ``maps``.
+    """Add the steps that apply one of ``maps`` along each of the last dimensions.
 
-    ``name`` says how the operation is recorded: see ``resampled``.
+    ``name`` determines the node that records the operation; see ``resampled``.
     """
     shape, first, out = list(input.shape), len(input.shape) - len(maps), input
     given = [(dim, own) for dim, own in enumerate(maps, first) if not own.changes_nothing]
@@ -127,7 +126,7 @@ def resample_op(p: Plan, input: TensorRef, name: str, maps: tuple[LineMap, ...])
     return in_format(p, [] if name in _ROW_MAJOR else [input.layout], out)
 
 
-#: What has row-major results in PyTorch, too, in whatever format images are.
+#: Operations with row-major results in PyTorch, too, whatever the memory format of the images.
 _ROW_MAJOR = {
     "UpsampleBicubic2DBackward", "UpsampleNearest3DBackward", "UpsampleNearestExact3DBackward",
     *[f"{kind}3D{suffix}" for kind in ("AvgPool", "AdaptiveAvgPool") for suffix in ("", "Backward")],
@@ -149,10 +148,10 @@ def _recorded_by(name: str) -> Planned:
 
 
 def resampled(name: str, *maps: LineMap) -> tuple[Planned, str, tuple[LineMap, ...]]:
-    """The operation that maps the last dimensions, recorded as PyTorch's of this name, and its arguments."""
+    """Return the operation that maps the last dimensions, recorded under PyTorch's ``name``, and its arguments."""
     return _recorded_by(name), name, maps
 
 
 def each_dimension(make: Callable[..., LineMap], *numbers: Sequence[Any]) -> list[LineMap]:
-    """A map for each dimension, made of the numbers for it."""
+    """Return a map for each dimension, made of the numbers for it."""
     return [make(*each) for each in zip(*numbers, strict=True)]

@@ -90,7 +90,7 @@ def _(grad, grad_output, output, dim):
 
 @planned("SafeSoftmaxBackward0", aten="_safe_softmax", dims=["dim"])
 def safe_softmax(p: Plan, input: TensorRef, dim: int) -> TensorRef:
-    """Softmax along ``dim``, 0 where all that it is taken of is minus infinity: nothing to attend to."""
+    """Add the steps of softmax along ``dim``, 0 where all elements are minus infinity: nothing to attend to."""
     return _forward(p, input, dim, 0.0)
 
 
@@ -114,16 +114,16 @@ def softmax(input: Layout, dim: int, dtype: Any = None) -> Any:
     Args:
         input: floating-point numbers, of any shape.
         dim: the dimension along which the results sum to 1.
-        dtype: what the input is converted to first.
+        dtype: the dtype to convert the input to first.
 
     Raises:
         IndexError: there is no such dimension.
-        NotImplementedError: the input is not of floating-point numbers.
+        NotImplementedError: the input's dtype is not a floating-point one.
     """
     return _resolved(softmax_op, input, dim, dtype)
 
 
 @lookup
 def log_softmax(input: Layout, dim: int, dtype: Any = None) -> Any:
-    """The logarithm of :func:`softmax`, without its rounding: ``input - log(sum(exp(input)))``."""
+    """The logarithm of :func:`softmax`, computed stably: ``input - log(sum(exp(input)))``."""
     return _resolved(log_softmax_op, input, dim, dtype)

@@ -1,4 +1,4 @@
-"""Back from the largest elements of windows to images (unpooling), and windows at random places."""
+"""Max unpooling: images restored from the maxima of windows; and max pooling with random windows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..table.planned import planned
 from .image_windows import Numbers, window_numbers
 from .pooling import joined, max_pool_backward, placed, taken
 
-#: What ``nn.functional`` has of it.
+#: The public functions of ``nn.functional`` defined here.
 __all__ = [
     "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
     "fractional_max_pool3d_with_indices", "max_unpool1d", "max_unpool2d", "max_unpool3d",
@@ -46,7 +46,7 @@ __all__ = [
 )
 @following("input", volumes=False)
 def max_unpool_op(p: Plan, input: TensorRef, indices: TensorRef, shape: Ints, rank: int) -> TensorRef:
-    """Zeros of ``shape``, with the elements where the indices say; of several for one place the last one counts."""
+    """Add the steps that write the elements to zeros of ``shape`` at the indices; of repeated indices the last wins."""
     return placed(p, input, indices, shape, rank, "set")
 
 
@@ -65,10 +65,10 @@ max_unpool3d_op = max_unpool_op.recorded_by("MaxUnpool3DBackward0")
 
 
 def _unpooled_size(input: Layout, kernel_size: Ints, stride: Ints, padding: Ints, output_size: Any) -> Ints:
-    """The size of the images, which is the one given if the windows fit that.
+    """Return the size of the images: ``output_size``, if the windows fit it, or the usual one for None.
 
     Raises:
-        ValueError: they do not.
+        ValueError: the windows do not fit.
     """
     rank = len(kernel_size)
     each_dim = zip(input.shape[-rank:], kernel_size, stride, padding, strict=True)
@@ -93,8 +93,8 @@ def _check_unpooling(image: Layout, indices: Layout, stride: Ints, dims: int) ->
     """Raise unless images can be unpooled with these indices.
 
     Raises:
-        RuntimeError: shapes, dtype of the indices, or strides do not fit.
-        NotImplementedError: the images are not of floating-point numbers.
+        RuntimeError: the shapes, the dtype of the indices, or the strides do not fit.
+        NotImplementedError: the images' dtype is not a floating-point one.
     """
     if indices.type.dtype is not int64:
         got = "" if dims == 3 else f" but got: {indices.type.dtype.legacy}"
@@ -123,7 +123,7 @@ def _check_unpooling(image: Layout, indices: Layout, stride: Ints, dims: int) ->
 
 
 def _max_unpool(rank: int) -> Any:
-    """The public function for images of so many dimensions."""
+    """Return the public function for images of ``rank`` dimensions."""
     name, dims = f"max_unpool{rank}d", max(rank, 2)
 
     def resolve(
@@ -170,7 +170,8 @@ def _max_unpool(rank: int) -> Any:
 
 max_unpool1d, max_unpool2d, max_unpool3d = [_max_unpool(rank) for rank in (1, 2, 3)]
 
-# -- windows at random places (Graham 2014) -------------------------------------------------------------------------
+
+# -- random windows (Graham 2014) -----------------------------------------------------------------------------------
 
 
 @planned(
@@ -180,9 +181,9 @@ max_unpool1d, max_unpool2d, max_unpool3d = [_max_unpool(rank) for rank in (1, 2,
 def fractional_max_pool_op(
     p: Plan, input: TensorRef, windows: TensorRef, rank: int
 ) -> tuple[TensorRef, TensorRef]:
-    """The largest elements of windows over the last dimensions, and where they are in these, counted as one.
+    """Add the steps that compute the maxima of windows over the last dimensions, and their flat indices in these.
 
-    ``windows`` are (..., *counts, elements): where the elements of each window are.
+    ``windows``, of shape (..., *counts, elements), holds the flat indices of the elements of each window.
     """
     last = len(windows.shape) - 1
     places, shape = p.contiguous(windows), windows.shape[:-1]
@@ -206,8 +207,10 @@ def _(grad, indices, input_shape, rank):
 
 
 def _random_windows(samples: Tensor, sizes: Ints, kernel: Ints, counts: Ints) -> Tensor:
-    """Where the elements of the windows of each channel are: ``trunc((i + sample) * step) - trunc(sample * step)``
-    and the ones after that, for window ``i`` along a dimension, and the last ones for the last window.
+    """Return the flat indices of the elements of each channel's windows.
+
+    Along a dimension, window ``i`` begins at ``trunc((i + sample) * step) - trunc(sample * step)``; the last one ends
+    with the dimension.
     """
     rank, planes, number = len(sizes), samples._layout.shape[:2], samples.dtype.numpy.type
     total: Any = 0
@@ -224,7 +227,7 @@ def _random_windows(samples: Tensor, sizes: Ints, kernel: Ints, counts: Ints) ->
 
 
 def _fractional_max_pool(rank: int, indices: bool) -> Any:
-    """The public function for images of so many dimensions; with ``indices`` it returns these in any case."""
+    """Return the public function for images of ``rank`` dimensions; with ``indices`` it always returns these."""
     name = f"fractional_max_pool{rank}d"
 
     def numbers(argument: str, value: Numbers) -> Ints:
@@ -244,7 +247,7 @@ def _fractional_max_pool(rank: int, indices: bool) -> Any:
                 )
         where, names = name + "_out" * (rank == 3), ("time", "height", "width")[-rank:]
         for one, size, width, count in zip(names, shape[-rank:], kernel, counts, strict=True):
-            if count + width - (rank == 2) > size:  # of three dimensions PyTorch takes one less
+            if count + width - (rank == 2) > size:  # in three dimensions PyTorch's limit is one less
                 raise RuntimeError(f"{where}(): pool {one} {width} too large relative to input {one} {size}")
 
     def call(
@@ -257,7 +260,7 @@ def _fractional_max_pool(rank: int, indices: bool) -> Any:
             if output_ratio is None:
                 raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
             ratios = (output_ratio,) * rank if isinstance(output_ratio, int | float) else output_ratio
-            if len(ratios) < rank or len(ratios) > rank == 2:  # of three dimensions PyTorch ignores what is too many
+            if len(ratios) < rank or len(ratios) > rank == 2:  # in three dimensions PyTorch ignores extra numbers
                 raise ValueError(
                     f"{name} requires output_ratio to either be a single number or {rank} of them, not {len(ratios)}."
                 )

@@ -1,4 +1,4 @@
-"""Weights made of a direction and a length, and the lengths of weights."""
+"""Weights factored into direction and length, and the lengths of weights."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ..table.planned import planned
 
 
 def _others(rank: int, *dims: int) -> tuple[int, ...]:
-    """All dimensions but these."""
+    """Return all dimensions except these."""
     return tuple([each for each in range(rank) if each not in dims])
 
 
 def _lengths(v: Tensor, *dims: int, order: float = 2.0) -> Tensor:
-    """The norms over all dimensions but these."""
+    """Return the norms over all dimensions except these."""
     return vector_norm_op(v, order, _others(len(v._layout.shape), *dims), True, real_of(v.dtype))
 
 
 @planned("WeightNormInterfaceBackward0", aten="_weight_norm_interface", inputs=["v", "g"], joint=True)
 def weight_norm_op(p: Plan, v: TensorRef, g: TensorRef, dim: int) -> TensorRef:
-    """``v * (g / norm(v))``, the norms being those over all dimensions but ``dim``, whose shape is that of ``g``."""
+    """Add the steps of ``v * (g / norm(v))``, with the norms over all dimensions but ``dim``; ``g`` has their shape."""
     if not v.type.dtype.is_floating_point:
         raise not_implemented("weight_norm_kernel", v)
     if g.type is not v.type:
@@ -59,17 +59,17 @@ def _(grad, needed, v, g, dim):
 
 
 def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
-    """``v * (g / norm_except_dim(v, 2, dim))``: a weight of the direction ``v`` and the length ``g``.
+    """Return ``v * (g / norm_except_dim(v, 2, dim))``: the weight with the direction of ``v`` and the length ``g``.
 
     Args:
         v: floating-point numbers.
         g: of the shape of the norms.
-        dim: the dimension along which each part of the weight has a length of its own; -1 stands for none.
+        dim: the dimension along which each slice has a length of its own; -1 stands for one length of the whole.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
-        IndexError: there is no such dimension.
-        NotImplementedError: ``v`` is not of floating-point numbers.
+        IndexError: ``dim`` is out of range.
+        NotImplementedError: the dtype of ``v`` is not a floating-point one.
     """
     rank = len(v._layout.shape)
     if dim not in (0, rank - 1):
@@ -80,13 +80,13 @@ def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
 
 @composite(method=False)
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norms of order ``pow`` over all dimensions but ``dim``, each of which is left with size 1.
+    """The norms of order ``pow`` over all dimensions but ``dim``, each kept with size 1.
 
-    For ``dim=-1`` it is the norm of all elements, a 0-d tensor.
+    For ``dim=-1`` the result is the norm of all elements, a 0-d tensor.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: the elements are integers or bools.
+        IndexError: ``dim`` is out of range.
+        RuntimeError: the dtype is an integer one or bool.
     """
     if not (v.dtype.is_floating_point or v.dtype.is_complex):
         raise RuntimeError(

@@ -1,1 +1,1 @@
-"""Operations on each element alone."""
+"""Elementwise operations."""

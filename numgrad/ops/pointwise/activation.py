@@ -1,8 +1,8 @@
-"""Activation functions made of straight lines, as ``nn.functional`` names them.
+"""Piecewise linear activation functions, as in ``nn.functional``.
 
 Each formula is a pointwise operation with its derivative; the public function beside it takes PyTorch's arguments.
-All are defined for floating-point tensors of any shape, and those that only cut off for integers, too.  With
-``inplace=True`` the tensor itself is overwritten.  At a kink the derivative is the one that PyTorch chooses.
+All are defined for floating-point tensors of any shape, and those that only cut off also for integers.  With
+``inplace=True`` the tensor itself is overwritten.  The derivative at a kink is PyTorch's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..table.operands import not_implemented
 from . import comparison
 from .comparison import threshold_backward, where
 
-#: What ``nn.functional`` has of it.
+#: The public functions of ``nn.functional`` defined here.
 __all__ = [
     "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "prelu", "relu",
     "relu6", "relu_", "rrelu", "rrelu_", "softshrink", "threshold", "threshold_",
@@ -30,9 +30,9 @@ __all__ = [
 
 
 def activated(name: str, op: Any, input: Any, inplace: bool = False, **numbers: float) -> Tensor:
-    """An activation function's operation on its argument ``input``, perhaps in place.
+    """Return an activation function's operation applied to ``input``, in place if ``inplace``.
 
-    The numbers that configure it are all given, in its own order.
+    ``numbers`` holds all parameters of the operation, in its own order.
     """
     if input.__class__ is not Tensor:
         check_tensors(name, input=input)
@@ -59,7 +59,7 @@ def hardtanh_op(input, *, min_val=-1, max_val=1):
 
 @pointwise("HardtanhBackwardBackward0", dtypes="f", export=False, inplace=False, constant=["input"])
 def hardtanh_backward(grad_output, input, *, min_val=-1, max_val=1):
-    """The gradient of :func:`hardtanh`; its own derivative for the input is 0, and not nothing."""
+    """The gradient of :func:`hardtanh`; its derivative with respect to the input is 0, not undefined."""
     return where((input <= min_val) | (input >= max_val), 0, grad_output)
 
 
@@ -87,7 +87,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 
 def _whole(input: Any, *numbers: Any) -> tuple[Any, ...]:
-    """The numbers as PyTorch takes them beside an integer tensor: without their fractions."""
+    """Return the numbers as PyTorch takes them with an integer tensor: truncated."""
     if not isinstance(input, Tensor) or input._layout.type.dtype.is_floating_point:
         return numbers
     return tuple([int(x) if isinstance(x, float) else x for x in numbers])
@@ -127,7 +127,7 @@ def hardshrink_op(input, *, lambd=0.5):
 
 @pointwise("HardshrinkBackwardBackward0", dtypes="f", export=False, inplace=False, constant=["input"])
 def hardshrink_backward(grad_output, input, *, lambd=0.5):
-    """The gradient of :func:`hardshrink`; its own derivative for the input is 0, and not nothing."""
+    """The gradient of :func:`hardshrink`; its derivative with respect to the input is 0, not undefined."""
     return where((input >= -lambd) & (input <= lambd), 0, grad_output)
 
 
@@ -180,7 +180,7 @@ def leaky_relu_op(input, *, negative_slope=0.01):
 
 @pointwise("LeakyReluBackwardBackward0", dtypes="f", export=False, inplace=False, constant=["input"])
 def leaky_relu_backward(grad_output, input, *, negative_slope=0.01):
-    """The gradient of :func:`leaky_relu`; its own derivative for the input is 0, and not nothing."""
+    """The gradient of :func:`leaky_relu`; its derivative with respect to the input is 0, not undefined."""
     return where(input > 0, grad_output, grad_output * negative_slope)
 
 
@@ -202,7 +202,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 @pointwise("RreluWithNoiseBackward0", dtypes="f", export=False, nondifferentiable=["noise"])
 def rrelu_with_noise(input, noise):
-    """``input * noise``, the noise being slopes that were drawn, and 1 where the input is positive."""
+    """``input * noise``, where the noise is a random slope, or 1 for positive input."""
     return input * noise
 
 
@@ -218,14 +218,14 @@ rrelu_with_noise.inplace = overload(rrelu_with_noise, "RreluWithNoiseBackward1")
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """:func:`leaky_relu` with the slope halfway between ``lower`` and ``upper``, while training a random one for each
+    """:func:`leaky_relu` with the slope halfway between ``lower`` and ``upper``, or in training a random one for each
     element, from the uniform distribution.
 
     The random numbers are PyTorch's for the same seed.
 
     Raises:
-        RuntimeError: while training, ``lower`` is more than ``upper``.
-        NotImplementedError: the input is not of floating-point numbers.
+        RuntimeError: in training, ``lower`` exceeds ``upper``.
+        NotImplementedError: the input's dtype is not a floating-point one.
     """
     if not training:
         return activated("rrelu", _rrelu, input, inplace, negative_slope=(lower + upper) / 2)
@@ -251,7 +251,7 @@ def prelu_op(input, weight):
     constant=["input"],
 )
 def prelu_backward(grad_output, input, weight):
-    """The gradient of :func:`prelu` for its input; its own derivative for the input is 0, and not nothing."""
+    """The gradient of :func:`prelu` for its input; its derivative with respect to the input is 0, not undefined."""
     return where(input > 0, grad_output, grad_output * weight)
 
 
@@ -273,7 +273,7 @@ def _(grad, input):
 
 @public
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """:func:`leaky_relu` with a slope that is learnt: one for all, or one for each index of dimension 1.
+    """:func:`leaky_relu` with a learnt slope: one for all elements, or one for each index of dimension 1.
 
     Raises:
         RuntimeError: the weight's shape or dtype does not fit.
@@ -316,13 +316,13 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 @pointwise("HardswishBackward0", dtypes="f", export=False)
 def hardswish_op(input):
     """``input * hardsigmoid(input)``."""
-    return where(input >= 3, input, input * scalar.maximum(input + 3, 0) / 6)  # 6 times it may overflow
+    return where(input >= 3, input, input * scalar.maximum(input + 3, 0) / 6)  # input * 6 may overflow
 
 
 @hardswish_op.gradient("input")
 def _(grad, input):
     inside = (input > -3) & (input < 3)
-    bent = where(inside, grad, 0) * (where(inside, input, 0) / 3 + 0.5)  # outside, 0 times infinity is NaN
+    bent = where(inside, grad, 0) * (where(inside, input, 0) / 3 + 0.5)  # avoids 0 * inf, a NaN, outside
     return where(input <= -3, 0, where(inside, bent, grad))
 
 

@@ -1,7 +1,7 @@
-"""Pointwise arithmetic, signs, linear interpolation, sums with a product: each with its derivative beside it.
+"""Pointwise arithmetic, signs, linear interpolation, sums with a product; each with its derivative.
 
-In the rules ``grad`` is the gradient of the output, ``conj`` is for complex numbers (of a real number it is the
-number itself), and names of other operations stand for their formulas.
+In the rules ``grad`` is the gradient of the output, ``conj`` matters for complex numbers only (it returns a real number
+as it is), and names of other operations stand for their formulas.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _conj = overload(conj_physical, "ConjBackward0")
 
 
 def conj(input: Tensor | complex) -> Any:
-    """The complex conjugate; of a real tensor or number the thing itself."""
+    """The complex conjugate; a real tensor or number is returned as it is."""
     if isinstance(input, Tensor):
         return _conj(input) if input._layout.type.dtype.is_complex else input
     return input.conjugate()
@@ -67,7 +67,7 @@ def positive(input: Tensor) -> Tensor:
     """The tensor itself.
 
     Raises:
-        RuntimeError: it is of bools.
+        RuntimeError: the dtype is bool.
     """
     if input.dtype is bool_:
         raise RuntimeError(f"The `+` operator, on a bool tensor is not supported (shape {list(input.shape)}).")
@@ -130,7 +130,7 @@ def _(grad, input):
 
 @pointwise("DivBackward0", result="float", dtypes="bifc")
 def div(input, other):
-    """``input / other``, the true quotient also of integers."""
+    """``input / other``, the true quotient for integers, too."""
     return input / other
 
 
@@ -174,8 +174,8 @@ def sgn_complex(input):
 
 @sgn_complex.gradient("input")
 def _(grad, input, out):
-    # Only what is across the number's direction turns it: (grad - out * real(conj(out) * grad)) / abs(input).
-    # Forward mode differentiates the rule by grad, so that what is not chosen must be finite, too.
+    # Only the component across the number's direction turns it: (grad - out * real(conj(out) * grad)) / abs(input).
+    # Forward mode differentiates the rule by grad, so that the branch not chosen must be finite, too.
     return where(input == 0, 0, grad - out * out * conj(grad)) / where(input == 0, 1, 2 * abs_complex(input))
 
 
@@ -313,7 +313,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     """``input + value * tensor1 / tensor2``.
 
     Raises:
-        RuntimeError: both tensors to be divided are of integers.
+        RuntimeError: dividend and divisor are both integer tensors.
     """
     check_tensors("addcdiv", tensor1=tensor1, tensor2=tensor2)
     if tensor1._layout.type.dtype.kind in "bi" and tensor2._layout.type.dtype.kind in "bi":

@@ -1,4 +1,4 @@
-"""The larger and the smaller of two numbers; numbers kept within bounds."""
+"""Elementwise maximum and minimum, and clamping to bounds."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ fmax, fmin = of_tensors(fmax_op), of_tensors(fmin_op)
 
 @pointwise("ClampBackward0", dtypes="if", export=False)
 def clamp_op(input, min, max):
-    """``input``, but at least ``min``, and at most ``max``, which prevails."""
+    """``input``, but at least ``min``, and at most ``max``, which takes precedence."""
     return scalar.minimum(scalar.maximum(input, min), max)
 
 
@@ -145,15 +145,15 @@ _below_number = overload(clamp_max_op, "ClampBackward1", "max")
 
 
 def _bounded(op: Any, inplace: bool, input: Tensor, *bounds: Any) -> Tensor:
-    """The operation with these bounds.
+    """Return the operation applied with these bounds.
 
     Raises:
-        TypeError: one is neither a tensor nor a number.
-        RuntimeError, NotImplementedError: one is a number that the result cannot hold, or the result is bool.
+        TypeError: a bound is neither a tensor nor a number.
+        RuntimeError, NotImplementedError: the result cannot hold a number among the bounds, or is bool.
     """
     for bound in bounds:
         if not (bound.__class__ in (float, int) and -LARGEST_FLOAT32 <= bound <= LARGEST_FLOAT32):
-            break  # which float32 may not hold
+            break  # float32 may not hold the bound
     else:
         if input.__class__ is Tensor and input._layout.type.dtype.is_floating_point:
             return op.inplace(input, *bounds) if inplace else op.short(input, *bounds)
@@ -172,7 +172,7 @@ def _bounded(op: Any, inplace: bool, input: Tensor, *bounds: Any) -> Tensor:
     return (op.inplace if inplace else op)(input, *bounds)
 
 
-#: The operation for bounds of these classes, where both are numbers or missing.
+#: The operation by the classes of the bounds, if both are numbers or missing.
 _SHORT = {
     (low, high): _clamp_by_numbers if low and high else _above_number if low else _below_number
     for low in (float, int, None)
@@ -185,7 +185,7 @@ _SHORT = {
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, inplace: bool = False) -> Tensor:
     """``input``, but at least ``min`` and at most ``max``: two numbers, two tensors, or one bound alone.
 
-    Where the bounds cross ``max`` prevails; NaN stays NaN.  At a bound the derivative for ``input`` is 1.
+    If ``min`` exceeds ``max``, the result is ``max``; NaN stays NaN.  At a bound the derivative for ``input`` is 1.
 
     Raises:
         RuntimeError: there is no bound.

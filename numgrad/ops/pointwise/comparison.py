@@ -1,4 +1,4 @@
-"""Pointwise operations that compare and choose, and whether two tensors are equal, or nearly so."""
+"""Pointwise selection and comparison, and tests for equal or nearly equal tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..memory.copying import convert
 from ..table.declaring import pointwise
 from ..table.op import public
 
-# -- choosing ---------------------------------------------------------------------------------------------------
+# -- selection --------------------------------------------------------------------------------------------------
 
 
 @pointwise("ReluBackward0", refused={bool_: "Boolean inputs not supported for relu"})
@@ -29,7 +29,7 @@ def _(grad, out):
 
 @pointwise("ThresholdBackwardBackward0", export=False, inplace=False, constant=["output"])
 def threshold_backward(grad_output, output, *, threshold=0):
-    """The gradient of :func:`relu` and ``threshold``; its own derivative for the output is 0, and not nothing."""
+    """The gradient of :func:`relu` and ``threshold``; its derivative with respect to the output is 0, not undefined."""
     return scalar.where(output <= threshold, 0, grad_output)
 
 
@@ -59,7 +59,7 @@ def _(grad, condition):
 
 
 def where(condition: Any, input: Any, other: Any) -> Any:
-    """``input`` where ``condition`` holds, a bool tensor, ``other`` elsewhere: what rules call."""
+    """Return ``input`` where ``condition``, a bool tensor, holds and ``other`` elsewhere; for use in rules."""
     if isinstance(condition, bool):  # a comparison of static numbers
         return input if condition else other
     return choose(condition, input, other)
@@ -67,7 +67,7 @@ def where(condition: Any, input: Any, other: Any) -> Any:
 
 where.scalar_function = choose.scalar_function  # type: ignore[attr-defined]
 
-# -- comparing --------------------------------------------------------------------------------------------------
+# -- comparison -------------------------------------------------------------------------------------------------
 
 
 @pointwise("EqBackward0", result="bool", dtypes="bifc")
@@ -108,37 +108,37 @@ def ge(input, other):
 
 @pointwise("IsnanBackward0", result="bool", dtypes="bifc")
 def isnan(input):
-    """Whether the number is NaN."""
+    """True if the number is NaN."""
     return input != input
 
 
 @pointwise("IsinfBackward0", result="bool", dtypes="bifc")
 def isinf(input):
-    """Whether the number is infinite."""
+    """True if the number is infinite."""
     return scalar.isinf(input)
 
 
 @pointwise("IsfiniteBackward0", result="bool", dtypes="bifc")
 def isfinite(input):
-    """Whether the number is neither infinite nor NaN."""
+    """True if the number is neither infinite nor NaN."""
     return input * 0 == 0
 
 
 @pointwise("IsposinfBackward0", result="bool")
 def isposinf(input):
-    """Whether the number is plus infinity."""
+    """True if the number is plus infinity."""
     return scalar.isinf(input) & (input > 0)
 
 
 @pointwise("IsneginfBackward0", result="bool")
 def isneginf(input):
-    """Whether the number is minus infinity."""
+    """True if the number is minus infinity."""
     return scalar.isinf(input) & (input < 0)
 
 
 @pointwise("IscloseBackward0", result="bool", dtypes="c", export=False)
 def isclose_complex(input, other, *, rtol=1e-5, atol=1e-8, equal_nan=0):
-    """The same in the complex plane."""
+    """``abs(input - other) <= atol + rtol * abs(other)``, in the complex plane."""
     distance = scalar.abs(input - other)
     near = (distance - distance == 0) & (distance <= scalar.abs(atol) + scalar.abs(rtol * other))
     return (input == other) | near | ((input != input) & (other != other) & (equal_nan != 0))
@@ -156,7 +156,7 @@ def isclose_op(input, other, *, rtol=1e-5, atol=1e-8, equal_nan=0):
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
-    """Whether ``abs(input - other) <= atol + rtol * abs(other)``; NaN is close to NaN with ``equal_nan``.
+    """True where ``abs(input - other) <= atol + rtol * abs(other)``; NaN is close to NaN with ``equal_nan``.
 
     Raises:
         RuntimeError: the dtypes differ, or a tolerance is negative.
@@ -168,7 +168,7 @@ def isclose(
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
     if input.dtype.kind in "bi":
         if rtol == atol == 0:
-            return eq(input, other)  # float64 would not tell large integers apart
+            return eq(input, other)  # float64 cannot distinguish large integers
         input, other = convert(input, float64), convert(other, float64)
     return isclose_op(input, other, rtol=rtol, atol=atol, equal_nan=int(equal_nan))
 
@@ -180,12 +180,12 @@ def isclose(
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Whether all elements are close to each other, as :func:`isclose` has it."""
+    """True if all elements are close to each other, in the sense of :func:`isclose`."""
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
 @public
 @refused("Batching rule not implemented for aten::equal. We could not generate a fallback.")
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and equal elements; NaN equals nothing."""
+    """True if two tensors have the same shape and equal elements; NaN equals nothing."""
     return input._layout.shape == other._layout.shape and bool(eq(input, other).all())

@@ -1,4 +1,4 @@
-"""Complex numbers: their parts, conjugates, magnitudes and angles."""
+"""Complex numbers: parts, conjugates, magnitudes and angles."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def view_as_complex_op(input: Layout) -> Prepared:
     """Pairs of real numbers, in a last dimension of size 2, as complex numbers on the same memory.
 
     Raises:
-        RuntimeError: the last dimension has another size, or the pairs do not lie evenly in memory.
+        RuntimeError: the last dimension has another size, or a stride or the offset does not fit pairs.
     """
     dtype = input.type.dtype
     if not dtype.is_floating_point:
@@ -93,7 +93,7 @@ def _part(input: Tensor, part: int) -> Tensor:
 
 @public(method=False)
 def real(input: Tensor) -> Tensor:
-    """The real parts, on the same memory; of a real tensor the tensor itself."""
+    """The real parts, on the same memory; a real tensor is returned as it is."""
     return _part(input, 0) if input.is_complex() else input
 
 
@@ -120,7 +120,7 @@ def _set_imag(self: Tensor, value: Any) -> None:
 
 
 def _of_parts(p: Plan, first: TensorRef, second: TensorRef, real: Any, imag: Any) -> TensorRef:
-    """Complex numbers, whose parts scalar functions compute."""
+    """Add the steps that make complex numbers with parts computed by scalar functions."""
     one, other = first.type.dtype, second.type.dtype
     if not (one.is_floating_point and other.is_floating_point):
         raise RuntimeError(
@@ -155,7 +155,7 @@ def _imag_given(real, imag):
 
 @operation("ComplexBackward0", inputs=["real", "imag"], method=False)
 def complex_op(p: Plan, real: TensorRef, imag: TensorRef) -> TensorRef:
-    """Complex numbers from their real and imaginary parts, which have one floating-point dtype and broadcast.
+    """Complex numbers with real and imaginary parts of one floating-point dtype, which broadcast.
 
     Raises:
         RuntimeError: the dtypes differ, or are not floating-point ones.
@@ -164,7 +164,7 @@ def complex_op(p: Plan, real: TensorRef, imag: TensorRef) -> TensorRef:
 
 
 def _of_examples(op: Any, *parts: Tensor) -> Tensor:
-    """The rule of ``complex`` and ``polar`` under ``vmap``."""
+    """Return the result of ``complex`` or ``polar`` under ``vmap``."""
     rank = max([len(one._layout.shape) for one in parts])
     return op(*[aligned(one, rank) for one in parts])
 
@@ -189,7 +189,7 @@ def _sine_part(abs, angle):
 
 @operation("PolarBackward0", inputs=["abs", "angle"], method=False)
 def polar_op(p: Plan, abs: TensorRef, angle: TensorRef) -> TensorRef:
-    """Complex numbers of this magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``.
+    """Complex numbers with a given magnitude and angle, ``abs * cos(angle) + abs * sin(angle) * 1j``.
 
     Raises:
         RuntimeError: the dtypes differ, or are not floating-point ones.
@@ -220,7 +220,7 @@ def angle_complex(input):
 
 @angle_complex.gradient("input")
 def _(grad, input):
-    # The input turned by 90 degrees, over its squared magnitude.
+    # The input rotated by 90 degrees, divided by its squared magnitude.
     return where(input == 0, 0, grad * 1j) / where(input == 0, 1, conj(input))
 
 
@@ -228,37 +228,37 @@ def _(grad, input):
     "AngleBackward0", result="float", real=True, dtypes="bifc", inplace=False, complex=angle_complex, constant=["input"]
 )
 def angle(input):
-    """The angle of a complex number in the plane, from -pi to pi; of a real one 0, or pi if it is negative."""
+    """The angle of a complex number in the plane, from -pi to pi; for a real one 0, or pi if it is negative."""
     return scalar.angle(input)
 
 
 @public
 def isreal(input: Tensor) -> Tensor:
-    """For each element whether its imaginary part is 0."""
+    """True for each element with an imaginary part of 0."""
     return eq(imag(input), 0) if input.is_complex() else eq(input, input) | ne(input, input)
 
 
 @public
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugates are computed at once, not when they are read."""
+    """The tensor itself: conjugates are computed eagerly, not when they are read."""
     return input
 
 
 @public
 def is_conj(input: Tensor) -> bool:
-    """False: conjugates are computed at once, not when they are read."""
+    """False: conjugates are computed eagerly, not when they are read."""
     return False
 
 
 @public
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: what is negated is computed at once, not when it is read."""
+    """The tensor itself: negations are computed eagerly, not when they are read."""
     return input
 
 
 @public
 def is_neg(input: Tensor) -> bool:
-    """False: what is negated is computed at once, not when it is read."""
+    """False: negations are computed eagerly, not when they are read."""
     return False
 
 

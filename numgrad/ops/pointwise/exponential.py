@@ -1,6 +1,6 @@
-"""Exponentials, logarithms, powers and roots, sigmoid and tanh: each with its derivative beside it.
+"""Exponentials, logarithms, powers and roots, sigmoid and tanh; each with its derivative.
 
-Integers and bools give floating-point numbers of the default dtype unless it says otherwise.
+Results for integers and bools are floating-point numbers of the default dtype unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _(grad, out):
 
 @pointwise("TanhBackwardBackward0", dtypes="fc", inplace=False, export=False, nondifferentiable=["output"])
 def tanh_backward(grad_output, input, output):
-    """``grad_output * (1 - tanh(input)**2)``, where ``output`` is ``tanh(input)``, which may have been rounded to 1.
+    """``grad_output * (1 - tanh(input)**2)``, given ``output = tanh(input)``, which may have been rounded to 1.
 
     1 - t is (1 + t) * exp(-2 * input).
     """
@@ -101,7 +101,7 @@ def _(grad, out):
 
 @pointwise("SigmoidBackwardBackward0", dtypes="fc", inplace=False, export=False, nondifferentiable=["output"])
 def sigmoid_backward(grad_output, input, output):
-    """``grad_output * (1 - s) * s``, where ``output`` is s, ``sigmoid(input)``, which may have been rounded to 1.
+    """``grad_output * (1 - s) * s``, given ``output = s = sigmoid(input)``, which may have been rounded to 1.
 
     1 - s is s * exp(-input).
     """
@@ -199,7 +199,7 @@ def _(grad, input, exponent):
 @pointwise("PowBackward1", dtypes="c", numbers={"input": "PowBackward2", "exponent": "PowBackward0"}, export=False)
 def pow_complex(input, exponent):
     """``input ** exponent`` for complex numbers, in its principal branch."""
-    # The real part of the exponent is positive where it is nearer to 1 than to -1.
+    # The real part of the exponent is positive if it is nearer to 1 than to -1.
     nothing = (input == 0) & (scalar.abs(exponent - 1) < scalar.abs(exponent + 1))
     return where(nothing, 0, scalar.pow(input, exponent))
 
@@ -231,15 +231,15 @@ def _(grad, input, exponent):
 
 @pow_tensor.gradient("exponent")
 def _(grad, input, exponent, out):
-    # Where the base is 0 the logarithm is infinite, but the power stays 0 for every positive exponent.
+    # At base 0 the logarithm is infinite, but the power stays 0 for every positive exponent.
     return grad * conj(where((input == 0) & (exponent >= 0), 0, out * log(input)))
 
 
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
-    """``input ** exponent``, either of which may be a number.
+    """``input ** exponent``; either may be a number.
 
     Raises:
-        RuntimeError: an integer tensor to a negative integer power.
+        RuntimeError: an integer tensor has a negative integer exponent.
     """
     if out is not None:
         return write_out("pow", out, pow(input, exponent))
@@ -251,7 +251,7 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     return pow_number(_power_base(input, exponent), exponent=exponent)
 
 
-#: The powers that have a kernel of their own.
+#: The powers that have their own kernel.
 _powers = {
     (cls, cls(exponent)): unary(pow_number.op.with_statics({"exponent": cls(exponent)}))
     for exponent in _EXPONENTS["exponent"]
@@ -274,7 +274,7 @@ def pow_(input: Tensor, exponent: Any) -> Tensor:
 
 
 def _power_base(input: Tensor, exponent: float) -> Tensor:
-    """The base in the dtype of the power."""
+    """Return the base, converted to the dtype of the power."""
     if not isinstance(input, Tensor):
         raise wrong_kind("pow", "input", 1, Tensor, input)
     if input.is_floating_point() or input.is_complex():

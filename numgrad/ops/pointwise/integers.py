@@ -1,4 +1,4 @@
-"""Pointwise operations on whole numbers: remainders, bits, truth values."""
+"""Pointwise operations on integers: remainders, bits, truth values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def floor_quotient(input, other):
 
 
 def floor_divide(input: Any, other: Any) -> Tensor:
-    """The quotient rounded towards minus infinity; it has no derivative, ``div(rounding_mode="floor")`` has 0.
+    """The quotient rounded towards minus infinity; it has no derivative, that of ``div(rounding_mode="floor")`` is 0.
 
     Raises:
         RuntimeError: an integer would be divided by zero.
@@ -52,7 +52,7 @@ attach("floor_divide_", floor_quotient.inplace)
     export=False, passed=["input"],
 )
 def remainder_op(input, other):
-    """What is left of a division, with the sign of the divisor, as Python's ``%``."""
+    """The remainder of a division, with the sign of the divisor, as for Python's ``%``."""
     return scalar.remainder(input, other)
 
 
@@ -62,9 +62,9 @@ def _(grad, input, other):
 
 
 def remainder(input: Any, other: Any) -> Tensor:
-    """What is left of ``input / other``, with the sign of ``other``, as Python's ``%``; either may be a number.
+    """The remainder of ``input / other``, with the sign of ``other``, as for Python's ``%``; either may be a number.
 
-    Of a number divided by a tensor it has no derivative.
+    The remainder of a number divided by a tensor has no derivative.
 
     Raises:
         RuntimeError: an integer would be divided by zero.
@@ -83,31 +83,31 @@ attach("remainder_", remainder_op.inplace)
 
 @pointwise("BitwiseAndBackward0", dtypes="bi", nondifferentiable=["input", "other"])
 def bitwise_and(input, other):
-    """The bits set in both; of bools, logical and."""
+    """The bits set in both; logical and for bools."""
     return input & other
 
 
 @pointwise("BitwiseOrBackward0", dtypes="bi", nondifferentiable=["input", "other"])
 def bitwise_or(input, other):
-    """The bits set in either; of bools, logical or."""
+    """The bits set in either; logical or for bools."""
     return input | other
 
 
 @pointwise("BitwiseXorBackward0", dtypes="bi", nondifferentiable=["input", "other"])
 def bitwise_xor(input, other):
-    """The bits set in one but not both; of bools, exclusive or."""
+    """The bits set in one but not both; exclusive or for bools."""
     return input ^ other
 
 
 @pointwise("BitwiseLeftShiftBackward0", dtypes="i", nondifferentiable=["input", "other"])
 def bitwise_left_shift(input, other):
-    """The bits moved to the left by ``other`` bits; 0 if there are not so many, or fewer than none."""
+    """The bits shifted left by ``other`` bits; 0 if ``other`` is negative or exceeds 63."""
     return scalar.where((other < 0) | (other > 63), 0, input << other)
 
 
 @pointwise("BitwiseRightShiftBackward0", dtypes="i", nondifferentiable=["input", "other"])
 def bitwise_right_shift(input, other):
-    """The bits moved to the right by ``other`` bits, the sign kept; only the sign if there are not so many."""
+    """The bits shifted right by ``other`` bits, with the sign kept; by 63 if ``other`` is negative or exceeds 63."""
     return input >> scalar.where((other < 0) | (other > 63), 63, other)
 
 
@@ -116,25 +116,25 @@ def bitwise_right_shift(input, other):
 
 @pointwise("LogicalNotBackward0", result="bool", dtypes="bifc")
 def logical_not(input):
-    """Whether the number is zero."""
+    """True if the number is zero."""
     return input == 0
 
 
 @pointwise("LogicalAndBackward0", result="bool", dtypes="bifc", export=False)
 def logical_and_op(input, other):
-    """Whether both numbers are other than zero."""
+    """True if both numbers are nonzero."""
     return (input != 0) & (other != 0)
 
 
 @pointwise("LogicalOrBackward0", result="bool", dtypes="bifc", export=False)
 def logical_or_op(input, other):
-    """Whether one number at least is other than zero."""
+    """True if at least one number is nonzero."""
     return (input != 0) | (other != 0)
 
 
 @pointwise("LogicalXorBackward0", result="bool", dtypes="bifc", export=False)
 def logical_xor_op(input, other):
-    """Whether one number is zero and the other is not."""
+    """True if exactly one number is nonzero."""
     return (input != 0) != (other != 0)
 
 
@@ -144,13 +144,13 @@ logical_xor = of_tensors(logical_xor_op)
 
 @pointwise("BitwiseNotBackward0", aten="bitwise_not", dtypes="i", nondifferentiable=["input"], export=False)
 def invert_bits(input):
-    """The bits that are not set, of integers."""
+    """The inverted bits of integers."""
     return ~input
 
 
 @public(in_place=True)
 def bitwise_not(input: Tensor, *, inplace: bool = False) -> Tensor:
-    """The bits that are not set; of bools, logical not."""
+    """The inverted bits; logical not for bools."""
     if input.dtype is bool_:
         return input.logical_not_() if inplace else logical_not(input)
     return (invert_bits.inplace if inplace else invert_bits)(input)

@@ -1,4 +1,4 @@
-"""Whole numbers, fractions, signs, and divisions that round: all constant or linear between their jumps."""
+"""Rounding, fractions, signs, and rounded division: functions constant or linear between their jumps."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from .comparison import isfinite, where
 from .complexes import view_as_complex_op, view_as_real_op
 from .integers import check_divisor, floor_quotient
 
-# -- to whole numbers -------------------------------------------------------------------------------------------
+# -- to integers ------------------------------------------------------------------------------------------------
 
 
 @pointwise("FloorBackward0", dtypes="if", constant=["input"])
 def floor(input):
-    """The largest whole number not above the number."""
+    """The largest integer not above the number."""
     return scalar.floor(input)
 
 
 @pointwise("CeilBackward0", dtypes="if", constant=["input"])
 def ceil(input):
-    """The smallest whole number not below the number."""
+    """The smallest integer not below the number."""
     return scalar.ceil(input)
 
 
@@ -42,7 +42,7 @@ def trunc(input):
 
 @pointwise("RoundBackward0", dtypes="if", export=False, constant=["input"])
 def round_op(input):
-    """The nearest whole number; of two equally near ones the even one."""
+    """The nearest integer; the even one of two equally near ones."""
     return scalar.round(input)
 
 
@@ -54,7 +54,7 @@ def round_decimals(input, *, before=1, after=1):
 
 @public(in_place=True, direct=True)
 def round(input: Tensor, *, decimals: int = 0, inplace: bool = False) -> Tensor:
-    """The nearest number with so many decimals (negative: with so many zeros); halves go to the even one."""
+    """The number rounded to ``decimals`` places (negative: to that many zeros); halves go to the even neighbour."""
     if decimals == 0:
         return round_op.inplace(input) if inplace else round_op.short(input)
     before, after = (10.0**decimals, 1) if decimals > 0 else (1, 10.0**-decimals)
@@ -71,7 +71,7 @@ def frac(input):
 
 @pointwise("NanToNumBackward0", export=False)
 def nan_to_num_op(input, *, nan=0, posinf=0, neginf=0):
-    """``input`` with other numbers for NaN and the infinities."""
+    """``input`` with other numbers in place of NaN and the infinities."""
     infinity = where(input > 0, posinf, neginf)
     return where(input != input, nan, where(scalar.isinf(input), infinity, input))
 
@@ -90,9 +90,9 @@ def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *,
     inplace: bool = False,
 ) -> Tensor:
-    """``nan`` (0 by default) for NaN, and for the infinities numbers that are by default the largest of the dtype.
+    """``input`` with ``nan`` (0 by default) in place of NaN; the infinities become by default the dtype's extremes.
 
-    Of complex numbers both parts are replaced.
+    Both parts of complex numbers are replaced.
     """
     dtype = input._layout.type.dtype
     limit = _LARGEST.get(dtype)
@@ -113,7 +113,7 @@ def nan_to_num(
 
 @pointwise("SignbitBackward0", result="bool")
 def signbit(input):
-    """Whether the number is negative, or a zero or NaN with a minus sign."""
+    """True if the number is negative, or a zero or NaN with a minus sign."""
     return scalar.copysign(1, input) < 0
 
 
@@ -160,12 +160,12 @@ def heaviside(input: Tensor, values: Tensor, *, inplace: bool = False) -> Tensor
     export=False, constant=["input", "other"],
 )
 def truncated_quotient(input, other):
-    """``input / other`` without its fraction."""
+    """``input / other`` truncated."""
     return scalar.truncated_quotient(input, other)
 
 
 def _quotient(rounding_mode: str | None) -> Any:
-    """The operation for a rounding mode."""
+    """Return the operation for a rounding mode."""
     if rounding_mode is None:
         return p.div
     if rounding_mode not in ("trunc", "floor"):
@@ -180,10 +180,10 @@ def _quotient(rounding_mode: str | None) -> Any:
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
     """``input / other``; with a ``rounding_mode`` the quotient rounded towards 0 ("trunc") or downwards ("floor").
 
-    Integers are divided as floating-point numbers if they are not rounded.
+    Without a mode, integers are divided as floating-point numbers.
 
     Raises:
-        RuntimeError: there is no such mode, or an integer would be divided by zero.
+        RuntimeError: the mode is unknown, or an integer would be divided by zero.
     """
     result = _quotient(rounding_mode)(input, other)
     return result if out is None else write_out("div", out, result)
@@ -204,7 +204,7 @@ attach("true_divide_", p.div.inplace)
     "FmodBackward1", dtypes="if", check_integers=check_divisor, numbers={"other": "FmodBackward0"}, passed=["input"],
 )
 def fmod(input, other):
-    """What is left of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
+    """The remainder of ``input / other``, with the sign of ``input`` as in C; ``other`` may be a number."""
     return scalar.fmod(input, other)
 
 

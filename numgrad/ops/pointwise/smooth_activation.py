@@ -1,4 +1,4 @@
-"""Activation functions made of exponentials: ELU and its relatives, softplus, SiLU, mish, GELU, GLU."""
+"""Activation functions built from exponentials: ELU and its relatives, softplus, SiLU, mish, GELU, GLU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .comparison import where
 from .exponential import exp, log1p, sigmoid, sigmoid_backward, tanh, tanh_backward
 from .special import erfc, log_one_plus_exp
 
-#: What ``nn.functional`` has of it.
+#: The public functions of ``nn.functional`` defined here.
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "logsigmoid", "mish", "selu", "selu_", "silu", "softplus",
     "softsign", "tanhshrink",
@@ -43,7 +43,7 @@ def _(grad, input, alpha, scale, input_scale):
     """``grad * where(input <= 0, scale * alpha * input_scale * exp(input * input_scale), scale)``."""
     slope = alpha * scale * input_scale
     negative = where(input <= 0, input, 0)  # elsewhere the exponential may overflow, and 0 times infinity is NaN
-    at_most_0 = where(input == 0, grad * slope, grad * exp(negative * input_scale) * slope)  # at 0 it does not bend
+    at_most_0 = where(input == 0, grad * slope, grad * exp(negative * input_scale) * slope)  # no curvature at 0
     return where(input <= 0, at_most_0, grad * scale)
 
 
@@ -79,7 +79,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 @pointwise("SoftplusBackward0", dtypes="f", inplace=False, export=False)
 def softplus_op(input, *, beta=1, threshold=20):
-    """``log(1 + exp(beta * input)) / beta``, and ``input`` where ``beta * input`` is beyond ``threshold``."""
+    """``log(1 + exp(beta * input)) / beta``, and ``input`` where ``beta * input`` exceeds ``threshold``."""
     return where(input * beta > threshold, input, scalar.log1p(scalar.exp(input * beta)) / beta)
 
 
@@ -142,7 +142,7 @@ for _function in (celu_, selu_):
     public(_function, method=False, direct=True)
 
 
-# -- a number times a step from 0 to 1 -------------------------------------------------------------------------
+# -- a number times a smooth step from 0 to 1 ------------------------------------------------------------------
 
 
 @pointwise("SiluBackward0", dtypes="f", export=False)
@@ -153,7 +153,7 @@ def silu_op(input):
 
 @pointwise("SiluBackwardBackward0", dtypes="f", inplace=False, export=False)
 def silu_backward(grad_output, input):
-    """The gradient of :func:`silu`, whose own derivative has a formula without differences of rounded numbers."""
+    """The gradient of :func:`silu`, whose derivative has a formula without cancellation."""
     step = sigmoid(input)
     return grad_output * step * (1 + input * (1 - step))
 
@@ -182,8 +182,8 @@ def mish_op(input):
 
 @pointwise("MishBackwardBackward0", dtypes="f", inplace=False, export=False)
 def mish_backward(grad_output, input):
-    """The gradient of :func:`mish`, whose own derivative has a formula without differences of rounded numbers."""
-    step = tanh(log1p(exp(where(input < 40, input, 40))))  # from there on it is 1
+    """The gradient of :func:`mish`, whose derivative has a formula without cancellation."""
+    step = tanh(log1p(exp(where(input < 40, input, 40))))  # 1 for larger input
     return grad_output * (step + input * sigmoid(input) * (1 - step * step))
 
 
@@ -213,7 +213,7 @@ _GELU_SLOPE, _GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
 
 @pointwise("GeluBackward0", dtypes="f", inplace=False, export=False)
 def gelu_op(input):
-    """``input`` times the normal distribution's probability of less than ``input``."""
+    """``input`` times the probability that a standard normal number is less than ``input``."""
     return input * 0.5 * scalar.erfc(input * -_SQRT_HALF)
 
 
@@ -231,8 +231,8 @@ def gelu_tanh_op(input):
 
 @pointwise("GeluBackwardBackward0", aten="gelu_backward", dtypes="f", inplace=False, export=False)
 def gelu_tanh_backward(grad_output, input):
-    """The gradient of that, whose own derivative has a formula without differences of rounded numbers."""
-    x = scalar.maximum(scalar.minimum(input, 30), -30)  # it is 0 or 1 beyond, where powers may overflow
+    """The gradient of :func:`gelu` with ``tanh``, whose derivative has a formula without cancellation."""
+    x = scalar.maximum(scalar.minimum(input, 30), -30)  # the step is 0 or 1 beyond, where powers may overflow
     step = sigmoid(2 * _GELU_SLOPE * x * (1 + _GELU_CUBE * x * x))
     slope = 2 * _GELU_SLOPE * (1 + 3 * _GELU_CUBE * x * x)
     return grad_output * step * (1 + x * (1 - step) * slope)

@@ -1,6 +1,6 @@
 """Special functions: log-add-exp, logit, terms of entropies, the error function and its complement.
 
-Integers and bools give floating-point numbers of the default dtype unless it says otherwise.
+Results for integers and bools are floating-point numbers of the default dtype unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ logaddexp2 = of_tensors(logaddexp2_op)
 
 @pointwise("LogitBackward0", result="float", export=False)
 def logit_op(input):
-    """``log(input / (1 - input))``, by ``log1p`` near a half, where the quotient is near 1."""
+    """``log(input / (1 - input))``, computed with ``log1p`` near 0.5, where the quotient is near 1."""
     near = scalar.abs(input - 0.5) < 0.25
     return where(near, scalar.log1p((2 * input - 1) / (1 - input)), scalar.log(input / (1 - input)))
 
 
 @pointwise("VarianceBackward0", aten="mul", dtypes="f", inplace=False, export=False)
 def variance(input):
-    """That of a yes or no which is yes with the probability ``input``: the derivative of :func:`logit`, inverted."""
+    """The variance of a Bernoulli variable with probability ``input``: the reciprocal of the derivative of logit."""
     return input * (1 - input)
 
 
@@ -98,7 +98,7 @@ def _(grad, input):
 
 @pointwise("LogitBackward0", aten="logit", result="float", export=False)
 def logit_within(input, *, eps=0):
-    """:func:`logit` of the number brought into the interval from ``eps`` to ``1 - eps``."""
+    """:func:`logit` of the number clamped to the interval from ``eps`` to ``1 - eps``."""
     within = scalar.minimum(scalar.maximum(input, eps), 1 - eps)
     return logit_op(within)
 
@@ -111,7 +111,7 @@ def _(grad, input, eps):
 
 @public(in_place=True, direct=True)
 def logit(input: Tensor, eps: float | None = None, *, inplace: bool = False) -> Tensor:
-    """``log(input / (1 - input))``, the inverse of ``sigmoid``; with ``eps``, of ``input`` clamped to 1 - ``eps``."""
+    """``log(input / (1 - input))``, the inverse of ``sigmoid``; ``eps`` first clamps ``input`` to [eps, 1 - eps]."""
     if eps is None:
         return (logit_op.inplace if inplace else logit_op)(input)
     return (logit_within.inplace if inplace else logit_within)(input, eps=eps)
@@ -119,7 +119,7 @@ def logit(input: Tensor, eps: float | None = None, *, inplace: bool = False) -> 
 
 @pointwise("XlogyBackward0", result="float", numbers={"input": "XlogyBackward1", "other": "XlogyBackward2"})
 def xlogy(input, other):
-    """``input * log(other)``, either of which may be a number; 0 where ``input`` is 0 and ``other`` is not NaN."""
+    """``input * log(other)``; either may be a number; 0 where ``input`` is 0 and ``other`` is not NaN."""
     return where((input == 0) & (other == other), 0, input * scalar.log(other))
 
 
@@ -169,8 +169,8 @@ def _(grad, input):
     return grad * (-_ERF_SLOPE * exp(-input * input))
 
 
-#: A fraction that is erfinv of y up to 6e-5 of it where y <= 0.7: of two polynomials in y * y; and elsewhere, of two
-#: in the root of ``-log((1 - y) / 2)``.
+#: Coefficients of rational approximations of erfinv(y) with a relative error of at most 6e-5: in y * y for y <= 0.7,
+#: and in the root of ``-log((1 - y) / 2)`` for larger y.
 _P0, _P1, _P2, _P3 = 0.886226899, -1.645349621, 0.914624893, -0.140543331
 _Q1, _Q2, _Q3, _Q4 = -2.118377725, 1.442710462, -0.329097515, 0.012229801
 _R0, _R1, _R2, _R3 = -1.970840454, -1.624906493, 3.429567803, 1.641345311
@@ -179,9 +179,9 @@ _S1, _S2 = 3.5438892, 1.6370678
 
 @pointwise("ErfinvOfBothBackward0", aten="erfinv", dtypes="f", inplace=False, export=False, constant=["left"])
 def erfinv_of_both(y, left):
-    """The number from 0 on whose error function is ``y``, and whose complementary one is ``left``, ``1 - y``.
+    """The non-negative number with the error function ``y`` and the complementary error function ``left``, ``1 - y``.
 
-    Two steps of Halley's method from a fraction of polynomials; near 1 on ``erfc``, which loses no digits there.
+    Two steps of Halley's method refine a rational approximation; near 1 on ``erfc``, which loses no digits there.
     """
     central = y <= 0.7
     z = y * y
@@ -215,7 +215,7 @@ def _(grad, out):
 
 @pointwise("SpecialNdtriBackward0", aten="special_ndtri", result="float", export=False)
 def ndtri(input):
-    """The inverse of :func:`ndtr`: less than what a standard normal number is with the probability ``input``."""
+    """The inverse of :func:`ndtr`: the bound below which a standard normal number lies with probability ``input``."""
     tail = 2 * scalar.minimum(input, 1 - input)
     return _ROOT2 * scalar.copysign(erfinv_of_both(1 - tail, tail), input - 0.5)
 

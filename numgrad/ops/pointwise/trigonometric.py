@@ -1,7 +1,7 @@
-"""Circular and hyperbolic functions and their inverses, of each element.
+"""Circular and hyperbolic functions and their inverses, elementwise.
 
-All take tensors of any shape; integers and bools give floating-point numbers of the default dtype.  Outside of a
-function's domain the result is NaN.
+All take tensors of any shape.  Results for integers and bools are floating-point numbers of the default dtype.  Outside
+a function's domain the result is NaN.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def asin(input):
 
 @pointwise("AsinSlopeBackward0", aten="rsqrt", dtypes="fc", inplace=False, export=False)
 def asin_slope(input):
-    """The derivative of :func:`asin`, ``1 / sqrt(1 - input**2)``, but a square may be too large."""
+    """The derivative of :func:`asin`, ``1 / sqrt(1 - input**2)``, computed without the square, which may overflow."""
     return scalar.rsqrt(1 - input) * scalar.rsqrt(1 + input)
 
 
@@ -118,7 +118,7 @@ def atan2_op(input, other):
 
 @atan2_op.gradient("input")
 def _(grad, input, other):
-    length = hypot_op(input, other)  # whose square may overflow, or be 0
+    length = hypot_op(input, other)  # its square may overflow, or be 0
     inverse = where(length == 0, 0, 1 / length)
     return grad * (other * inverse) * inverse
 
@@ -181,8 +181,8 @@ def sinc(input):
 @sinc.gradient("input")
 def _(grad, input):
     """``grad * (cos(pi * input) - sinc(input)) / input``."""
-    # Near 0 the quotient is one of small differences, and its derivatives are even more so: there it is a series, where
-    # a term is the one before it times -square / (2 * n * (2 * n + 3)).
+    # Near 0 the quotient and its derivatives suffer from cancellation.  There it is a series, in which each term is the
+    # preceding one times -square / (2 * n * (2 * n + 3)).
     angle = input * _PI
     near = abs(angle) < 1
     square = where(near, angle * angle, 0)
@@ -247,7 +247,7 @@ def acosh_complex(input):
 
 @acosh_complex.gradient("input")
 def _(grad, input):
-    return grad * conj(rsqrt(input + 1) * rsqrt(input - 1))  # the root of the product may have the other sign
+    return grad * conj(rsqrt(input + 1) * rsqrt(input - 1))  # the root of the product may have the opposite sign
 
 
 @pointwise("AcoshBackward0", result="float", dtypes="bifc", complex=acosh_complex)
@@ -258,7 +258,7 @@ def acosh(input):
 
 @acosh.gradient("input")
 def _(grad, input):
-    size = abs(input)  # factors have all digits near 1, and do not overflow as a square may
+    size = abs(input)  # the factors keep all digits near 1, and do not overflow as a square may
     return grad * (rsqrt(size - 1) * rsqrt(size + 1))
 
 
@@ -270,7 +270,7 @@ def atanh(input):
 
 @pointwise("AtanhSlopeBackward0", aten="reciprocal", dtypes="fc", inplace=False, export=False)
 def atanh_slope(input):
-    """The derivative of :func:`atanh`, ``1 / (1 - input**2)``, but a square may be too large."""
+    """The derivative of :func:`atanh`, ``1 / (1 - input**2)``, computed without the square, which may overflow."""
     return 1 / (1 - input) / (1 + input)
 
 

@@ -1,1 +1,1 @@
-"""Operations that take many elements together, or put them in order."""
+"""Operations that combine many elements, or sort them."""

@@ -1,4 +1,4 @@
-"""Operations along some dimensions: which they are, how the elements are read, what shape is left."""
+"""Helpers for operations along dimensions: which dimensions, the order of the elements, and the resulting shape."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..indexing.gathering import scatter_zeros
 from ..shapes.dimensions import permute_op, unsqueeze_op
 from ..shapes.views import passed_on, reshape
 
-#: What an operation decides that is not written as a plan yet: the layout of its result and what computes that, or
-#: those of several.
+#: The result of preparing an operation without a plan: the layout of its result, or layouts of several, and the
+#: function that computes it.
 Prepared = tuple[Any, Callable[..., Any]]
 
 
 def along_axis(
     p: Plan, name: str, x: TensorRef, dims: tuple[int, ...], *arguments: Any, dtype: dtype | None = None
 ) -> Any:
-    """Add the device's steps ``name`` along some dimensions of a tensor, converted to any ``dtype`` given.
+    """Add the backend's step ``name`` along some dimensions of a tensor, converted to ``dtype`` if one is given.
 
-    The device's function takes the elements in row-major order, the sizes before, in and after the dimensions, and
-    ``arguments``.  Where ``dims`` are not neighbours, the tensor is permuted.
+    The step takes the elements in row-major order, the sizes before, in and after the dimensions, and ``arguments``.
+    If ``dims`` are not adjacent, the tensor is permuted.
     """
     if dims and dims[-1] - dims[0] + 1 != len(dims):
         order = tuple([d for d in range(len(x.shape)) if d not in dims]) + dims
@@ -39,7 +39,7 @@ def along_axis(
 def reduced_along(
     p: Plan, name: str, x: TensorRef, dims: tuple[int, ...], *arguments: Any, dtype: dtype | None = None
 ) -> Any:
-    """``along_axis`` for reductions, which may take the elements in the order in which they lie in memory."""
+    """Add the steps of ``along_axis`` for reductions, which may read the elements in memory order."""
     order = memory_order(x.layout)
     places = tuple([place for place, d in enumerate(order) if d in dims])
     kept = [d for d in order if d not in dims]
@@ -50,7 +50,7 @@ def reduced_along(
 
 @functools.lru_cache(maxsize=4096)
 def memory_order(layout: Layout) -> tuple[int, ...]:
-    """The dimensions in the order in which the elements lie in memory without gaps; in their own if there are gaps."""
+    """Return the dimensions in memory order if the elements lie there without gaps, else in their own order."""
     dims = tuple(range(len(layout.shape)))
     order = tuple(sorted(dims, key=lambda d: -layout.strides[d]))
     return order if permute_op.prepare(layout, order)[0].contiguous else dims
@@ -58,9 +58,9 @@ def memory_order(layout: Layout) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def passes(shape: tuple[int, ...], dims: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """The sizes before, in and after neighbouring dimensions in ``dims``, for one pass over each such group.
+    """Return the sizes before, in and after each group of adjacent dimensions in ``dims``, for one pass per group.
 
-    The dimensions of a group are gone in the next pass.
+    Each pass removes the dimensions of its group.
     """
     if len(dims) == len(shape) or 0 in shape:
         return [(numel([n for d, n in enumerate(shape) if d not in dims]), numel([shape[d] for d in dims]), 1)]
@@ -84,14 +84,14 @@ def picked(
     p: Plan, name: str, input: TensorRef, dims: tuple[int, ...], shape: tuple[int, ...], *arguments: Any,
     along: Callable[..., Any] = along_axis,
 ) -> tuple[TensorRef, TensorRef]:
-    """The elements that a device's function picks along some dimensions, and their indices, of this shape."""
+    """Add the steps that pick elements along some dimensions; return these and their indices, both of ``shape``."""
     elements, indices = along(p, name, input, dims, *arguments)
     return p.tensor(elements, input.type, shape), p.tensor(indices, input.type.with_dtype(int64), shape)
 
 
 @functools.lru_cache(maxsize=4096)
 def axis_sizes(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, int, int]:
-    """The number of elements before, in and after neighbouring dimensions."""
+    """Return the number of elements before, in and after adjacent dimensions."""
     if len(dims) == len(shape):
         return 1, numel(shape), 1
     first, last = (dims[0], dims[-1] + 1) if dims else (0, 0)
@@ -100,7 +100,7 @@ def axis_sizes(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, int,
 
 @functools.lru_cache(maxsize=4096)
 def reduced_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
-    """The shape that is left."""
+    """Return the shape of the result of a reduction."""
     if keepdim:
         return tuple([1 if d in dims else extent for d, extent in enumerate(shape)])
     if len(dims) == len(shape):
@@ -109,7 +109,7 @@ def reduced_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) 
 
 
 def restored(tensor: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    """A reduced tensor with its dimensions of size 1 put back."""
+    """Return a reduced tensor with its dimensions of size 1 restored."""
     if not keepdim:
         for dim in dims:
             tensor = passed_on(unsqueeze_op, tensor, dim)
@@ -117,10 +117,10 @@ def restored(tensor: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 
 
 def check_not_empty(input: Layout | TensorRef, name: str, dim: int | None) -> None:
-    """Raise if there is nothing to choose from: along ``dim``, or anywhere.
+    """Raise if there is no element to choose from, along ``dim`` or, for None, in the whole tensor.
 
     Raises:
-        RuntimeError, IndexError: there is not.
+        RuntimeError, IndexError: there is none.
     """
     if dim is None:
         if input.size == 0:
@@ -136,7 +136,7 @@ def check_not_empty(input: Layout | TensorRef, name: str, dim: int | None) -> No
 
 
 def return_type(name: str, *fields: str) -> Any:
-    """A named tuple that prints as PyTorch's ``torch.return_types``."""
+    """Return a named tuple class that prints like PyTorch's ``torch.return_types``."""
     made = namedtuple(name, fields or ("values", "indices"))  # type: ignore[misc]
 
     def text(self: Any) -> str:
@@ -171,10 +171,10 @@ def picked_gradient(
 
 
 def dims_of_examples(input: Tensor) -> tuple[int, ...]:
-    """The physical tensor's dimensions but that of the batch."""
+    """Return the dimensions of the physical tensor other than that of the batch."""
     return tuple(range(1, len(input._layout.shape) + 1))
 
 
 def rows_of_examples(input: Tensor) -> Tensor:
-    """The physical tensor with the elements of each example as a row."""
+    """Return the physical tensor with the elements of each example as a row."""
     return reshape(physical(input), (size_of(input), input._layout.size))

@@ -1,4 +1,4 @@
-"""Covariances and correlations of variables, of which there are several observations."""
+"""Covariances and correlations of variables, each with several observations."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ..table.op import composite
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    """How each two variables vary together: ``sum(w * (x - mean(x)) * conj(y - mean(y))) / divisor``.
+    """The covariances of all pairs of variables: ``sum(w * (x - mean(x)) * conj(y - mean(y))) / divisor``.
 
-    The divisor is the sum of the weights, less ``correction`` times the mean of the ``aweights`` weighted so.
+    The divisor is the sum of the weights, less ``correction`` times the weighted mean of ``aweights``.
 
     Args:
-        input: of shape (variables, observations), or (observations,) of one.
-        correction: 1 for an estimate without bias, 0 for the mean.
-        fweights: of shape (observations,), integers: how often each was observed.
-        aweights: of that shape, floating-point numbers: how much each counts.
+        input: of shape (variables, observations), or (observations,) for a single variable.
+        correction: 1 for an unbiased estimate, 0 for the mean.
+        fweights: of shape (observations,), integers: the frequency of each observation.
+        aweights: of that shape, floating-point numbers: the importance of each observation.
 
     Raises:
-        RuntimeError: the shapes or dtypes do not fit, or weights are negative or add up to 0.
+        RuntimeError: the shapes or dtypes do not fit, or weights are negative or sum to 0.
     """
     shape = input._layout.shape
     if len(shape) > 2:
@@ -90,10 +90,10 @@ def corrcoef(input: Tensor) -> Tensor:
     """Pearson's correlations: the covariances divided by the two standard deviations, from -1 to 1.
 
     Args:
-        input: of shape (variables, observations), or (observations,) of one, whose correlation with itself it is.
+        input: of shape (variables, observations), or (observations,) for the correlation of a variable with itself.
 
     Raises:
-        RuntimeError: it has more dimensions.
+        RuntimeError: the input has more than two dimensions.
     """
     shape = input._layout.shape
     if len(shape) > 2:

@@ -33,10 +33,10 @@ from .sums import folded, sum_all, sum_dims
 
 
 def refuse_complex_order(input: Layout | TensorRef, kernel: str) -> None:
-    """Raise if the input is complex: such numbers have no order.
+    """Raise if the input is complex: complex numbers have no order.
 
     Raises:
-        NotImplementedError: it is.
+        NotImplementedError: the dtype is complex.
     """
     if input.type.dtype.is_complex:
         raise not_implemented(kernel, input)
@@ -60,8 +60,8 @@ def shared_evenly_over(grad, input, out, dims, keepdim):
 def _extreme(
     p: Plan, input: TensorRef, dims: tuple[int, ...], keepdim: bool, largest: bool
 ) -> tuple[TensorRef, TensorRef]:
-    """The largest or smallest elements along some dimensions, and their indices."""
-    along = reduced_along if len(dims) == 1 else along_axis  # indices over several dimensions count in row-major order
+    """Add the steps that compute the largest or smallest elements along some dimensions, and their indices."""
+    along = reduced_along if len(dims) == 1 else along_axis  # indices over several dimensions are row-major
     return picked(p, "extreme_axis", input, dims, reduced_shape(input.shape, dims, keepdim), largest, along=along)
 
 
@@ -102,7 +102,7 @@ def max(
 ) -> Any:
     """The largest element; with ``dim`` the largest along it and their indices; of two tensors the larger elements.
 
-    A NaN counts as larger than everything; of equal elements the first index is given.
+    A NaN counts as larger than everything; of equal elements the first index is returned.
 
     Raises:
         RuntimeError, IndexError: there is no element to choose from.
@@ -116,7 +116,7 @@ def min(
 ) -> Any:
     """The smallest element; with ``dim`` the smallest along it and their indices; of two tensors the smaller elements.
 
-    A NaN counts as smaller than everything; of equal elements the first index is given.
+    A NaN counts as smaller than everything; of equal elements the first index is returned.
 
     Raises:
         RuntimeError, IndexError: there is no element to choose from.

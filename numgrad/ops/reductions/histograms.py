@@ -1,4 +1,4 @@
-"""How many elements, or points of several coordinates, lie in each bin, with the edges of the bins."""
+"""Histograms: the number of elements, or of points with several coordinates, in each bin, with the bin edges."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def histogram(
     input: Tensor, bins: int | Tensor, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
-    """How many elements there are in each bin, and the edges of the bins; the last bin has its upper edge, too.
+    """The number of elements in each bin, and the edges of the bins; the last bin includes its upper edge.
 
     The results are not differentiable.
 
     Args:
         input: floating-point numbers of any shape.
-        bins: how many equally wide bins, or their edges in ascending order, a tensor of one dimension.
-        range: where the bins begin and end; from the smallest to the largest element unless given.
-        weight: of the input's shape and dtype: what an element counts instead of 1.
-        density: whether each bin is divided by its width and by the sum of all.
+        bins: the number of equally wide bins, or their edges in ascending order, a 1-d tensor.
+        range: the ends of the bins; the smallest and the largest element unless given.
+        weight: of the input's shape and dtype: the weight of each element, instead of 1.
+        density: whether to divide each bin by its width and by the sum of all.
 
     Raises:
         RuntimeError: there are no bins, the range is not finite or descends, or shapes or dtypes do not fit.
@@ -56,16 +56,16 @@ def histogramdd(
     input: Tensor, bins: int | Sequence[int] | Sequence[Tensor], *, range: Sequence[float] | None = None,
     weight: Tensor | None = None, density: bool = False,
 ) -> Any:
-    """How many points there are in each bin of several dimensions, and for each dimension the edges of the bins.
+    """The number of points in each bin of several dimensions, and the edges of the bins for each dimension.
 
     Args:
-        input: floating-point numbers of shape (..., dimensions): points by their coordinates.
-        bins: how many equally wide bins, in all dimensions or in each, or their edges in each.
-        range: for each dimension where the bins begin and end, one after another.
+        input: floating-point numbers of shape (..., dimensions): the coordinates of the points.
+        bins: the number of equally wide bins, for all dimensions or for each, or the edges for each.
+        range: the ends of the bins for each dimension, in one sequence.
         weight, density: see :func:`histogram`; the weights have one dimension less than the input.
 
     Raises:
-        RuntimeError, NotImplementedError: see there.
+        RuntimeError, NotImplementedError: see :func:`histogram`.
     """
     shape = input._layout.shape
     if len(shape) < 2:
@@ -86,7 +86,7 @@ def histogramdd(
 def _counted(
     points: Tensor, bins: Sequence[Any], limits: Sequence[float] | None, weight: Tensor | None, density: bool
 ) -> tuple[Tensor, list[Tensor]]:
-    """The bins' counts, and for each dimension the edges, of points of shape (n, dimensions)."""
+    """Return the counts of the bins, and the edges for each dimension, of points of shape (n, dimensions)."""
     if not points.is_floating_point():
         raise not_implemented("histogramdd", points._layout)
     if weight is not None and weight._layout.shape != points._layout.shape[:1]:
@@ -103,7 +103,7 @@ def _counted(
     inside: Any = True
     for own, column, size in zip(edges, columns, sizes, strict=True):
         place = searchsorted(own, column.contiguous(), right=True) - 1
-        index = index * size + place.where(column != own[-1], size - 1)  # the last bin has its upper edge
+        index = index * size + place.where(column != own[-1], size - 1)  # the last bin includes its upper edge
         inside = (column >= own[0]) & (column <= own[-1]) & inside
     counts = bincount(index[inside], None if weight is None else weight[inside], math.prod(sizes))
     counts = reshape(convert(counts, points.dtype), sizes)
@@ -115,7 +115,7 @@ def _counted(
 
 
 def _edges(dim: int, column: Tensor, bins: Any, limits: Sequence[float] | None) -> Tensor:
-    """The edges of the bins of one dimension."""
+    """Return the edges of the bins of one dimension."""
     if isinstance(bins, Tensor):
         if bins.dim() != 1:
             raise RuntimeError(

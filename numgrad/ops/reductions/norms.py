@@ -1,4 +1,4 @@
-"""Norms of vectors, over all or some dimensions, and how far vectors are apart."""
+"""Norms of vectors, over all or some dimensions, and distances between vectors."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ def vector_norm(
 ) -> Any:
     """``sum(|x| ** ord) ** (1 / ord)`` over all or some dimensions, computed in ``dtype``.
 
-    ``ord`` 0 counts the elements that are not 0; infinity takes the largest absolute value, minus infinity the
-    smallest.  The gradient is 0 where the norm is 0.  There the norm of order 2 has a kink: its second derivative is
-    infinite or NaN, and so is that of all that is made of it, ``vector_norm(x) ** 2``, too.  ``(x * x).sum()`` has one.
+    ``ord`` 0 counts the nonzero elements; infinity takes the largest absolute value, minus infinity the smallest.  The
+    gradient is 0 where the norm is 0.  There the norm of order 2 has a kink: its second derivative is infinite or NaN,
+    and so is that of expressions made of it, including ``vector_norm(x) ** 2``.  That of ``(x * x).sum()`` is defined.
 
     Raises:
-        RuntimeError: the elements are integers or bools, or there are none and the norm of nothing is undefined.
+        RuntimeError: the elements are integers or bools, or an empty tensor's norm of this order is undefined.
     """
     if isinstance(ord, bool) or not isinstance(ord, int | float):
         raise TypeError(
@@ -113,7 +113,7 @@ def vector_norm(
 
 
 def _check_identity(x: Layout, ord: float, dim: Any, dims: tuple[int, ...]) -> None:
-    """Raise if a norm of nothing would have to be given that has none."""
+    """Raise if the norm of an empty tensor or dimension is needed and undefined."""
     whole = dim is None or (isinstance(dim, Sequence) and len(dim) == 0)
     if whole and x.size == 0:
         raise RuntimeError(
@@ -151,16 +151,16 @@ def norm(
 
 @composite(method=False)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
-    """``sum(x1 * x2) / (norm(x1) * norm(x2))`` along a dimension, which goes; no norm counts for less than ``eps``.
+    """``sum(x1 * x2) / (norm(x1) * norm(x2))`` along a dimension, which is removed; norms are at least ``eps``.
 
     Args:
         x1, x2: floating-point numbers, of shapes that broadcast.
-        dim: the dimension that the vectors lie along.
+        dim: the dimension of the vectors.
         eps: keeps the divisor from 0.
 
     Raises:
         RuntimeError: the dtypes are not floating-point, or the shapes do not broadcast.
-        IndexError: there is no such dimension.
+        IndexError: the dimension is out of range.
     """
     dtype = promote_types(x1.dtype, x2.dtype)
     if not dtype.is_floating_point:
@@ -176,7 +176,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
     units = []
     for x in (x1, x2):
         norm = clone(x.norm(2, dim, True))
-        with no_grad():  # where the norm is raised to eps, it still has the derivative of the norm
+        with no_grad():  # a norm raised to eps keeps the derivative of the norm
             norm.clamp_(min=eps)
         units.append(x / norm)
     return (units[0] * units[1]).sum(dim)
@@ -184,13 +184,13 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
 
 @composite(method=False)
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
-    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension, which goes unless it is kept.
+    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension, which is removed unless ``keepdim``.
 
     Args:
         x1, x2: vectors, of shapes that broadcast.
         p: the order of the norm.
         eps: keeps the difference from 0, where the norm has no derivative.
-        keepdim: whether the last dimension stays, with size 1.
+        keepdim: whether to keep the last dimension, with size 1.
     """
     last = len(broadcast_shapes(x1._layout.shape, x2._layout.shape)) - 1
     return (x1 - x2 + eps).norm(p, last, keepdim)
@@ -198,7 +198,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
 
 @composite
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The ``p``-norm of ``input - other``, whose shapes broadcast, as one number.
+    """The ``p``-norm of ``input - other``, whose shapes broadcast, as a 0-d tensor.
 
     Raises:
         RuntimeError: the shapes do not broadcast, or the elements are integers or bools.
@@ -211,7 +211,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The ``p``-norms of the differences of all rows of ``x1`` (..., P, M) from all rows of ``x2`` (..., R, M).
 
-    The result is of shape (..., P, R).  ``compute_mode`` is PyTorch's advice on speed, which is not needed here.
+    The result is of shape (..., P, R).  ``compute_mode``, a hint on speed in PyTorch, is ignored.
 
     Raises:
         RuntimeError: the tensors have no rows, or their rows differ in length.
@@ -231,7 +231,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     """The ``p``-norms of the differences of all rows of ``input`` (N, M) from all later ones, ``N * (N - 1) / 2``.
 
     Raises:
-        RuntimeError: the input is no matrix of floating-point numbers, or ``p`` is negative.
+        RuntimeError: the input is not a matrix of floating-point numbers, or ``p`` is negative.
     """
     shape = input._layout.shape
     if len(shape) != 2:

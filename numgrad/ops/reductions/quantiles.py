@@ -1,4 +1,4 @@
-"""Quantiles: the elements, or what lies between two, below which a share of the others is."""
+"""Quantiles: the values below which a given share of the elements lies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .sorting import sort
 
 _INTERPOLATIONS = "linear", "lower", "higher", "midpoint", "nearest"
 
-#: Up to here every integer is a float32.
+#: The limit up to which float32 represents every integer.
 _MOST = 2**24
 
 
@@ -28,11 +28,11 @@ def quantile(
 
     Args:
         input: float32 or float64.
-        q: one share from 0 to 1, or a tensor of one dimension with several, of the input's dtype: then the result has
-            a first dimension for them.
-        dim: of all elements unless given.
-        keepdim: whether the dimension is kept, with size 1.
-        interpolation: what counts between two elements: "linear", "lower", "higher", "midpoint" or "nearest".
+        q: one share from 0 to 1, or a 1-d tensor of several, of the input's dtype, for which the result has an
+            additional first dimension.
+        dim: the dimension; None for all elements.
+        keepdim: whether to keep the dimension, with size 1.
+        interpolation: between two elements: "linear", "lower", "higher", "midpoint" or "nearest".
 
     Raises:
         RuntimeError: a share is not from 0 to 1, there are no elements, or more than 2**24 of float32 along the
@@ -45,7 +45,7 @@ def quantile(
 def nanquantile(
     input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """:func:`quantile` of the elements that are not NaN; NaN where there is no other."""
+    """:func:`quantile` of the elements that are not NaN; NaN where all are."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
 
 
@@ -64,9 +64,9 @@ def _quantile(
 
     missing = isnan(ordered).detach()
     last = (count - 1 - missing.sum(-1, keepdim=True)).clamp(min=0) if skip else count - 1
-    where = shares.reshape(-1) * last  # between which elements: (..., shares)
+    where = shares.reshape(-1) * last  # fractional positions among the sorted elements: (..., shares)
     if not skip:
-        where = where.where(missing[..., -1:].logical_not(), count - 1.0)  # NaNs are the last
+        where = where.where(missing[..., -1:].logical_not(), count - 1.0)  # NaNs sort last
     where = where.expand(*ordered._layout.shape[:-1], -1)
     if interpolation in ("lower", "higher", "nearest"):
         where = where.detach()
@@ -88,7 +88,7 @@ def _quantile(
 
 
 def _checked(name: str, input: Tensor, q: float | Tensor, interpolation: str) -> Tensor:
-    """The shares as a tensor of one dimension, or of none if it is one."""
+    """Return the shares as a tensor: 0-d for a single number, else 1-d."""
     if not input.numel():
         raise RuntimeError(f"{name}() input tensor must be non-empty (shape {list(input.shape)})")
     if not input.is_floating_point():

@@ -1,4 +1,4 @@
-"""Products; running sums, products, extremes and log-sum-exps along a dimension; differences of neighbours."""
+"""Products; cumulative sums, products, extremes and log-sum-exps along a dimension; differences of neighbours."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .sums import sum as sum_of
 
 @operation("CumsumBackward0", linear=True, order=["input", "dim", "dtype"])
 def cumsum_op(p: Plan, input: TensorRef, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> TensorRef:
-    """The sums of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers."""
+    """The cumulative sums along a dimension, computed in ``dtype``, int64 for integers."""
     return scanned(p, "sum", input, dim, backwards, dtype)
 
 
@@ -49,7 +49,7 @@ def _(grad, dim, backwards):
 
 @operation("LogcumsumexpBackward0")
 def logcumsumexp_op(p: Plan, input: TensorRef, dim: Dim) -> TensorRef:
-    """The logarithms of the sums of the exponentials of the elements up to each one along a dimension.
+    """The logarithms of the cumulative sums of the exponentials along a dimension.
 
     Raises:
         NotImplementedError: the elements are not floating-point numbers.
@@ -66,8 +66,8 @@ def _(grad, input, out, dim):
     exp(out - next(out)), dim, True)``, where ``shares = exp(input - out)``.
     """
     # dout[j] / dx[k] = exp(x[k] - out[j]), so the gradient is exp(x[k] - out[k]) * S[k] with
-    # S[k] = grad[k] + exp(out[k] - out[k+1]) * S[k+1]: no exponential is larger than 1.  The sum of exp(x[k] - out[j])
-    # over k is 1 but for the rounding of out[j], and is divided by.
+    # S[k] = grad[k] + exp(out[k] - out[k+1]) * S[k+1]: no exponential exceeds 1.  The sum of exp(x[k] - out[j]) over k
+    # is 1 except for the rounding of out[j], so the gradient is divided by it.
     shares = exp(sub(input, out))
     factors = exp(sub(out, shift(out, dim, True, float("inf"))))
     totals = linear_recurrence(
@@ -78,7 +78,7 @@ def _(grad, input, out, dim):
 
 @operation("CummaxBackward0", outputs=["out", "indices"], results=return_type("cummax"))
 def cummax_op(p: Plan, input: TensorRef, dim: Dim) -> tuple[TensorRef, TensorRef]:
-    """The largest elements up to each one along a dimension, and their indices: of equal ones the last.
+    """The cumulative maxima along a dimension, and their indices: of equal ones the last.
 
     Raises:
         NotImplementedError: the elements are complex.
@@ -89,7 +89,7 @@ def cummax_op(p: Plan, input: TensorRef, dim: Dim) -> tuple[TensorRef, TensorRef
 
 @operation("CumminBackward0", outputs=["out", "indices"], results=return_type("cummin"))
 def cummin_op(p: Plan, input: TensorRef, dim: Dim) -> tuple[TensorRef, TensorRef]:
-    """The smallest elements up to each one along a dimension, and their indices: of equal ones the last.
+    """The cumulative minima along a dimension, and their indices: of equal ones the last.
 
     Raises:
         NotImplementedError: the elements are complex.
@@ -103,7 +103,7 @@ cummin_op.gradient("input")(moved_gradient)
 
 
 def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """All but the first index of a dimension, and all but the last."""
+    """Return the input without the first index of a dimension, and without the last."""
     count = max(input._layout.shape[dim] - 1, 0)
     return narrow(input, dim, input._layout.shape[dim] - count, count), narrow(input, dim, 0, count)
 
@@ -112,13 +112,13 @@ def _neighbours(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """The differences of neighbours in a dimension, ``n`` times; of bools, whether they differ.
+    """The ``n``-th differences of neighbours along a dimension; for bools, True where they differ.
 
-    ``prepend`` and ``append`` are joined to the two ends before, unless ``n`` is 0, which makes a copy of the input.
+    ``prepend`` and ``append`` are joined to the two ends first, unless ``n`` is 0, which copies the input.
 
     Raises:
-        IndexError: there is no such dimension.
-        RuntimeError: the tensor has no dimension, or ``n`` is negative.
+        IndexError: the dimension is out of range.
+        RuntimeError: the tensor is 0-d, or ``n`` is negative.
     """
     if not input._layout.shape:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -130,7 +130,7 @@ def diff(
     ends = [tensor for tensor in (prepend, input, append) if tensor is not None]
     result = cat(ends, dim) if len(ends) > 1 else input
     difference = ne if result._layout.type.dtype is bool_ else sub
-    for _ in range(min(n, max(result._layout.shape[dim], 1))):  # then nothing is left
+    for _ in range(min(n, max(result._layout.shape[dim], 1))):  # further differences are empty
         result = difference(*_neighbours(result, dim))
     return result
 
@@ -139,10 +139,10 @@ def diff(
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """The integral over a dimension by the trapezoidal rule, at points ``x`` or ``dx`` apart.
 
-    ``x`` is one row, of as many points as y has in the dimension, or a tensor of y's shape.
+    ``x`` is one row, with as many points as y along the dimension, or a tensor of y's shape.
 
     Raises:
-        IndexError: there is no such dimension.
+        IndexError: the dimension is out of range.
         RuntimeError: x and y differ in the number of points.
     """
     dim = normal_dim(dim, len(y._layout.shape))
@@ -154,7 +154,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, d
     """:func:`trapezoid` up to each point but the first.
 
     Raises:
-        IndexError: there is no such dimension.
+        IndexError: the dimension is out of range.
         RuntimeError: x and y differ in the number of points.
     """
     dim = normal_dim(dim, len(y._layout.shape))
@@ -162,7 +162,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, d
 
 
 def _areas(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
-    """Twice the areas of the trapezoids between neighbours in a dimension."""
+    """Return twice the areas of the trapezoids between neighbours along a dimension."""
     both = add(*_neighbours(y, dim))
     if x is None:
         return mul(both, dx)
@@ -213,7 +213,7 @@ def _(grad, input, out, dim, keepdim):
 
 
 def _products_of_others(input: Tensor, dim: int) -> Tensor:
-    """For each element the product of the others along the dimension: of those before it and of those after it."""
+    """Return, for each element, the product of the others along the dimension: those before it times those after it."""
     before = shift(cumprod_op(input, dim), dim, False, 1)
     after = shift(cumprod_op(input, dim, None, True), dim, True, 1)
     return mul(before, after)
@@ -223,7 +223,7 @@ def _products_of_others(input: Tensor, dim: int) -> Tensor:
 def prod(input: Layout, dim: OptionalDim = None, keepdim: bool = False, *, dtype: DType = None) -> Any:
     """The product of all elements, or along a dimension, computed in ``dtype``.
 
-    Integers and bools are multiplied as int64 unless it says otherwise.
+    Integers and bools are multiplied as int64 unless ``dtype`` is given.
     """
     if dim is None:
         return prod_all, (dtype,)
@@ -234,7 +234,7 @@ def prod(input: Layout, dim: OptionalDim = None, keepdim: bool = False, *, dtype
 
 
 def scanned(p: Plan, name: str, input: TensorRef, dim: int, backwards: bool, dtype: dtype | None) -> TensorRef:
-    """The device's scan ``name`` along a dimension, computed in ``dtype``."""
+    """Add the backend's scan ``name`` along a dimension, computed in ``dtype``."""
     type = summed_type(input, dtype)
     out = along_axis(p, "scan_axis", input, (dim,), name, type.numpy, backwards, dtype=as_real(input, type))
     return p.tensor(out, type, input.shape)
@@ -242,7 +242,7 @@ def scanned(p: Plan, name: str, input: TensorRef, dim: int, backwards: bool, dty
 
 @operation("CumprodBackward0", order=["input", "dim", "dtype"])
 def cumprod_op(p: Plan, input: TensorRef, dim: Dim, *, dtype: DType = None, backwards: bool = False) -> TensorRef:
-    """The products of the elements up to each one along a dimension, computed in ``dtype``, int64 for integers.
+    """The cumulative products along a dimension, computed in ``dtype``, int64 for integers.
 
     The gradient is ``P[k-1] * S[k]`` with the products ``P`` and ``S[k] = grad[k] + input[k+1] * S[k+1]``.
     """
@@ -259,12 +259,12 @@ def _(grad, input, out, dim, backwards):
     return mul(conj(shift(out, dim, backwards, 1)), following)
 
 
-# -- what the gradients are made of -----------------------------------------------------------------------------
+# -- operations of the gradients --------------------------------------------------------------------------------
 
 
 @planned("ShiftBackward0", dims=["dim"])
 def shift(p: Plan, input: TensorRef, dim: int, backwards: bool, fill: float) -> TensorRef:
-    """The elements moved on by one along the dimension (back if ``backwards``), ``fill`` where there is none."""
+    """Add the step that moves the elements on by one along the dimension (back if ``backwards``); ``fill`` enters."""
     return p.tensor(along_axis(p, "shift_axis", input, (dim,), backwards, fill), input.type, input.shape)
 
 
@@ -276,9 +276,9 @@ def _(grad, dim, backwards):
 
 @planned("LinearRecurrenceBackward0", inputs=["input", "factors"], dims=["dim"])
 def linear_recurrence(p: Plan, input: TensorRef, factors: TensorRef, dim: int, backwards: bool) -> TensorRef:
-    """``out[k] = input[k] + factors[k] * out[k-1]`` along the dimension, or of ``k+1`` if ``backwards``.
+    """Add the step of ``out[k] = input[k] + factors[k] * out[k-1]`` along a dimension, or of ``k+1`` if ``backwards``.
 
-    The first factor does not count.
+    The first factor is ignored.
     """
     _, *sizes = axis_sizes(input.shape, (dim,))
     out = p.backend.recurrence_axis(p, p.contiguous(input), p.contiguous(factors), *sizes, backwards)

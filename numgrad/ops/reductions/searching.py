@@ -1,4 +1,4 @@
-"""Different elements, how often they occur, and where they belong in a sorted row."""
+"""Distinct elements, their counts, and insertion points in sorted rows."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from .axes import axis_sizes
 from .extremes import aminmax_op, refuse_complex_order
 from .sorting import sort
 
-# -- different elements -----------------------------------------------------------------------------------------
+# -- distinct elements ------------------------------------------------------------------------------------------
 
 
 @planned("Unique2Backward0", aten="_unique2", nondifferentiable=["input"], outputs=["out", "inverse", "counts"])
 def unique_op(
     p: Plan, input: TensorRef, dim: int | None, consecutive: bool, return_inverse: bool, return_counts: bool
 ) -> Plan:
-    """The different elements, or slices along a dimension; for each of the input's which it is; how many there are."""
+    """Add the steps that find distinct elements, or slices along a dimension, with inverse indices and counts."""
     refuse_complex_order(input, "unique")
     shape, sizes = input.shape, (1, input.size, 1)
     if dim is not None:
@@ -54,7 +54,7 @@ def unique_op(
 def _laid_out(
     input: Layout, dim: int | None, return_inverse: bool, return_counts: bool, different: Any, inverse: Any, counts: Any
 ) -> Any:
-    """The layout of the different elements or slices and their memory, or tuples of these with what else is wanted."""
+    """Return the layout of the distinct elements and their memory, or tuples of these with inverse and counts."""
     shape, count, indices = input.shape, counts.size, input.type.with_dtype(int64)
     left = (count,) if dim is None else (*shape[:dim], count, *shape[dim + 1 :])
     layouts, memories = [layout_of(input.type, left)], [different]
@@ -73,16 +73,16 @@ def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The different elements, or slices along ``dim``, in ascending order.
+    """The distinct elements, or slices along ``dim``, in ascending order.
 
     Unlike PyTorch's, the results have no node that would raise an error in backward.
 
     No NaN equals another.  The results are not differentiable.
 
     Args:
-        sorted: they are sorted in any case.
-        return_inverse: whether to return for each element (or slice) which of them it is, too.
-        return_counts: whether to return how often each occurs, too.
+        sorted: ignored: the results are always sorted.
+        return_inverse: whether to return the index of each element (or slice) in the result, too.
+        return_counts: whether to return the number of occurrences, too.
     """
     return unique_op(input, dim, False, return_inverse, return_counts)
 
@@ -92,7 +92,7 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements, or slices along ``dim``, that differ from the one before; see :func:`unique`."""
+    """The elements, or slices along ``dim``, that differ from the preceding one; see :func:`unique`."""
     return unique_op(input, dim, True, return_inverse, return_counts)
 
 
@@ -102,7 +102,7 @@ def unique_consecutive(
 @planned("BincountBackward0", inputs=["input", "weights"], nondifferentiable=["input", "weights"])
 def bincount_op(p: Plan, input: TensorRef, weights: TensorRef | None, minlength: int) -> Plan:
     counted = None
-    if weights is not None and input.size:  # of nothing PyTorch counts in integers
+    if weights is not None and input.size:  # PyTorch's counts of an empty input are integers
         counted = p.contiguous(weights, float32 if weights.type.dtype is float32 else float64)
     counts = p.backend.bincount(p, p.contiguous(input), counted, minlength)
     return p.found(row_found, input.type.with_dtype(int64 if counted is None else to_dtype(counted.dtype)), counts)
@@ -111,11 +111,11 @@ def bincount_op(p: Plan, input: TensorRef, weights: TensorRef | None, minlength:
 @public
 @dynamic("bincount")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each number from 0 occurs in a row of integers, or the sums of the weights of those that do.
+    """The number of occurrences of each number from 0 in a row of integers, or the sums of their weights.
 
     Raises:
         RuntimeError: the input is not one row of non-negative integers, or the weights do not fit it.
-        NotImplementedError: its elements are no integers.
+        NotImplementedError: the dtype is not an integer one.
     """
     if input._layout.type.dtype.category != int64.category:
         raise not_implemented("bincount_cpu", input._layout)
@@ -142,7 +142,7 @@ def histc_op(p: Plan, input: TensorRef, low: Given, high: Given, bins: int) -> T
 @public
 @each
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements there are in each of ``bins`` equally wide bins from ``min`` to ``max``.
+    """The number of elements in each of ``bins`` equally wide bins from ``min`` to ``max``.
 
     If the two are equal, the smallest and largest elements are used instead.  Elements outside do not count.
 
@@ -191,10 +191,11 @@ def searchsorted(
     sorted_sequence: Layout, input: Layout | Any, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Layout | None = None,
 ) -> Any:
-    """Where each value belongs in a sorted row: the index of the first element that is not smaller.
+    """The index at which each value belongs in a sorted row: that of the first element that is not smaller.
 
-    With ``right`` (or ``side="right"``) that of the first larger element.  Several rows, (..., length), take several
-    values each, (..., count); one row takes values of any shape.  ``sorter`` holds the indices that sort the rows.
+    With ``right`` (or ``side="right"``) it is that of the first larger element.  Several rows, (..., length), take
+    several values each, (..., count); one row takes values of any shape.  ``sorter`` holds the indices that sort the
+    rows.
 
     Raises:
         RuntimeError: the shapes do not fit, or ``side`` is neither "left" nor "right", or contradicts ``right``.
@@ -238,7 +239,7 @@ def searchsorted(
 @public(method=False)
 @each
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """Where each value belongs in one sorted row of boundaries; see :func:`searchsorted`.
+    """The index at which each value belongs in one sorted row of boundaries; see :func:`searchsorted`.
 
     Raises:
         RuntimeError: the boundaries are not one row.
@@ -254,12 +255,12 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 @public(method=False)
 @each
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Which elements are among the ``test_elements``; with ``invert`` which are not: bools of the elements' shape.
+    """True for each element that is among ``test_elements``, or with ``invert`` that is not, in the elements' shape.
 
-    Either may be a number, but not both.  A NaN is among none.  ``assume_unique`` changes nothing.
+    Either argument may be a number, but not both.  A NaN is never a member.  ``assume_unique`` is ignored.
 
     Raises:
-        RuntimeError: the elements of one are bools or complex.
+        RuntimeError: the dtype of one is bool or complex.
         TypeError: none is a tensor.
     """
     if not (isinstance(elements, Tensor) or isinstance(test_elements, Tensor)):
@@ -272,7 +273,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
         return (ne if invert else eq)(elements.detach(), test_elements)
     row = sort(reshape(test_elements.detach(), (-1,)))[0]
     if row.is_floating_point():
-        row = masked_select_op(row, eq(row, row))  # a search goes astray beside a NaN
+        row = masked_select_op(row, eq(row, row))  # binary search needs an order, which NaNs lack
     if isinstance(elements, Tensor):
         elements = elements.detach()
     else:

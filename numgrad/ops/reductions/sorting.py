@@ -1,4 +1,4 @@
-"""Sorting along a dimension, and what follows from the order: the largest few, the k-th, the median, the mode."""
+"""Sorting along a dimension, and results based on order: top k, k-th value, median, mode."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .extremes import refuse_complex_order, shared_evenly
 
 
 def _sorted(p: Plan, input: TensorRef, dim: int, descending: bool) -> list[TensorRef]:
-    """The elements in order, and where they stood; they lie in memory as the input's do."""
+    """Add the steps that sort the elements; return them and their original indices, with the input's strides order."""
     strides = output_strides(input.shape, ((input.shape, input.layout.strides),))
     order = tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
     turned = input.viewed(permute_op.prepare(input.layout, order)[0])
@@ -58,9 +58,9 @@ def _refuse_complex(input: Layout | TensorRef, name: str) -> None:
 def sort(
     input: Layout, dim: Dim = -1, descending: bool = False, *, stable: bool | None = None
 ) -> Any:
-    """The elements in ascending or descending order along a dimension, and where they stood.
+    """The elements in ascending or descending order along a dimension, and their original indices.
 
-    Equal elements stay in order, whether ``stable`` says so or not; a NaN counts as larger than everything.
+    Equal elements keep their order, with or without ``stable``; a NaN counts as larger than everything.
 
     Raises:
         RuntimeError: the elements are complex.
@@ -92,14 +92,14 @@ def msort(input: Tensor) -> Tensor:
 def topk_op(
     p: Plan, input: TensorRef, k: int, dim: Dim = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[TensorRef, TensorRef]:
-    """The ``k`` largest (or smallest) elements along a dimension, in order, and where they stood.
+    """The ``k`` largest (or smallest) elements along a dimension, in order, and their indices.
 
     Unlike PyTorch, which leaves it open, among equal elements the first index is given.
 
     Of equal elements the first are taken; a NaN counts as larger than everything.
 
     Raises:
-        RuntimeError: there are fewer, or the elements are bools or complex.
+        RuntimeError: there are fewer than ``k``, or the elements are bools or complex.
     """
     _refuse_complex(input, "topk")
     if input.type.dtype is bool_:
@@ -127,7 +127,7 @@ def kthvalue_op(
     Unlike PyTorch, which leaves it open, among equal elements the first index is given.
 
     Raises:
-        RuntimeError, IndexError: there is none.
+        RuntimeError, IndexError: ``k`` is out of range, or the dimension is empty.
     """
     _check_ordered(input, "kthvalue", dim)
     length = input.shape[dim] if input.shape else 1
@@ -151,7 +151,7 @@ def nanmedian_dim(p: Plan, input: TensorRef, dim: Dim, keepdim: bool) -> tuple[T
 
 @operation("ModeBackward0", outputs=["out", "indices"], results=return_type("mode"))
 def mode_op(p: Plan, input: TensorRef, dim: Dim = -1, keepdim: bool = False) -> tuple[TensorRef, TensorRef]:
-    """The most frequent elements along a dimension, of several the smallest, and where they last stand."""
+    """The most frequent elements along a dimension, of several the smallest, and the indices where they occur last."""
     refuse_complex_order(input, "mode_cpu")
     check_not_empty(input, "mode", dim)
     return picked(p, "mode_axis", input, (dim,), reduced_shape(input.shape, (dim,), keepdim))
@@ -162,7 +162,7 @@ for _op in (kthvalue_op, median_dim, nanmedian_dim, mode_op):
 
 
 def _check_ordered(input: Layout | TensorRef, name: str, dim: int | None = None) -> None:
-    """Raise if the elements have no order, or if there are none along a dimension."""
+    """Raise if the elements have no order, or if the dimension is empty."""
     refuse_complex_order(input, f"{name}_cpu")
     if input.type.dtype is bool_:
         raise not_implemented(f"{name}_cpu", input)
@@ -178,7 +178,7 @@ def _median_of_all(p: Plan, input: TensorRef, past_nan: bool) -> TensorRef:
     return p.tensor(out, input.type, ())
 
 
-#: What the processor's conversion of NaN gives: of int32 and int64 the smallest number, of others 0.
+#: The processor's result of converting NaN: the smallest number for int32 and int64, 0 for others.
 _NAN_AS = {int32: -(2**31), int64: -(2**63)}
 
 
@@ -214,7 +214,7 @@ def median(input: Layout, dim: OptionalDim = None, keepdim: bool = False) -> Any
 
     Unlike PyTorch, which leaves it open, among equal elements the first index is given.
 
-    Of an even number of elements it is the lower of the two in the middle.  Where there is a NaN it is NaN.
+    For an even number of elements it is the lower of the two middle ones.  If there is a NaN, it is NaN.
 
     Raises:
         NotImplementedError: the elements are bools or complex.

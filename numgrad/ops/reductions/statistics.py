@@ -1,4 +1,4 @@
-"""Variances, log-sum-exp, and sums and counts that pass over NaN or zeros."""
+"""Variances, log-sum-exp, and sums and counts that skip NaN or zeros."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .sums import folded, mean_dims, mean_gradient, sum_dims, summed_type
 
 
 def _moments_op(name: str, node: str, **declared: Any) -> Planned:
-    """The operation ``name``: the variance, or its root, and any mean; it ``warns`` of what is undefined."""
+    """Return the operation ``name``: the variance or its root, and perhaps the mean; ``warns`` warns if undefined."""
     root, several = name.startswith("std"), name.endswith("mean")
 
     def decide(
@@ -62,7 +62,7 @@ def _warn_of_freedom(name: str, correction: float, count: int) -> None:
 def _complex_moments(
     p: Plan, input: TensorRef, dims: tuple[int, ...], correction: float, keepdim: bool, root: bool
 ) -> tuple[TensorRef, TensorRef]:
-    """The sum of the squared distances of both parts, or its root, and the mean."""
+    """Add the steps that compute the variance over both parts of complex numbers, or its root, and the mean."""
     type, shape = input.type.with_dtype(real_of(input.type.dtype)), reduced_shape(input.shape, dims, keepdim)
     parts = [fused(p, "part", part, [input], layout_of(type, input.shape), input.type.numpy) for part in _PARTS]
     spreads = [
@@ -80,7 +80,7 @@ def _imag_of(input):
     return input.imag
 
 
-#: The functions of a complex number's parts.
+#: The functions that take the parts of a complex number.
 _PARTS = _real_of, _imag_of
 
 
@@ -98,7 +98,7 @@ def _var_gradient(grad, input, dims, correction, keepdim):
     distance = sub(input, mean_dims(input, dims, True))
     freedom = numel(tuple([input._layout.shape[d] for d in dims])) - correction
     if freedom <= 0 and len(dims) == len(input._layout.shape):
-        # As in PyTorch, where all is reduced: where the mean lies it is undefined, everything else infinitely far.
+        # As in PyTorch, if all dimensions are reduced: undefined for elements equal to the mean, else infinite.
         return mul(grad, where(eq(distance, 0), float("nan"), float("inf")))
     return mul(mul(grad, 2 / freedom if freedom else float("inf")), distance)
 
@@ -106,7 +106,7 @@ def _var_gradient(grad, input, dims, correction, keepdim):
 def _std_gradient(grad, input, out, dims, correction, keepdim):
     """``grad * (input - mean(input)) / (out * (count - correction))``, 0 where the deviation is 0."""
     flat = eq(out, 0)
-    of_variance = where(flat, 0, div(grad, where(flat, 1, mul(out, 2))))  # also when this is differentiated
+    of_variance = where(flat, 0, div(grad, where(flat, 1, mul(out, 2))))  # finite in second derivatives, too
     return _var_gradient(of_variance, input, dims, correction, keepdim)
 
 
@@ -142,7 +142,7 @@ def _(grad, input, std, dims, correction, keepdim):
 
 
 def _moments(op: Planned, text: str) -> Any:
-    """The function of one of these operations, described by the first sentences of ``text``."""
+    """Return the public function of one of these operations; ``text`` begins its docstring."""
     name = op.name.removesuffix("_op")
 
     def resolve(
@@ -199,8 +199,8 @@ def logsumexp_op(p: Plan, input: TensorRef, dim: Dims, keepdim: bool = False) ->
 @logsumexp_op.gradient("input")
 def _(grad, input, out, dim, keepdim):
     """``grad * softmax(input, dim)``."""
-    # exp(input - out) is off by a factor where out is large, whose logarithm is the rounding error of out: the sum
-    # over the dimensions, which is 1 but for that, has the same factor.
+    # The rounding error of a large out, a logarithm, scales exp(input - out) by a factor.  The sum over the dimensions,
+    # which would be 1 without it, has the same factor.
     top = restored(out, dim, keepdim)
     shares = exp(sub(input, top))
     total = where(isinf(top), 1.0, sum_dims(shares, dim, True))
@@ -251,5 +251,5 @@ def _nanmean(input: Tensor, dims: tuple[int, ...], keepdim: bool, dtype: dtype |
 
 @operation("CountNonzeroBackward0", nondifferentiable=["input"])
 def count_nonzero_op(p: Plan, input: TensorRef, dim: Dims = ALL) -> TensorRef:
-    """How many elements are not 0, over all or some dimensions, as int64."""
+    """The number of nonzero elements, over all or some dimensions, as int64."""
     return folded(p, "nonzero", input, dim, False, input.type.with_dtype(int64))

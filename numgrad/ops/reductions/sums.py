@@ -1,4 +1,4 @@
-"""Sums, means and the questions whether any or all elements are true, over all or some dimensions."""
+"""Sums, means and the tests for any or all true elements, over all or some dimensions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .axes import dims_of_examples, memory_order, passes, reduced_shape, restore
 
 
 def summed_type(input: TensorRef, dtype: dtype | None) -> TensorType:
-    """The type of a sum or product: the one asked for, or the input's, int64 for integers and bools."""
+    """Return the type of a sum or product: ``dtype`` if given, else the input's, int64 for integers and bools."""
     if dtype is None:
         if input.type.dtype.category > int64.category:
             return input.type
@@ -33,7 +33,7 @@ def summed_type(input: TensorRef, dtype: dtype | None) -> TensorType:
 
 
 def as_real(input: TensorRef, type: TensorType) -> dtype | None:
-    """The dtype to convert to at first, with a warning, if what is made of complex numbers is to be real; else None."""
+    """Return the dtype to convert complex input to for a real result, after a warning; None if no conversion is due."""
     own = input.type.dtype
     if not own.is_complex or type.dtype.is_complex or type.dtype is bool_:
         return None
@@ -41,17 +41,17 @@ def as_real(input: TensorRef, type: TensorType) -> dtype | None:
     return type.dtype
 
 
-#: The reductions that combine the results of others over parts; the rest combine their own.
+#: Reductions whose partial results another reduction combines; the rest combine their own.
 _COMBINED_BY = {"nansum": "sum", "nonzero": "sum"}
 
 
 def folded(
     p: Plan, name: str, input: TensorRef, dims: tuple[int, ...], keepdim: bool, type: TensorType, divisor: float = 1.0
 ) -> TensorRef:
-    """The device's reduction ``name`` over some dimensions, divided by a number.
+    """Add the backend's reduction ``name`` over some dimensions, divided by a number.
 
-    It goes through the elements in the order in which they lie in memory, once for each group of neighbouring
-    dimensions, so that a tensor without gaps is not copied.
+    It reads the elements in memory order, in one pass for each group of adjacent dimensions, so that a tensor without
+    gaps is not copied.
     """
     order = memory_order(input.layout)
     x = input.viewed(permute_op.prepare(input.layout, order)[0])
@@ -101,7 +101,7 @@ def sum(
 ) -> Any:
     """The sum of all elements, or over some dimensions, computed in ``dtype``.
 
-    Integers and bools are summed as int64 unless it says otherwise.
+    Integers and bools are summed as int64 unless ``dtype`` is given.
     """
     if dim is None and not keepdim:
         return sum_all, (dtype,)
@@ -109,7 +109,7 @@ def sum(
 
 
 def sum_to_shape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The sum over whatever broadcasting ``shape`` to the input's shape repeated."""
+    """Return the sum over the dimensions that broadcasting ``shape`` to the input's shape repeats."""
     if not state.mode & TRACED:  # not a view, which a leaf would have to copy
         return input if input._layout.shape == shape else sum_to_size_op.function(input, shape)
     dims = _repeated_dims(input._layout.shape, shape)
@@ -139,10 +139,10 @@ def _(grad, input_shape):
 
 
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
-    """The sum over the dimensions that broadcasting a tensor of this size to the input's shape repeats.
+    """Return the sum over the dimensions that broadcasting a tensor of this size to the input's shape repeats.
 
     Raises:
-        RuntimeError: it cannot be broadcast to that shape.
+        RuntimeError: the size does not broadcast to the input's shape.
     """
     shape = sizes_of(size)
     own = input._layout.shape[len(input._layout.shape) - len(shape) :]
@@ -190,7 +190,7 @@ def mean(
     """The mean of all elements, or over some dimensions, computed in ``dtype``.
 
     Raises:
-        RuntimeError: that, or the input's dtype if none is given, is not floating-point or complex.
+        RuntimeError: ``dtype``, or the input's dtype if none is given, is not floating-point or complex.
     """
     chosen = dtype or input.type.dtype
     if chosen.category <= int64.category:
@@ -204,19 +204,18 @@ def mean(
     return mean_dims, (normal_dims(dim, len(input.shape)), keepdim, dtype)
 
 
-
 # -- truth ------------------------------------------------------------------------------------------------------
 
 
 @operation("AnyBackward0", nondifferentiable=["input"])
 def any_op(p: Plan, input: TensorRef, dim: SomeDims = ALL, keepdim: bool = False) -> TensorRef:
-    """Whether any element is not 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+    """True if any element is nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
     return folded(p, "any", input, dim, keepdim, _truth_type(input))
 
 
 @operation("AllBackward0", nondifferentiable=["input"])
 def all_op(p: Plan, input: TensorRef, dim: SomeDims = ALL, keepdim: bool = False) -> TensorRef:
-    """Whether no element is 0, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
+    """True if all elements are nonzero, over all or some dimensions: a bool tensor, or a uint8 one for uint8."""
     return folded(p, "all", input, dim, keepdim, _truth_type(input))
 
 
