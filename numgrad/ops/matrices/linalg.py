@@ -317,7 +317,7 @@ def _(grad, A, out, left, needed):
 @linalg_solve_op.batched
 def _(A, B, left):
     if len(A._layout.shape) != len(B._layout.shape) + _are_vectors(A._layout, B._layout):
-        return NotImplemented  # the examples' own batches are broadcast
+        return NotImplemented  # broadcasts the batches within the examples
     return linalg_solve_op(expanded(A), expanded(B), left)
 
 

@@ -11,7 +11,7 @@ from ...core.formats import check_memory_format, has_channels_last, is_formatted
 from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, tensor_of
 from ...core.types import TensorType, contiguous_format, dtype, preserve_format, tensor_type, to_dtype
-from ...core.types import device as Device  # noqa: N812 - the names are parameters of PyTorch's
+from ...core.types import device as Device  # noqa: N812 - the names are those of PyTorch's parameters
 from ...core.types import dtype as DType  # noqa: N812
 from ...devices import Buffer, Plan, TensorRef
 from ..table.op import attach, check_tensors, public

@@ -223,7 +223,7 @@ def channels_normalized(
     for name, running in statistics.items():
         refuse_gradient("native_batch_norm", name, running)
     if input.numel() == 0 and weight is None and bias is None:
-        return clone(input), None, None  # of any number of dimensions, as in PyTorch
+        return clone(input), None, None  # for any number of dimensions, as in PyTorch
     out, mean, scale, variance = batch_norm_op(input, weight, bias, *statistics.values(), bool(training), float(eps))
     if training and running_mean is not None and running_var is not None and out.numel():
         count, share = input.numel() // mean.numel(), float(momentum)

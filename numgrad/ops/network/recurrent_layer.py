@@ -115,7 +115,7 @@ def recurrent_layer(
         given = _given(input, begin, weight, weight_hh, bias, bias_hh, sizes)
         none = layout_of(type, (0,))
         return *p.host(_by_operations, layouts, *given, kind, backwards), p.new_tensor(none), p.new_tensor(none)
-    if bias is not None and bias_hh is not None and kind != "gru":  # added at once, by the steps
+    if bias is not None and bias_hh is not None and kind != "gru":  # the steps add both at once
         bias, bias_hh = None, add.op.build(p, bias, bias_hh)
     added, other = [None if one is None else p.contiguous(one) for one in (bias, bias_hh)]
     rows = p.tensor(p.contiguous(input), type, (own.rows, input.shape[-1]))

@@ -45,7 +45,7 @@ def _(grad, input, out, order, dims, keepdim):
     grad, out = restored(grad, dims, keepdim), restored(out, dims, keepdim)
     sign_of = sgn if input._layout.type.dtype.is_complex else sign
     if order == 0:
-        return None  # it counts
+        return None  # a count has no derivative
     if order in _INFINITE:
         # The gradient is shared evenly among the extremes; the sign of a NaN is 0.
         mask = convert(where(isnan(out), isnan(input), eq(abs(input), out)), grad.dtype)
@@ -54,7 +54,7 @@ def _(grad, input, out, order, dims, keepdim):
         return mul(grad, sign_of(input))
     if order == 2:
         return norm_backward(grad, input, out)
-    # sign(x) * (|x| / out) ** (order - 1) * grad; a zero takes no part in the powers and quotients
+    # sign(x) * (|x| / out) ** (order - 1) * grad; zeros are excluded from powers and quotients
     nothing = eq(out, 0)
     out = where(nothing, 1, out)
     zero = eq(input, 0)
