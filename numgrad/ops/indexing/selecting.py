@@ -167,8 +167,7 @@ def _(input, index, value, dim):
 
 
 def _fill(p: Plan, input: TensorRef, index: TensorRef, value: Any, dim: int) -> None:
-    """Add the steps that write one value at indices, which may be negative; a 0-d tensor may have any number of them.
-    """
+    """Add the steps that write one value at indices, perhaps negative ones, or any number of them for a 0-d tensor."""
     if input.shape:
         _write(p, input, index, value, dim, negative=True)
     else:

@@ -161,7 +161,7 @@ class Op:
         return made
 
     def node_classes(self) -> Sequence[type[Node]]:
-        """All classes of this op's nodes."""
+        """Return all classes of this op's nodes."""
         return [self.node_class]
 
     def forget(self) -> None:
