@@ -719,7 +719,7 @@ class Methods:
         """Compute ``ge`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def ger(self, vec2: Tensor, **keywords: Any) -> Tensor:
-        """The matrix of the products of two vectors' elements."""
+        """The outer product of two vectors."""
 
     def greater(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input > other``."""
@@ -1110,8 +1110,8 @@ class Methods:
         """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2."""
 
     def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
-        """Fill the tensor with random numbers from the normal distribution with this mean and standard
-        deviation."""
+        """Fill the tensor with random numbers from the normal distribution with mean ``mean`` and deviation
+        ``std``."""
 
     def not_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input != other``."""
@@ -1120,7 +1120,7 @@ class Methods:
         """Compute ``ne`` in place: write 1 or 0 in the tensor's own dtype."""
 
     def outer(self, vec2: Tensor, **keywords: Any) -> Tensor:
-        """The matrix of the products of two vectors' elements."""
+        """The outer product of two vectors."""
 
     def permute(self, *order: Any, dims: Any = ..., **keywords: Any) -> Tensor:
         """Return the tensor with its dimensions in another order."""
@@ -2300,7 +2300,7 @@ def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
 
 
 def ger(input: Tensor, vec2: Tensor, **keywords: Any) -> Tensor:
-    """The matrix of the products of two vectors' elements."""
+    """The outer product of two vectors."""
 
 
 def get_rng_state(**keywords: Any) -> Tensor:
@@ -2316,7 +2316,7 @@ def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -
 
 
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ..., **keywords: Any) -> Tensor:
-    """``(input - mean) / sqrt(variance + eps) * weight + bias``, mean and variance being those of groups of
+    """``(input - mean) / sqrt(variance + eps) * weight + bias``, with mean and variance of groups of
     channels."""
 
 
@@ -2784,7 +2784,7 @@ def ones_like(input: Tensor, *, dtype: Any = ..., device: Any = ..., requires_gr
 
 
 def outer(input: Tensor, vec2: Tensor, **keywords: Any) -> Tensor:
-    """The matrix of the products of two vectors' elements."""
+    """The outer product of two vectors."""
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = ..., eps: _float = ..., keepdim: _bool = ..., **keywords: Any) -> Tensor:

@@ -105,7 +105,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @lookup(names=["ger"])
 def outer(input: Layout, vec2: Layout) -> Any:
-    """The matrix of the products of two vectors' elements.
+    """The outer product of two vectors.
 
     Raises:
         RuntimeError: an argument is not a vector.
@@ -273,10 +273,10 @@ def _check_square(A: Layout) -> None:
     host=devices.linalg_solve,
 )
 def linalg_solve_op(A: Layout, B: Layout, *, left: bool = True) -> Any:
-    """The solution ``X`` of ``A @ X = B``, or unless ``left`` of ``X @ A = B``.
+    """The solution ``X`` of ``A @ X = B``, or of ``X @ A = B`` if ``left`` is False.
 
-    ``A`` is a matrix of shape (n, n) or a batch of them, of shape (*, n, n).  ``B`` is a matrix, (n, k) or unless
-    ``left`` (k, n), or a batch of them; or a vector, (n), or a batch of vectors whose shape (*, n) matches that of
+    ``A`` is a matrix of shape (n, n) or a batch of them, of shape (*, n, n).  ``B`` is a matrix, (n, k), or (k, n)
+    if ``left`` is False, or a batch of them; or a vector, (n), or a batch of vectors whose shape (*, n) matches that of
     ``A``.  Batches are broadcast.
 
     Raises:

@@ -274,7 +274,7 @@ def _turned_mv_plan(matrix: Layout, vec: Layout) -> Plan:
 
 
 def outer_product(left: Tensor, right: Tensor) -> Tensor:
-    """Return the matrix of the products of two vectors' elements."""
+    """Return the outer product of two vectors."""
     return mul(passed_on(unsqueeze_op, left, 1), right)
 
 

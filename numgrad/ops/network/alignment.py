@@ -62,7 +62,7 @@ def ctc_loss_backward(
     p: Plan, grad_output: TensorRef, log_probs: TensorRef, labels: TensorRef, steps: TensorRef, lengths: TensorRef,
     log_alpha: TensorRef, errors: TensorRef, zero_infinity: bool,
 ) -> TensorRef:
-    """``grad_output * (exp(log_probs) - p)``, p being the probability that an example is at a label in a step.
+    """``grad_output * (exp(log_probs) - p)``, with p the probability that an example is at a label in a step.
 
     This is the gradient with respect to the input of ``log_softmax``, as in PyTorch.  The gradient with respect to
     the logarithms is ``-grad_output * p``; the rule of ``log_softmax`` maps both to the same result.

@@ -172,7 +172,7 @@ def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """``(input - mean) / sqrt(variance + eps) * weight + bias``, mean and variance being those of groups of channels.
+    """``(input - mean) / sqrt(variance + eps) * weight + bias``, with mean and variance of groups of channels.
 
     Args:
         input: floating-point numbers, of shape (n, channels, ...).

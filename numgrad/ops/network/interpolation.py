@@ -300,20 +300,20 @@ def _deprecated(name: str) -> None:
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """An older name of :func:`interpolate`."""
+    """A deprecated name of :func:`interpolate`."""
     _deprecated("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @public(export=False)
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """An older name of :func:`interpolate` with the nearest elements."""
+    """A deprecated name of :func:`interpolate` with the nearest elements."""
     _deprecated("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 @public(export=False)
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """An older name of :func:`interpolate` between two elements along each dimension, with corners aligned."""
+    """A deprecated name of :func:`interpolate` between two elements along each dimension, with corners aligned."""
     _deprecated("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

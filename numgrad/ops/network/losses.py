@@ -33,7 +33,7 @@ from .loss_reduction import loss, spread
     nondifferentiable=["weight"],
 )
 def bce(input, target):
-    """``-(target * log(input) + (1 - target) * log(1 - input))``, no logarithm counting for less than -100."""
+    """``-(target * log(input) + (1 - target) * log(1 - input))``, with each logarithm at least -100."""
     yes = scalar.maximum(scalar.log(input), -100)
     no = scalar.maximum(scalar.log1p(-input), -100)
     return (target - 1) * no - target * yes
@@ -41,7 +41,7 @@ def bce(input, target):
 
 @bce.derivative("BinaryCrossEntropyBackwardBackward0", aten="binary_cross_entropy_backward")
 def bce_backward(grad_output, input, target):
-    """``grad_output * (input - target) / (input * (1 - input))``, the divisor being at least 1e-12."""
+    """``grad_output * (input - target) / (input * (1 - input))``, with a divisor of at least 1e-12."""
     return grad_output * (input - target) / scalar.maximum((1 - input) * input, 1e-12)
 
 
@@ -182,7 +182,7 @@ def smooth_l1(input, target, *, beta=1.0):
 
 @smooth_l1.derivative("SmoothL1LossBackwardBackward0", aten="smooth_l1_loss_backward")
 def smooth_l1_backward(grad_output, input, target, *, beta=1.0):
-    """``grad_output`` times ``(input - target) / beta``, held between -1 and 1."""
+    """``grad_output`` times ``(input - target) / beta``, clamped to [-1, 1]."""
     slope = (input - target) / beta
     return grad_output * scalar.where(slope <= -1, -1, scalar.where(slope >= 1, 1, slope))
 
@@ -214,7 +214,7 @@ def huber(input, target, *, delta=1.0):
 
 @huber.derivative("HuberLossBackwardBackward0", aten="huber_loss_backward")
 def huber_backward(grad_output, input, target, *, delta=1.0):
-    """``grad_output`` times ``input - target``, held between ``-delta`` and ``delta``."""
+    """``grad_output`` times ``input - target``, clamped to [-delta, delta]."""
     slope = input - target
     return grad_output * scalar.where(slope <= -delta, -delta, scalar.where(slope >= delta, delta, slope))
 

@@ -102,7 +102,7 @@ def recurrent_layer(
         begin: the initial state, of shape (1, examples, size), or for an LSTM (2, examples, size): hidden and cell
             state.
         weight, weight_hh: of the input and of the hidden state, (gates, features) and (gates, size).
-        bias, bias_hh: added to the products of either; both or none.
+        bias, bias_hh: added to the respective products; both or none.
         sizes: the number of examples in each step of a packed input, int64; the caller checks them.
         kind: a key of ``recurrence.STEPS``.
         backwards: whether to go from the last step to the first.

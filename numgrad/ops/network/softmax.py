@@ -117,7 +117,7 @@ def softmax(input: Layout, dim: int, dtype: Any = None) -> Any:
         dtype: the dtype to convert the input to first.
 
     Raises:
-        IndexError: there is no such dimension.
+        IndexError: ``dim`` is out of range.
         NotImplementedError: the input's dtype is not a floating-point one.
     """
     return _resolved(softmax_op, input, dim, dtype)
