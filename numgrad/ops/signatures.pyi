@@ -1110,8 +1110,8 @@ class Methods:
         """The norm of order ``p`` of all elements, or over some dimensions; "fro" and None stand for 2."""
 
     def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Any = ..., **keywords: Any) -> Tensor:
-        """Fill the tensor with random numbers from the normal distribution with mean ``mean`` and deviation
-        ``std``."""
+        """Fill the tensor with random numbers from the normal distribution with this mean and standard
+        deviation."""
 
     def not_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """``input != other``."""

@@ -285,7 +285,7 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
 
 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
-    """Fill the tensor with random numbers from the normal distribution with mean ``mean`` and deviation ``std``.
+    """Fill the tensor with random numbers from the normal distribution with this mean and standard deviation.
 
     Both parts of complex numbers have the mean, and each has half the variance.
     """
