@@ -121,4 +121,4 @@ def begin(cuda):
     finally:
         cuda.runtime.driver = rows._driver = own
         for kernel in kernels.values():
-            kernel.run = kernel._loaded = kernel.run.own
+            kernel.run = kernel.run.own

@@ -16,9 +16,8 @@ All other arrays are only read.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
@@ -52,8 +51,7 @@ class Facts:
         most: returns an upper bound on the number of elements that a run reaches in any array; arguments may be longer.
         hidden: returns the number of elements that a run reaches in each array passed only by address, by names.
         calls_blas: True if BLAS does the kernel's work.
-        partial: the names of the arrays that it writes, perhaps not as a whole, and does not read.
-        reports: the names of the arrays among these in which it reports an error; see ``Report``.
+        reports: the names of the arrays in which it reports an error; see ``Report``.
     """
 
     compute: np.dtype
@@ -63,20 +61,12 @@ class Facts:
     most: Callable[[Any], int] = lambda given: sys.maxsize
     hidden: Callable[[Any], dict[str, int]] = lambda given: {}
     calls_blas: bool = False
-    partial: frozenset[str] = frozenset()
     reports: frozenset[str] = frozenset()
 
     @property
     def hides(self) -> bool:
         """True if the kernel takes the addresses of arrays, in a row ``addresses``."""
         return self.hidden is not Facts.hidden
-
-    def covered(self, given: Mapping[str, Any]) -> frozenset[str]:
-        """Return the names of the arrays that a run with these arguments, by name, overwrites as a whole."""
-        whole = self.written - self.read - self.partial
-        parts = self.partial - self.reports
-        most = self.most(SimpleNamespace(**given)) if parts else 0
-        return whole | {name for name in parts if given[name].size <= most}
 
 
 Function = TypeVar("Function", bound=Callable[..., None])
@@ -108,7 +98,5 @@ def facts_of(kernel: Any, compute: np.dtype) -> Facts:
         raise TypeError(f"{kernel.__name__}: say which arrays the kernel writes, with Out, Part or InOut")
     read = frozenset(parameters) - (written - kinds[InOut])
     most = getattr(kernel, "most", Facts.most)
-    return Facts(
-        compute, parameters, read, written, most, calls_blas=Blas in hints.values(),
-        partial=kinds[Part] | kinds[Report], reports=kinds[Report],
-    )
+    calls_blas = Blas in hints.values()
+    return Facts(compute, parameters, read, written, most, calls_blas=calls_blas, reports=kinds[Report])

@@ -221,7 +221,7 @@ def nest_facts(program: Program) -> Facts:
 def pointwise_facts(program: Program, parameters: Sequence[str], most: Callable[[Any], int]) -> Facts:
     """Return the facts of a kernel of this program, on any device."""
     read, written = frozenset(program.arrays), frozenset(program.written)
-    return Facts(program.compute, tuple(parameters), read, written, most, partial=written)
+    return Facts(program.compute, tuple(parameters), read, written, most)
 
 
 def _nest_parameters(program: Program) -> list[str]:

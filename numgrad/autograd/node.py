@@ -114,6 +114,10 @@ class Node:
         """
         raise NotImplementedError(f"{type(self).__name__} does not define apply")
 
+    def of_others(self, gradient: Any) -> tuple[Any, ...]:
+        """Return the gradients of all inputs but the first, which the operation overwrote: see ``clears``."""
+        raise NotImplementedError(f"{type(self).__name__} does not define of_others")
+
     def add_to(self, total: Any, gradient: Any) -> bool:
         """Add the gradient of the first input to ``total``, in place and unrecorded; return True if that was done."""
         return False

@@ -243,6 +243,7 @@ class CopySlices(Node):
             result = operations.zeros(self.layout.shape, self.layout.type, self.layout.strides, gradient)
             overwrite(result, gradient)
         written = self.view.view_of(result, self.layout)
+        others: Sequence[Any]
         if operation.clears:
             own, others = None, operation.of_others(written.clone() if any(self.edges[1:]) else written)
         else:

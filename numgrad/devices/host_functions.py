@@ -22,7 +22,6 @@ from .launches import by_numpy
 from .memory import empty_row, out_of_memory
 from .moving import moved
 from .plan import Array, Plan, TensorRef
-from .recording import by_host
 
 __all__ = ["HostFunction", "LinAlgError", "fft_c2c", "fft_c2r", "fft_r2c", "host", "linalg_solve"]
 
@@ -52,7 +51,6 @@ def host(library: str) -> Callable[[Callable[..., Any]], HostFunction]:
     return lambda function: HostFunction(function, library)
 
 
-@by_host
 def results_of(run: Callable[..., Any], layouts: Sequence[Layout], *given: Any) -> tuple[Any, ...]:
     """The memory of what a function of arrays returns, as tensors of these layouts."""
     result = run(*given)

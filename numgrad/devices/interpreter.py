@@ -1,7 +1,7 @@
 """The interpreter of plans: it runs the steps of a plan one by one.
 
 This defines what a plan means, and is the fastest way to run a plan once; what a device's ``bind`` makes of a plan
-gives the same results.
+gives the same results.  While a program is recorded, all plans are interpreted, and the recorder notes each step.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from . import recording
 from .plan import (
     Array,
-    Bare,
     Buffer,
     Found,
     Given,
@@ -19,12 +19,15 @@ from .plan import (
     Offset,
     Plan,
     Report,
+    Reported,
     Scaled,
     SizeOf,
     State,
+    Step,
     Storage,
     Value,
 )
+from .recording import Element, Recorder, plain
 
 __all__ = ["interpret"]
 
@@ -37,6 +40,7 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
         RuntimeError: there is not enough memory, or a check fails.
     """
     backend, memories = plan.backend, dict[New, Any]()
+    recorder = recording.recorder if plan.device is None else None  # GPUs' launches notify it themselves
     for step in plan.steps:
         given = []
         for one in step.operands:
@@ -48,20 +52,47 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
             elif kind in _READ:
                 one = _READ[kind](one, operands[one.number])
             given.append(one)
-        if step.outputs is None:
-            step.kernel(*given)
-        elif step.outputs is Found:
-            return step.kernel(*given)
-        elif step.outputs:
-            memories.update(zip([one.memory for one in step.outputs], step.kernel(*given), strict=True))
+        if recorder is not None:
+            made = _run_recorded(recorder, backend, step, given, operands)
+        elif step.outputs == ():
+            made = backend.run_step(step, given, plan.device)
         else:
-            backend.run_step(step, given, plan.device)
-            if step.reports is not None:
-                indices, *bounds = step.reports
-                backend.raise_reported(_memory(indices, plan, operands, memories), *bounds)
+            made = step.kernel(*given)
+        if step.outputs is Found:
+            return made
+        if made is not None:
+            memories.update(zip([one.memory for one in step.outputs], made, strict=True))
+        if step.reports is not None:
+            indices, *bounds = step.reports
+            backend.raise_reported(_memory(indices, plan, operands, memories), *bounds)
     if len(plan.results) == 1:
         return _memory(plan.results[0], plan, operands, memories)
     return tuple([_memory(one, plan, operands, memories) for one in plan.results]) or None
+
+
+def _run_recorded(recorder: Recorder, backend: Any, step: Step, given: list[Any], operands: Sequence[Any]) -> Any:
+    """Run a step on the CPU that the recorder notes, and return what a host function returns.
+
+    Instead of a number that was read from memory, the recorder is given the element.
+    """
+    noted = [
+        _element_of(operands[one.number]) if one.__class__ is Value else own
+        for one, own in zip(step.operands, given, strict=True)
+    ]
+    arguments = list(map(plain, given))
+    if step.outputs == ():
+        return backend.run_step(step, arguments, None, noted)
+    if step.outputs is Reported:
+        return step.kernel(*arguments)
+    if step.outputs is Found or any(one.memory.size is None for one in step.outputs or ()):
+        return step.kernel(*arguments)  # which notifies the recorder that it looks at values
+    written = [n for n, one in enumerate(step.operands) if one in step.written] if step.written else []
+    return recorder.host(step.kernel, noted, arguments, written)
+
+
+def _element_of(tensor: Any) -> Element:
+    first = tensor._offset
+    return Element(tensor._storage[first : first + 1])
 
 
 def _memory(buffer: Buffer, plan: Plan, operands: Sequence[Any], memories: dict[New, Any]) -> Any:
@@ -74,8 +105,6 @@ def _memory(buffer: Buffer, plan: Plan, operands: Sequence[Any], memories: dict[
         if held is None:
             whole = size if memory.size.__class__ is SizeOf else memory.size
             held = memories[memory] = plan.backend.allocate(memory, whole, plan.device)
-    elif memory.__class__ is Bare:
-        held = operands[memory.number]
     else:
         tensor = operands[memory.number]
         held, start = tensor._storage, tensor._offset + start

@@ -1,18 +1,16 @@
-"""Launch listeners: who is told of every run of a kernel, with its times and the bytes it moves.
+"""Launch listeners: functions that are called for every run of a kernel, with its times and the bytes it moves.
 
 Note [Listening]
-Running a kernel is calling its ``entry``, the bare machine code.  While somebody listens, ``entry`` is a function
-around it that takes the times; before and after that it is the bare code again, so that nobody pays for listeners who
-are not there.  Launchers that keep an ``entry``, because reading it anew would cost time, take it with ``bind``, and
-again when it changes; all others read it for every run.  So nothing that was recorded, compiled or remembered before
-somebody listens escapes, and a kernel's results are the same.
+Kernels are run by ``run_kernel`` here and by ``run_kernel`` of ``cuda.launching``, which call the listeners.  Bound
+plans call a kernel's machine code directly.  While there are listeners, plans are interpreted instead (``observed`` in
+``recording``), so that nobody pays for listeners that are not there, and the results are the same.
 
-What NumPy does instead of a kernel (sorting, joining, products of vectors) is told of, too, as a run without a kernel.
-Not told of is what NumPy does beside it: it fills memory, copies a few elements, draws random bits.
+What NumPy does instead of a kernel (sorting, joining, products of vectors) is a run without a kernel.  Listeners are
+not called for what NumPy does beside kernels: it fills memory, copies a few elements, draws random bits.
 
-Kernels for GPUs are the same: their ``run`` is what is surrounded.  While somebody listens, each of them is waited for
-before the next is launched; its time is the GPU's own, from one event to another, and contains the few microseconds
-that a launch takes.  What cuBLAS does is told of as what NumPy does.  Copies and the filling of memory are not told of.
+Each kernel on a GPU is waited for before the next is launched; its time is the GPU's own, from one event to another,
+and contains the few microseconds that a launch takes.  cuBLAS's functions are runs without a kernel.  Listeners are not
+called for copies and the filling of memory.
 """
 
 from __future__ import annotations
@@ -20,17 +18,16 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
-from typing import Any, NamedTuple, TypeVar
-from weakref import WeakSet
+from typing import Any, TypeVar
 
 from numba.core.types import Type
 
 from numgrad_kernels import cache, progress, store
 from numgrad_kernels.facts import Facts
-from numgrad_kernels.store import Kernel, compiled_kernels
+from numgrad_kernels.store import Kernel
 
 from . import recording
 from .traffic import Traffic, array_traffic, kernel_traffic
@@ -94,27 +91,6 @@ gpu_listeners: tuple[Listener, ...] = ()
 _asked: list[tuple[Listener, Collection[str]]] = []
 
 
-class KernelClass(NamedTuple):
-    """A class of kernels: what this process has of it, and how to be told of their runs.
-
-    ``kernels()`` are all there are.  The attribute of this name runs one, and ``around(kernel, bare)`` is a function
-    to put instead of what stands there.
-    """
-
-    device_type: str
-    kernels: Callable[[], Iterable[Any]]
-    attribute: str
-    around: Callable[[Any, Callable[..., None]], Callable[..., None]]
-
-
-_kernel_classes: dict[type, KernelClass] = {}
-
-#: What each kernel is run by that has a function around it for the time being.
-_bare: dict[Any, Callable[..., None]] = {}
-
-#: Functions that copy a kernel's ``entry`` somewhere.
-_bound: WeakSet[Callable[[], None]] = WeakSet()
-
 _changing = threading.RLock()
 
 
@@ -160,30 +136,15 @@ def unlisten(listener: Listener) -> None:
 
 
 def _change() -> None:
-    """Surround the kernels that somebody listens to, and free the others."""
+    """Note the listeners of each kind of device."""
     global listeners, gpu_listeners
     listeners = tuple([listener for listener, devices in _asked if CPU in devices])
     gpu_listeners = tuple([listener for listener, devices in _asked if GPU in devices])
-    for kernel_class in _kernel_classes.values():
-        for kernel in kernel_class.kernels():
-            if _listeners_to(kernel_class.device_type) or recording.recorder is not None:
-                _surround(kernel, kernel_class)
-            elif kernel in _bare:
-                setattr(kernel, kernel_class.attribute, _bare[kernel])
-                del _bare[kernel]  # last: if Ctrl-C comes before that, it is done again
-    for function in list(_bound):
-        function()
+    recording.observe_launches(bool(_asked))
 
 
 def _listeners_to(device_type: str) -> tuple[Listener, ...]:
     return listeners if device_type == CPU else gpu_listeners
-
-
-def record(recorder: recording.Recorder | None) -> None:
-    """Tell a recorder, which knows them by their arguments, of the runs of kernels; None for nobody."""
-    with _changing:
-        recording.record_with(recorder)
-        _change()
 
 
 @contextmanager
@@ -200,57 +161,33 @@ def listening(listener: Listener) -> Iterator[None]:
             raise
 
 
-def add_kernel_class(kernels: type, kernel_class: KernelClass) -> None:
-    """Say that there are kernels of another class, of which this process has none yet."""
-    _kernel_classes[kernels] = kernel_class
-
-
-def kernel_made(kernel: Any) -> None:
-    """Say that the process has a new kernel."""
-    if listeners or gpu_listeners or recording.recorder is not None:
-        with _changing:
-            kernel_class = _kernel_classes[type(kernel)]
-            if _listeners_to(kernel_class.device_type) or recording.recorder is not None:
-                _surround(kernel, kernel_class)
-
-
-def bind(function: Callable[[], None]) -> None:
-    """Call a function that copies a kernel's ``entry`` somewhere, now and whenever that changes while it is alive."""
-    with _changing:
-        function()
-        _bound.add(function)
-
-
-def _surround(kernel: Any, kernel_class: KernelClass) -> None:
-    present = getattr(kernel, kernel_class.attribute)
-    if _bare.setdefault(kernel, present) is present:
-        setattr(kernel, kernel_class.attribute, kernel_class.around(kernel, present))
-
-
-def _around_entry(kernel: Kernel, entry: Callable[..., None]) -> Callable[..., None]:
-    def run(*arguments: Any) -> None:
-        if recording.recorder is not None:
-            recording.recorder.launch(kernel, arguments)
-            arguments = tuple(recording.plain_arguments(arguments))
-        begun = perf_counter_ns()
-        entry(*arguments)
-        ended = perf_counter_ns()
-        notify(lambda: Launch(kernel, kernel.name, begun, ended, kernel_traffic(kernel.facts, arguments)), CPU)
-
-    return run
-
-
-add_kernel_class(Kernel, KernelClass(CPU, compiled_kernels, "entry", _around_entry))
+#: Whether kernels are compiled and not run.
+_only_compiled = False
 
 
 def compile_only() -> None:
     """From now on kernels are compiled and not run, which leaves what they would write as it is."""
-    add_kernel_class(Kernel, KernelClass(CPU, compiled_kernels, "entry", lambda kernel, bare: _do_nothing))
-    listen(_do_nothing, (CPU,))
+    global _only_compiled
+    _only_compiled = True
+    listen(lambda launch: None, (CPU,))
 
 
-def _do_nothing(*arguments: Any) -> None:
-    pass
+def run_kernel(kernel: Kernel, arguments: Sequence[Any], noted: Sequence[Any] | None = None) -> None:
+    """Run a kernel of the CPU, and notify the recorder and the listeners.
+
+    ``noted`` are the arguments as the recorder is given them, if these differ.
+    """
+    if not recording.observed:
+        kernel.entry(*arguments)
+        return
+    if recording.recorder is not None:
+        recording.recorder.launch(kernel, arguments if noted is None else noted)
+    if _only_compiled:
+        return
+    begun = perf_counter_ns()
+    kernel.entry(*arguments)
+    ended = perf_counter_ns()
+    notify(lambda: Launch(kernel, kernel.name, begun, ended, kernel_traffic(kernel.facts, arguments)), CPU)
 
 
 def kernels_compiled() -> int:
@@ -312,7 +249,6 @@ def compile_kernel(
     """The kernel with the text that ``write`` returns, for these arguments, as ``numgrad_kernels.store`` has it."""
     begun = perf_counter_ns()
     kernel = store.compile_kernel(name, write(), arguments, facts, parallel=parallel)
-    kernel_made(kernel)
     notify_made(name, begun)
     return kernel
 

@@ -27,25 +27,18 @@ import numpy as np
 from numgrad_kernels.facts import facts_of
 from numgrad_kernels.pointwise import Program
 
-from ..core.deterministic import deterministic_changed
 from ..core.layout import Layout, layout_of
 from .common import copy_program, filler
 from .memory import check_countable
 
 __all__ = [
-    "Array", "Bare", "Bounds", "Buffer", "Found", "Given", "HandWritten", "Input", "New", "Offset", "Plan", "Pointwise",
-    "Report", "Scaled", "SizeOf", "State", "Step", "Storage", "TensorRef", "Value", "on_memory", "pointwise_plan",
+    "Array", "Bounds", "Buffer", "Found", "Given", "HandWritten", "Input", "New", "Offset", "Plan", "Pointwise",
+    "Report", "Reported", "Scaled", "SizeOf", "State", "Step", "Storage", "TensorRef", "Value", "pointwise_plan",
 ]
 
 
 class Input(NamedTuple):
     """The memory of one of the call's tensors, by its position among the operands of the launch."""
-
-    number: int
-
-
-class Bare(NamedTuple):
-    """Memory that an operand of the launch is itself, for launchers that are not written as plans yet."""
 
     number: int
 
@@ -205,17 +198,23 @@ class Found:
     """Mark of a plan's last step that finds the result, whose size depends on values."""
 
 
+class Reported:
+    """Mark of a step that raises what a kernel has reported.  Recorded programs look at reports themselves."""
+
+
 class Step(NamedTuple):
     """One run of a kernel or of a host function.
 
     Attributes:
         kernel: ``HandWritten`` or ``Pointwise``; where ``outputs`` are given, a host function, which returns a tuple of
             their memory; where they are None, a function that returns nothing.  Where they are ``Found``, it returns
-            the layout of the plan's result and its memory, or those of several results in two tuples.
+            the layout of the plan's result and its memory, or those of several results in two tuples; where they are
+            ``Reported``, nothing.
         work: number of elements that a kernel's threads share.
         reports: the error that it may report.
         one_thread: whether BLAS must not use threads of its own.
         grid: blocks and threads of each, on a GPU; without one the kernel chooses by ``work``.
+        written: operands that a host function writes to.
         aligned: on a GPU, what the kernel and its work are instead where four elements can be read at once.
     """
 
@@ -227,6 +226,7 @@ class Step(NamedTuple):
     outputs: Any = ()
     grid: tuple[int, int] | None = None
     aligned: Any = None
+    written: tuple[Any, ...] = ()
 
 
 #: Operands that plans have in common, made once: it takes less time.
@@ -307,7 +307,7 @@ class Plan:
     def onward(self, tensor: TensorRef) -> Buffer:
         """The memory of a tensor from its first element on, for a kernel that takes strides alone."""
         memory, own, start = tensor
-        return Buffer(memory, None if memory.__class__ in (Input, Bare) else memory.size - start, own.type.numpy, start)
+        return Buffer(memory, None if memory.__class__ is Input else memory.size - start, own.type.numpy, start)
 
     def tensor(self, buffer: Buffer, type: Any, shape: tuple[int, ...]) -> TensorRef:
         """A buffer's elements as a contiguous tensor."""
@@ -382,9 +382,13 @@ class Plan:
         self.steps.append(Step(function, operands, outputs=made))
         return made
 
-    def call(self, function: Callable[..., None], *operands: Any) -> None:
-        """Add the call of a host function that returns nothing: it may raise, or launch kernels by itself."""
-        self.steps.append(Step(function, operands, outputs=None))
+    def check(self, function: Callable[..., None], *operands: Any) -> None:
+        """Add the call of a host function that raises an error if a kernel has reported one in its operands."""
+        self.steps.append(Step(function, operands, outputs=Reported))
+
+    def call(self, function: Callable[..., None], *operands: Any, written: tuple[Any, ...] = ()) -> None:
+        """Add the call of a host function that returns nothing: it may raise, or write to the operands ``written``."""
+        self.steps.append(Step(function, operands, outputs=None, written=written))
 
     def returns(self, *results: TensorRef) -> Plan:
         """Finish with these results; with none, a call in place."""
@@ -473,22 +477,6 @@ def _written(function: Callable[..., None]) -> tuple[int, ...]:
     facts = facts_of(function, np.dtype(np.float32))
     names = facts.written - facts.reports
     return tuple([number for number, name in enumerate(facts.parameters) if name in names])
-
-
-@functools.lru_cache(maxsize=1024)
-def on_memory(
-    backend: Any, device: int | None, function: Callable[..., Any], rows: tuple[tuple[int, np.dtype], ...],
-    *arguments: Any,
-) -> Callable[..., Any]:
-    """A function that adds steps for buffers, as one of bare memory: ``rows`` are their sizes and dtypes."""
-    p = Plan(backend, device)
-    p.count = len(rows)
-    made = function(p, *[Buffer(Bare(number), *row) for number, row in enumerate(rows)], *arguments)
-    p.results = (made,) if made.__class__ is Buffer else made or ()
-    return p.launcher()
-
-
-deterministic_changed.append(on_memory.cache_clear)
 
 
 def are_rows(layouts: Sequence[Layout]) -> bool:

@@ -1,27 +1,26 @@
-"""What devices tell of all that they do with memory while a program is recorded: see ``numgrad.programs``.
+"""Notifications of a recorder, while a program is recorded, of everything that is done with memory.
 
 Note [Recording]
-A program is recorded while it runs, in one thread: whatever is done is done as ever, and told besides.  A recorder is
-told of
+A program is recorded while it runs as usual, in one thread; see ``numgrad.programs``.  The recorder is notified of
 
-- every run of a kernel, before it runs (``launches``);
-- what NumPy or LAPACK does instead of one, where the sizes of the result do not depend on values (``by_host``);
-- numbers that a kernel is given and that were read from a tensor (``number_at``);
-- every other look that Python takes at elements (``values_read``): what the program does from there on may depend on
-  them, so that it cannot be replayed;
-- what Python does for a run of the program besides its launches, such as an optimizer that counts steps (``repeat``);
-- on a GPU memory that is new (``allocated``), and all else that is put on its stream (``on_gpu``): copies, zeros,
-  cuBLAS's products, random numbers, updates of parameters.
+- every step of a plan, before it runs (``interpreter``): a kernel or a host function, with its operands;
+- new memory that is not zeroed (``allocated``), on the CPU and on GPUs;
+- every other access of Python to elements (``values_read``): what the program does after it may depend on them, so
+  that it cannot be replayed;
+- Python code that each run of the program repeats besides its launches, such as an optimizer that counts steps
+  (``repeat``);
+- on a GPU, everything else that is put on its stream (``on_gpu``): copies, zeros, cuBLAS's products, random numbers,
+  updates of parameters.
 
-What is told of none of these must neither read nor write the elements of tensors.  While nothing is recorded,
-``recorder`` is None, and that is all that is asked.
+Code that notifies the recorder of none of these must neither read nor write elements of tensors.  While a recorder or
+a listener (see ``launches``) is there, ``observed`` is True and plans are interpreted.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -64,18 +63,25 @@ class Recorder(Protocol):
     """Who is told.  Threads other than that which records are not its business: it sees to that itself."""
 
     def launch(self, kernel: Any, arguments: Sequence[Any], grid: Sequence[int] = ()) -> None:
-        """A kernel is about to run; ``grid`` are its blocks and threads on a GPU."""
+        """A kernel is about to run; ``grid`` are its blocks and threads on a GPU.
+
+        An ``Element`` among the arguments stands for the number there.
+        """
 
     def call(self, function: Callable[..., None], arguments: Sequence[Any], written: Sequence[Any]) -> None:
         """``function(*arguments)`` is to be called, which puts work on a GPU's stream: see ``on_gpu``."""
 
     def allocated(self, row: Any) -> None:
-        """A row on a GPU is new: what it holds does not matter."""
+        """Memory is new: what it holds does not matter."""
 
-    def host(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-        """``function(*arguments)`` is to be called: it reads arrays among the arguments, and returns new ones.
+    def host(
+        self, function: Callable[..., Any], operands: Sequence[Any], arguments: Sequence[Any], written: Sequence[int]
+    ) -> Any:
+        """Call ``function(*arguments)``, a host function, and return its new arrays in a tuple, or None.
 
-        Their sizes and dtypes depend on those of the arguments only, and on what is no array.
+        Their sizes and dtypes depend on those of the arguments only, and on what is no array.  ``operands`` are the
+        arguments with an ``Element`` for each number that was read from memory.  The function writes to the arguments
+        with the numbers ``written``.
         """
 
     def values_read(self, what: str) -> None:
@@ -97,14 +103,27 @@ class Recorder(Protocol):
         """Whether there is such an effect already."""
 
 
-#: Who is told, while a program is recorded.
+#: The recorder, while a program is recorded.
 recorder: Recorder | None = None
+
+#: Whether there is a recorder or a listener (see ``launches``): plans are interpreted, and each step notifies these.
+observed = False
+
+_listened = False
 
 
 def record_with(new: Recorder | None) -> None:
-    """Tell this recorder from now on; None for nobody."""
-    global recorder
+    """Notify this recorder from now on; None for no recorder."""
+    global recorder, observed
     recorder = new
+    observed = new is not None or _listened
+
+
+def observe_launches(on: bool) -> None:
+    """Have each launch notify the listeners, or no longer."""
+    global observed, _listened
+    _listened = on
+    observed = on or recorder is not None
 
 
 def values_read(what: str) -> None:
@@ -145,16 +164,6 @@ def reads_values(what: str) -> Callable[[Function], Function]:
     return decorate
 
 
-def by_host(function: Function) -> Function:
-    """Decorate a function of arrays that NumPy computes, called by position: see ``Recorder.host``."""
-
-    @functools.wraps(function)
-    def call(*arguments: Any) -> Any:
-        return function(*arguments) if recorder is None else recorder.host(function, arguments)
-
-    return call  # type: ignore[return-value]
-
-
 def on_gpu(function: Callable[..., None], arguments: Sequence[Any], written: Sequence[Any]) -> None:
     """Call ``function(*arguments)``, which puts work on the current stream of a GPU, and tell that.
 
@@ -185,36 +194,12 @@ class Watched:
         return self.value
 
 
-def plain_arguments(arguments: Sequence[Any]) -> Sequence[Any]:
-    """The arguments of a kernel with numbers themselves in place of those that are watched."""
-    return [one.plain() if isinstance(one, Watched) else one for one in arguments]
+def plain(argument: Any) -> Any:
+    """Return the number itself if an argument is a watched one, and else the argument."""
+    return argument.plain() if isinstance(argument, Watched) else argument
 
 
-class _Number:
-    """A number that was read from memory, and where."""
+class Element(NamedTuple):
+    """A number that was read from memory: the one element of an array."""
 
     array: np.ndarray
-    index: int
-
-
-class ReadInt(int, _Number):
-    """An integer, or a truth value, that a kernel is given."""
-
-
-class ReadFloat(float, _Number):
-    """A real number that a kernel is given."""
-
-
-class ReadComplex(complex, _Number):
-    """A complex number that a kernel is given."""
-
-
-_CLASSES: dict[type, Any] = {bool: ReadInt, int: ReadInt, float: ReadFloat, complex: ReadComplex}
-
-
-def number_at(array: np.ndarray, index: int) -> Any:
-    """An element as a number for a kernel, which knows where it was read; only while a program is recorded."""
-    value = array.item(index)
-    number = _CLASSES[value.__class__](value)
-    number.array, number.index = array, index
-    return number

@@ -18,7 +18,7 @@ from ..autograd.watching import unwatch, watch
 from ..core.generators import MersenneTwister
 from ..core.tensor import Tensor
 from ..core.types import device, dtype
-from ..devices import launches
+from ..devices import recording
 from ..nn.parameter import is_lazy
 from .attached import check_graph, has_attributes, has_hooks
 from .counters import Counter, is_counter
@@ -194,11 +194,11 @@ def recorded(recorder: Recorder, function: Callable[[], Any]) -> Any:
 
     def stop() -> None:
         unwatch(recorder)
-        launches.record(None)
+        recording.record_with(None)
 
     try:
         watch(recorder)
-        launches.record(recorder)
+        recording.record_with(recorder)
         result = function()
     finally:
         try:
@@ -311,7 +311,7 @@ def keep_constants(made: Capture) -> None:
         if block is None and not is_known(tensor._storage):  # there is none
             continue
         if block is None:
-            block = recorder.span(tensor._storage, False, False).block
+            block = recorder.span(tensor._storage, False).block
         if block.origin == CONSTANT and block.held is not None and block.size:
             recorder.keep_initial(block, block.held)
             block.first = 0

@@ -52,7 +52,7 @@ class DeviceProgram:
                 self._fixed[line] = what
             elif what.held is not None:
                 self._fixed[line] = what.held[what.address - what.held.address :]
-        self._names: dict[str, Any] = {"DeviceRow": DeviceRow}
+        self._names: dict[str, Any] = {"DeviceRow": DeviceRow, "run_kernel": begin_cuda().run_kernel}
         self._rows: dict[Any, str] = {}
         self._made: list[str] = []
         self._names["stream"] = begin_cuda().stream
@@ -71,7 +71,9 @@ class DeviceProgram:
             target, source = (self._row(Place(one.line, one.offset, step.size), _BYTE) for one in _ends(step))
             return f"{target}.put({source})"
         operands = [*map(str, step.grid), *["here"] * bool(step.grid), *map(self._operand, step.operands)]
-        return f"{self._name(step.function)}{'.run' * bool(step.grid)}({', '.join(operands)})"
+        if step.grid:
+            return f"run_kernel({self._name(step.function)}, {', '.join(operands)})"
+        return f"{self._name(step.function)}({', '.join(operands)})"
 
     def _operand(self, value: Any) -> str:
         if isinstance(value, Span):

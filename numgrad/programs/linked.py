@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..core.tensor import tensor_of
 from ..devices.cpu.blas import one_thread
 from ..devices.cpu.linking import FINDS_ROWS, link
 from .plan import ALIGNMENT
-from .steps import Block, HostCall, Span, place_of
+from .steps import Block, HostCall, Load, Placed, Span, place_of
 
 #: A program that moves fewer bytes is brief.
 BRIEF = 1 << 20
@@ -105,19 +106,20 @@ class LinkedProgram:
         return 0
 
     def _call_host(self, call: HostCall) -> int:
-        results = call.function(*self._given(call.operands))
-        arrays = results if isinstance(results, tuple | list) else (results,)
-        made = [array for array in arrays if isinstance(array, np.ndarray)]
-        for span, array in zip(call.results, made, strict=True):
+        results = call.function(*map(self._given, call.operands))
+        for span, array in zip(call.results, results or (), strict=True):
             self._array(span)[...] = array
         return 0
 
-    def _given(self, values: Any) -> list[Any]:
-        return [
-            self._array(value) if isinstance(value, Span)
-            else type(value)(self._given(value)) if isinstance(value, tuple | list) else value
-            for value in values
-        ]
+    def _given(self, value: Any) -> Any:
+        """An operand of a host function as it is in this run."""
+        if isinstance(value, Span):
+            return self._array(value)
+        if isinstance(value, Load):
+            return self._array(value.span).item()
+        if isinstance(value, Placed):
+            return tensor_of(value.layout, self._array(value.span))
+        return type(value)(map(self._given, value)) if isinstance(value, tuple | list) else value
 
     def _array(self, span: Span) -> np.ndarray:
         """An array of the program's, where it lies in this run."""

@@ -29,7 +29,7 @@ from ..ops.table.promotion import LARGEST_FLOAT32
 from .capture import Capture
 from .node import freed_by
 from .recorder import Recorder
-from .steps import CONSTANT, Block, HostCall, Launch, Load, Span, Step, root_of
+from .steps import CONSTANT, Block, HostCall, Launch, Load, Placed, Span, Step, root_of
 from .trees import leaves, mapped
 
 #: Numbers that operations may treat in ways of their own.
@@ -136,7 +136,7 @@ class Numbers:
 
     def span(self, recorder: Recorder, number: Any, index: int) -> Span:
         """Where one of them stands."""
-        return recorder.span(self._rows[number.value.__class__][index : index + 1], False, False)
+        return recorder.span(self._rows[number.value.__class__][index : index + 1], False)
 
 
 class Record(NamedTuple):
@@ -280,7 +280,9 @@ def _holds_all(step: Any) -> bool:
 
 
 def _same_operand(one: Any, other: Any, pairs: dict[Block, Block]) -> bool:
-    if isinstance(one, Load) and isinstance(other, Load):
+    if isinstance(one, Placed) and isinstance(other, Placed) and one.layout is not other.layout:
+        return False
+    if one.__class__ is other.__class__ and isinstance(one, Load | Placed):
         one, other = one.span, other.span
     if isinstance(one, Span) and isinstance(other, Span):
         own, others = ((span.offset, span.dtype, span.shape, span.strides) for span in (one, other))

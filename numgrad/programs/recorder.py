@@ -15,9 +15,10 @@ import numpy as np
 
 from ..autograd.locations import Location, calling_location
 from ..autograd.watching import NODE, Stop, Watcher
+from ..core.tensor import Tensor
 from ..devices.cpu.blas import is_on_one_thread
 from ..devices.cpu.threads import threads_take_turns
-from ..devices.recording import Effect, ReadComplex, ReadFloat, ReadInt, Watched
+from ..devices.recording import Effect, Element, Watched
 from ..devices.rows import FIXED, DeviceRow
 from .node import Entrance
 from .steps import (
@@ -29,6 +30,7 @@ from .steps import (
     HostCall,
     Launch,
     Load,
+    Placed,
     Span,
     Step,
     is_known,
@@ -151,18 +153,16 @@ class Recorder(Watcher):
         self.look_at_reports()
         named = dict(zip(facts.parameters, arguments, strict=True))
         self._reports = [value for name, value in named.items() if name in facts.reports]
-        covered = facts.covered(named)
-        # what is read first: in place it is the same row
         watched = {}
-        for name, value in sorted(named.items(), key=lambda item: item[0] in covered):
+        for number, (name, value) in enumerate(named.items()):
             if isinstance(value, Watched):
-                named[name], watched[facts.parameters.index(name)] = value.plain(), value
+                named[name], watched[number] = value.plain(), value
             elif name in facts.reports:
                 named[name] = np.full(value.size, False if value.dtype.kind == "b" else -1, value.dtype)
             elif isinstance(value, np.ndarray):
-                named[name] = self.span(value, name in covered, name in facts.written)
-            elif isinstance(value, ReadFloat | ReadInt | ReadComplex):
-                named[name] = Load(self.span(value.array[value.index : value.index + 1], False, False))
+                named[name] = self.span(value, name in facts.written)
+            elif isinstance(value, Element):
+                named[name] = Load(self.span(value.array, False))
         launch = Launch(tuple(named.values()), *self.current, kernel, watched=watched)
         if facts.hides:
             self._find_addresses(launch, arguments)
@@ -198,9 +198,9 @@ class Recorder(Watcher):
         self._done_inside(function, arguments)
 
     def allocated(self, row: Any) -> None:
-        """A row on a GPU is new."""
-        if self._is_on(row.device):
-            self._add(row.block, FRESH)
+        """Memory is new."""
+        if self._is_on(row.device if row.__class__ is DeviceRow else -1):
+            self._add(root_of(row), FRESH)
 
     def _call(
         self, function: Any, arguments: Sequence[Any], written: Sequence[Any], grid: Sequence[int] = ()
@@ -225,7 +225,7 @@ class Recorder(Watcher):
         if block is None and not is_known(value):
             self.break_off("memory on a GPU that another library has lent")
             return value
-        span = self.span(value, False, id(value) in written) if block is None else self._address(value.address, block)
+        span = self.span(value, id(value) in written) if block is None else self._address(value.address, block)
         if id(value) in written:
             spans.append(span)
         return span
@@ -234,14 +234,19 @@ class Recorder(Watcher):
         self._use(block, True)
         return Span(block, address - block.address, np.dtype(np.uint8), (1,), (1,))
 
-    def host(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-        """A function of the host's is to be called."""
+    def host(
+        self, function: Callable[..., Any], operands: Sequence[Any], arguments: Sequence[Any], written: Sequence[int]
+    ) -> Any:
+        """A host function is to be called."""
         if not self._is_on(-1):
             return function(*arguments)
-        described = tuple([self._described(value) for value in arguments])
+        described = tuple([self._described(value, n in written) for n, value in enumerate(operands)])
         results = self._done_inside(function, arguments)
-        arrays = results if isinstance(results, tuple | list) else (results,)
-        spans = tuple([self.span(array, True, True) for array in arrays if isinstance(array, np.ndarray)])
+        made = results or ()
+        for array in made:
+            if self.block_of(array) is None:
+                self._add(root_of(array), FRESH)
+        spans = tuple([self.span(array, True) for array in made])
         self.steps.append(HostCall(described, *self.current, function, spans))
         return results
 
@@ -261,24 +266,25 @@ class Recorder(Watcher):
         """What a function returns; what it tells is of no concern."""
         return function() if self.deaf else self._done_inside(function, ())
 
-    def _described(self, value: Any) -> Any:
+    def _described(self, value: Any, written: bool = False) -> Any:
+        """An operand of a host function, with spans in place of arrays and tensors."""
         if isinstance(value, np.ndarray):
-            span = self.span(value, False, False)
-            if span.block.origin == OUTSIDE and span.block.changed < 0:  # it may be the state of a generator
-                span.block.changed = len(self.steps)
-            return span
+            return self.span(value, written)
+        if isinstance(value, Element):
+            return Load(self.span(value.array, False))
+        if isinstance(value, Tensor):
+            return Placed(self.span(value._storage[value._offset :], False), value._layout)
         if isinstance(value, tuple | list):
-            return type(value)(map(self._described, value))
+            return type(value)([self._described(one, written) for one in value])
         return value
 
-    def span(self, array: Any, covered: bool, written: bool) -> Span:
-        """Where an array lies; ``covered`` says that all of it is overwritten, whatever was there."""
+    def span(self, array: Any, written: bool) -> Span:
+        """Where an array lies."""
         root = root_of(array)
         block = self._blocks.get(id(root))
         offset = place_of(array) - (place_of(root) if block is None else block.address)
         if block is None:
-            is_whole = covered and array.nbytes == root.nbytes
-            block = self._add(root, FRESH if is_whole else CONSTANT)
+            block = self._add(root, CONSTANT)
         if written and block.origin == CONSTANT and block.initial is None:
             self.keep_initial(block, root)
         self._use(block, written)

@@ -1,13 +1,12 @@
-"""What a recorded program consists of: blocks of memory, and steps that work on them.
+"""Parts of a recorded program: blocks of memory, and steps that work on them.
 
-Memory is known by what owns it: an array, or on a GPU a block of the allocator's.  A ``Block`` is one such piece; all
-rows that kernels are given are stretches of blocks.  Where a block comes from shows in how it is met first:
+A ``Block`` is the memory of one owner: an array, or on a GPU a block of the allocator.  Operands of kernels are spans
+of blocks.  There are three kinds of blocks:
 
-- it was known before (the memory of arguments, parameters, optimizers, generators): it is *outside*;
-- a kernel overwrites all of it, whatever was there: it is *fresh*, and a replay may put it anywhere;
-- on a GPU it is allocated while the program is recorded: it is fresh, too;
-- anything else: what it holds when it is met matters.  It is a *constant*, such as the sizes of a loop or what
-  ``torch.arange`` gives; if it is written later, a replay begins with a copy.
+- *outside*: the memory was there before (arguments, parameters, the state of optimizers and generators);
+- *fresh*: the memory was allocated by a step while the program was recorded, and a replay may put it anywhere;
+- *constant*: any other memory, whose elements matter, such as the sizes of a loop or the result of ``torch.arange``.
+  If it is written later, a replay begins with a copy.
 
 Fresh blocks are held weakly, so that recording needs no more memory than running.
 """
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.locations import Location
+from ..core.layout import Layout
 from ..devices.recording import Watched
 from ..devices.rows import DeviceRow, Memory
 
@@ -81,6 +81,14 @@ class Load:
     """A number that stands in memory."""
 
     span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A tensor for a host function: its memory from its first element on, and its layout."""
+
+    span: Span
+    layout: Layout
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from ..devices import launches
+from ..devices import recording
 
 
 class Turn:
@@ -40,7 +40,7 @@ def _after_fork() -> None:
     """In the child: a thread that is not here may have been recording."""
     if recording_turn.taken:
         recording_turn.taken.clear()
-        launches.record(None)
+        recording.record_with(None)
 
 
 if hasattr(os, "register_at_fork"):

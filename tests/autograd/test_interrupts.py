@@ -47,10 +47,9 @@ DEFAULTS = {name: value for name, value in vars(type(state)).items() if not name
 
 
 def present_state():
-    surrounded = [kernel.name for kernel in launches.compiled_kernels() if "_around_entry" in repr(kernel.entry)]
     return (
-        {**DEFAULTS, **thread_state()}, len(inference_blocks), recording.recorder, launches.listeners,
-        len(launches._bare), surrounded, [*recording_turn.taken],
+        {**DEFAULTS, **thread_state()}, len(inference_blocks), recording.recorder, recording.observed,
+        launches.listeners, [*recording_turn.taken],
     )  # fmt: skip
 
 

@@ -5,7 +5,8 @@ import contextlib
 import numpy as np
 
 import numgrad
-from numgrad.devices import launches
+from numgrad.devices import recording
+from numgrad.devices.recording import Element
 
 
 class ValuesReadError(Exception):
@@ -17,7 +18,7 @@ class Recorder:
 
     Attributes:
         steps: functions that do again what was done.
-        born: arrays that were first met where a kernel, or a host function, overwrote them as a whole.
+        born: arrays that were allocated for a step, or that a host function returned.
         held: all others, and what they held when they were first met.
     """
 
@@ -35,54 +36,51 @@ class Recorder:
             self._seen[key] = array, now
         self._written = set()
 
-    def _meet(self, array, covered, written):
+    def _meet(self, array, new=False, written=False):
         root = root_of(array)
         if id(root) not in self._seen:
             self._seen[id(root)] = root, root.tobytes()
-            if covered and root.nbytes == array.nbytes:
+            if new:
                 self.born.append(root)
             else:
                 self.held.append((root, root.copy()))
         if written:
             self._written.add(id(root))
 
+    def allocated(self, array):
+        if not self._inside:
+            self._meet(array, True)
+
     def launch(self, kernel, arguments):
         if self._inside:
             return
         self.check()
         facts, entry = kernel.facts, kernel.entry
-        named = dict(zip(facts.parameters, arguments, strict=True))
-        covered = facts.covered(named)
-        arrays = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
-        for name in sorted(arrays, key=lambda name: name in covered):  # what is read first: it may be given twice
-            self._meet(arrays[name], name in covered, name in facts.written)
-        read = {place: number for place, number in enumerate(arguments) if hasattr(number, "array")}
-        for number in read.values():
-            self._meet(number.array, False, False)
+        for name, value in zip(facts.parameters, arguments, strict=True):
+            if isinstance(value, np.ndarray):
+                self._meet(value, written=name in facts.written)
+            elif isinstance(value, Element):
+                self._meet(value.array)
+        self.steps.append(lambda: entry(*[one.array.item() if isinstance(one, Element) else one for one in arguments]))
 
-        def again():
-            given = [read[n].array.item(read[n].index) if n in read else one for n, one in enumerate(arguments)]
-            entry(*given)
-
-        self.steps.append(again)
-
-    def host(self, function, arguments):
+    def host(self, function, operands, arguments, written):
         if self._inside:
             return function(*arguments)
         self.check()
-        for array in arrays_in(arguments):
-            self._meet(array, False, True)  # the state of a generator is written
+        for number, operand in enumerate(operands):
+            for array in arrays_in([operand]):
+                self._meet(array, written=number in written)
         self._inside = True
         try:
             made = function(*arguments)
         finally:
             self._inside = False
-        results = arrays_in((made,))
-        for array in results:
+        for array in made or ():
             self._meet(array, True, True)
 
         def again():
-            for array, new in zip(results, arrays_in((function(*arguments),)), strict=True):
+            given = [one.array.item() if isinstance(one, Element) else one for one in operands]
+            for array, new in zip(made or (), function(*given) or (), strict=True):
                 array[...] = new
 
         self.steps.append(again)
@@ -124,12 +122,12 @@ def arrays_in(values):
 def recorded():
     """A recorder that is told of what is done in the block."""
     recorder = Recorder()
-    launches.record(recorder)
+    recording.record_with(recorder)
     try:
         yield recorder
         recorder.check()
     finally:
-        launches.record(None)
+        recording.record_with(None)
 
 
 def assert_repeated(function, leaves, kept=()):

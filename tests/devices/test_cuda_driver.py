@@ -87,10 +87,9 @@ def test_those_who_listen_are_told_of_a_kernel_when_it_has_been_loaded_and_run(g
     kernel = launching.Kernel("move", "def kernel(x):\n    x[0] = 1\n", (ROW,), facts)
     assert made == []
     row = memory.empty_row(4, FLOAT64, 0)
-    run = launching._around_run(kernel, kernel.run)
     launches.listen(found.append)
     try:
-        run(1, 1, memory.stream(0), row)
+        launching.run_kernel(kernel, 1, 1, memory.stream(0), row)
     finally:
         launches.unlisten(found.append)
     assert made == ["move"]

@@ -20,6 +20,12 @@ def memories(plan, result):
     return [] if result is None else [result] if isinstance(result, np.ndarray) else [*result]
 
 
+def described(rows):
+    """The dtypes and elements of arrays, and which of them share memory with an earlier one."""
+    shared = [[np.shares_memory(one, other) for other in rows[:number]] for number, one in enumerate(rows)]
+    return [(one.dtype, one.size, one.tobytes()) for one in rows], shared
+
+
 def in_both_ways(plan, again=True):
     """A launcher that interprets a plan, runs what it is bound to, and compares all that both have written."""
     bound = cpu.bind(plan)

@@ -33,17 +33,9 @@ def test_facts_are_those_of_the_signature():
     facts = facts_of(adds, FLOAT32)
     assert (facts.compute, facts.parameters) == (FLOAT32, ("address", "x", "count", "sums", "out", "row", "wrong"))
     assert facts.read - {"address", "count"} == {"x", "sums"}
-    assert (facts.written, facts.partial) == ({"sums", "out", "row", "wrong"}, {"row", "wrong"})
-    assert facts.reports == {"wrong"}
+    assert (facts.written, facts.reports) == ({"sums", "out", "row", "wrong"}, {"wrong"})
     assert facts.calls_blas
     assert "def kernel(address, x, count, sums, out, row, wrong):\n    sums[0] += x[0]\n" in module_text(adds, FLOAT32)
-
-
-def test_a_run_covers_what_it_writes_as_a_whole():
-    given = {name: np.zeros(3) for name in ("x", "sums", "out", "row", "wrong")}
-    facts = facts_of(adds, FLOAT32)
-    assert facts.covered({**given, "address": 0, "count": 2}) == {"out"}
-    assert facts.covered({**given, "address": 0, "count": 3}) == {"out", "row"}
 
 
 def test_a_kernel_that_says_nothing_of_what_it_writes_is_refused():

@@ -3,8 +3,8 @@
 import numpy as np
 
 import numgrad
-from numgrad.devices import DeviceRow, cpu
-from numgrad.devices.plan import on_memory
+from numgrad.devices import DeviceRow, Plan, cpu
+from numgrad.devices.plan import Buffer, Input
 
 __all__ = ["ON_THE_CPU", "check", "on_cpu", "on_device", "run_steps"]
 
@@ -22,20 +22,23 @@ def on_device(value):
     return moved
 
 
+class OnRow:
+    """Memory as an operand of a plan."""
+
+    def __init__(self, row):
+        self._storage, self._offset = row, 0
+
+
 def run_steps(device, name, *given):
     """Run the steps that a device's function of this name adds for memory, or None, and after these other arguments."""
     rows = [one for one in given if isinstance(one, DeviceRow | np.ndarray)]
-    number = rows[0].device if isinstance(rows[0], DeviceRow) else None
-    sizes = tuple([(row.size, row.dtype) for row in rows])
-    places = [n for n, one in enumerate(given) if isinstance(one, DeviceRow | np.ndarray)]
-
-    def steps(p, *buffers):
-        arguments = list(given)
-        for place, buffer in zip(places, buffers, strict=True):
-            arguments[place] = buffer
-        return getattr(device, name)(p, *arguments)
-
-    return on_memory.__wrapped__(device, number, steps, sizes)(*rows)
+    p = Plan(device, rows[0].device if isinstance(rows[0], DeviceRow) else None)
+    p.count = len(rows)
+    buffers = iter([Buffer(Input(number), row.size, row.dtype) for number, row in enumerate(rows)])
+    arguments = [next(buffers) if isinstance(one, DeviceRow | np.ndarray) else one for one in given]
+    made = getattr(device, name)(p, *arguments)
+    p.results = (made,) if isinstance(made, Buffer) else made or ()
+    return p.launcher()(*map(OnRow, rows))
 
 
 def on_cpu(name, row, sizes, *arguments):

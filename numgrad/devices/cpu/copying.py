@@ -13,6 +13,7 @@ from numgrad_kernels.cpu import copying
 
 from ...core.layout import Layout, loop_nest, matrix_steps, numel
 from ..common import WORDS, evenly_spaced, word_of
+from ..launches import run_kernel
 from ..memory import NO_MEMORY, check_countable, out_of_memory
 from ..plan import Buffer, HandWritten, Plan, Step, TensorRef
 from .launching import kernel_for
@@ -73,7 +74,8 @@ def join_rows(p: Plan, tensors: Sequence[TensorRef], dim: int, out: TensorRef) -
         word = word_of(out.type.numpy)
         kernel_of = kernel_for(copying.join_rows, word, (word, int, int, int) * 2 + (int, int, int, word), 0)
         join = functools.partial(_join_all, kernel_of, pairs, outer, stride)
-        p.call(join, Buffer(out.memory, out.size, out.type.numpy), *itertools.chain(*places))
+        target = Buffer(out.memory, out.size, out.type.numpy)
+        p.call(join, target, *itertools.chain(*places), written=(target,))
         return
     for n, width, other, start in pairs:
         _join(p, (*places[n], width, width), (*places[n + 1], other, other), outer, stride, start, out)
@@ -83,9 +85,9 @@ def _join_all(
     kernel_of: Callable[[], Any], pairs: Sequence[Any], outer: int, stride: int, out: np.ndarray, *places: Any
 ) -> None:
     """Write tensors, given by their memory and where they begin, beside each other, two at a time."""
-    join, each = kernel_of().entry, iter(places)
+    kernel, each = kernel_of(), iter(places)
     for (_, width, other, start), x, begin, y, other_begin in zip(pairs, each, each, each, each, strict=True):
-        join(x, begin, width, width, y, other_begin, other, other, outer, stride, start, out)
+        run_kernel(kernel, (x, begin, width, width, y, other_begin, other, other, outer, stride, start, out))
 
 
 def roll_rows(p: Plan, input: TensorRef, dim: int, shift: int, out: TensorRef) -> None:

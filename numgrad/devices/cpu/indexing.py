@@ -19,7 +19,7 @@ from ...core.layout import numel
 from ..common import OutOfBoundsError, Steps, negative_repeats, word_of
 from ..memory import check_countable, reports_memory
 from ..plan import Bounds, Buffer, Plan, Report
-from ..recording import by_host, reads_values
+from ..recording import reads_values
 from .launching import empty, launch
 
 __all__ = [
@@ -102,7 +102,7 @@ def fold_indices(p: Plan, indices: Sequence[Buffer], sizes: tuple[int, ...], dim
         p.run(
             indexing.fold_indices, INT64, first, numel(sizes[:number]), indices[number], size, flat, wrong, work=count
         )
-    p.call(_check_folded, wrong, sizes, dims, *indices)
+    p.check(_check_folded, wrong, sizes, dims, *indices)
     return flat
 
 
@@ -188,7 +188,6 @@ def counts(p: Plan, indices: Buffer, size: int) -> Buffer:
     return p.host(_counts, [p.new(size, INT64)], indices, size)[0]
 
 
-@by_host
 def _counts(indices: np.ndarray, size: int) -> tuple[np.ndarray]:
     return (np.maximum(np.bincount(indices, minlength=size), 1),)
 
@@ -207,7 +206,6 @@ def offsets(
     return p.host(_offsets, [p.new(count, INT64)], flat, shape, sizes, steps, dims)[0]
 
 
-@by_host
 def _offsets(
     flat: np.ndarray, shape: tuple[int, ...], sizes: tuple[int, ...], steps: tuple[int, ...],
     dims: tuple[int | tuple[int, int], ...],

@@ -14,8 +14,9 @@ from numgrad_kernels.source import module_text
 from numgrad_kernels.store import Kernel
 
 from ...core.layout import Layout, numel
+from .. import recording
 from ..common import NUMBERS, filler, may_share_elements
-from ..launches import compile_kernel
+from ..launches import compile_kernel, run_kernel
 from ..memory import LARGE, empty_row, filled_row, out_of_memory, zero_row
 from .pointwise import pointwise_kernel
 from .threads import PARALLEL_FROM, worth_threads
@@ -31,9 +32,12 @@ Row = np.ndarray
 def empty(shape: tuple[int, ...], type: Any) -> np.ndarray:
     """Uninitialised memory for a tensor, as one row."""
     try:
-        return empty_row(numel(shape), type.numpy)
+        row = empty_row(numel(shape), type.numpy)
     except RuntimeError:
         raise out_of_memory(shape, type.numpy) from None
+    if recording.recorder is not None:
+        recording.recorder.allocated(row)
+    return row
 
 
 _hand_written: dict[Any, Kernel] = {}
@@ -48,7 +52,7 @@ def launch(
     functions ``parts`` in place of those of these names; its ``prange`` loops run on several threads if the work,
     ``size`` elements, is worth it.
     """
-    hand_written(function, compute, arguments, size, parts.items()).entry(*arguments)
+    run_kernel(hand_written(function, compute, arguments, size, parts.items()), arguments)
 
 
 def hand_written(
@@ -101,9 +105,9 @@ def zeros(shape: tuple[int, ...], type: Any) -> np.ndarray:
 
 
 def memory_launcher(layout: Layout, zeroed: bool) -> Callable[[], np.ndarray]:
-    """What gives new memory for a tensor of this layout."""
-    if layout.size * layout.type.numpy.itemsize < LARGE:
-        return functools.partial(np.zeros if zeroed else np.empty, layout.size, layout.type.numpy)
+    """Return a function that returns new memory for a tensor of this layout."""
+    if zeroed and layout.size * layout.type.numpy.itemsize < LARGE:
+        return functools.partial(np.zeros, layout.size, layout.type.numpy)
     return functools.partial(zeros if zeroed else empty, layout.shape, layout.type)
 
 
@@ -117,7 +121,7 @@ def filled(shape: tuple[int, ...], value: Any, type: Any) -> np.ndarray:
         row.fill(value)
         return row
     number: Any = value.__class__
-    pointwise_kernel(filler(number, dtype), 1, True, True).entry(value, row)
+    run_kernel(pointwise_kernel(filler(number, dtype), 1, True, True), (value, row))
     return row
 
 

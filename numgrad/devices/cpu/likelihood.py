@@ -49,7 +49,7 @@ def likelihood(
         kernels.negative_likelihood, dtype, x, *classes_of(shape), target, nothing if weight is None else weight,
         ignored, reduction == "mean", losses, parts, out, total_weight, wrong, work=count * READING,
     )
-    p.call(functools.partial(_check_targets, shape), wrong, target)
+    p.check(functools.partial(_check_targets, shape), wrong, target)
     return losses if reduction == "none" else out, total_weight
 
 

@@ -14,7 +14,6 @@ from .. import launches
 from ..common import factor, product_sizes
 from ..memory import no_row
 from ..plan import Buffer, Plan, TensorRef
-from ..recording import by_host
 from .blas import MANY, MANY_FOR_VECTORS, blas_addresses, blas_name, one_thread_for
 from .launching import empty
 from .threads import PARALLEL_FROM
@@ -148,7 +147,6 @@ def _as_array(memory: np.ndarray, start: int, layout: Layout, turned: bool) -> n
     return array.swapaxes(-1, -2) if turned else array
 
 
-@by_host
 def _multiplied(layout: Layout, one: np.ndarray, other: np.ndarray, bias: Any) -> np.ndarray:
     row = empty(layout.shape, layout.type)
     out = row.reshape(layout.shape)

@@ -15,7 +15,6 @@ from numgrad_kernels.cpu import random
 
 from ..memory import no_row
 from ..plan import Buffer, Plan, State
-from ..recording import by_host
 
 __all__ = [
     "draw_bernoulli", "draw_exponential", "draw_integers", "draw_normal", "draw_normal_pairs", "draw_permutation",
@@ -116,12 +115,10 @@ def _draws(p: Plan, generator: Any, count: int) -> Buffer:
     return draws
 
 
-@by_host
 def _exponentials(units: np.ndarray, rate: float, dtype: np.dtype) -> tuple[np.ndarray]:
     return ((-np.log1p(-units) / rate).astype(dtype),)
 
 
-@by_host
 def _integers(draws: np.ndarray, low: int, high: int) -> tuple[np.ndarray]:
     if high - low < 2**64:
         draws = draws % np.uint64(high - low)
@@ -130,6 +127,5 @@ def _integers(draws: np.ndarray, low: int, high: int) -> tuple[np.ndarray]:
     return (draws.view(_INT64),)
 
 
-@by_host
 def _wide_integers(draws: np.ndarray, low: int, high: int) -> tuple[np.ndarray]:
     return _integers(draws[0::2] << np.uint64(32) | draws[1::2], low, high)  # the first one is the high half

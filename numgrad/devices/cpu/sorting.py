@@ -15,7 +15,7 @@ from ..common import check_not_negative
 from ..launches import by_numpy
 from ..memory import check_countable, reports_memory
 from ..plan import Buffer, Plan
-from ..recording import by_host, reads_values
+from ..recording import reads_values
 from .threads import PARALLEL_FROM
 
 __all__ = [
@@ -75,7 +75,6 @@ def sort_axis(
     return made
 
 
-@by_host
 @by_numpy("numpy.argsort")
 def _sorted(
     flat: np.ndarray, outer: int, length: int, inner: int, descending: bool, count: int | None
@@ -123,14 +122,12 @@ def mode_axis(p: Plan, x: Buffer, outer: int, length: int, inner: int) -> tuple[
     return _pick(p, sorting.pick_modes, _modes, x, outer, length, inner)
 
 
-@by_host
 @by_numpy("numpy.partition")
 def _kth(flat: np.ndarray, outer: int, length: int, inner: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     lines = _lines(flat, outer, length, inner)
     return _picked(lines, _first_indices(lines, np.partition(lines, k, -1)[..., k : k + 1]))
 
 
-@by_host
 @by_numpy("numpy.sort")
 def _median(flat: np.ndarray, outer: int, length: int, inner: int, past_nan: bool) -> tuple[np.ndarray, np.ndarray]:
     lines = _lines(flat, outer, length, inner)
@@ -142,7 +139,6 @@ def _median(flat: np.ndarray, outer: int, length: int, inner: int, past_nan: boo
     return _picked(lines, _first_indices(lines, np.take_along_axis(values, middle, -1)))
 
 
-@by_host
 @by_numpy("numpy.argsort")
 def _modes(flat: np.ndarray, outer: int, length: int, inner: int) -> tuple[np.ndarray, np.ndarray]:
     lines = _lines(flat, outer, length, inner)
@@ -250,7 +246,6 @@ def histogram(p: Plan, x: Buffer, bins: int, low: Any, high: Any) -> Buffer:
     return p.host(_histogram, [p.new(bins, x.dtype)], x, bins, low, high)[0]
 
 
-@by_host
 @reports_memory
 def _histogram(flat: np.ndarray, bins: int, low: float, high: float) -> tuple[np.ndarray]:
     number = flat.dtype.type

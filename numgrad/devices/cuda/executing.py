@@ -1,26 +1,25 @@
-"""Execution of plans' steps on a GPU: memory from the caching allocator, kernels on the current stream."""
+"""Steps of plans on a GPU: memory from the caching allocator, kernels on the current stream."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ..binding import Writer
 from ..interpreter import interpret
-from ..plan import New, Plan, Pointwise, Step
+from ..plan import Array, Buffer, Given, New, Offset, Plan, Pointwise, Report, Step, Storage, Value
 from ..rows import DeviceRow
-from .launching import launch
+from .launching import INT64, Kernel, hand_written, run_kernel
 from .memory import empty_row, stream, zero_row
-from .pointwise import is_aligned, pointwise_kernel
+from .pointwise import is_aligned, pointwise_kernel, value_of
 from .reports import report_row
 
 __all__ = ["allocate", "array_of", "bind", "interpret", "raise_reported", "report", "run_step"]
 
 
-def bind(plan: Plan) -> Callable[..., Any]:
-    """The function that runs a plan on the operands of a call."""
-    return plan
+# -- functions for the interpreter -----------------------------------------------------------------------------------
 
 
 def allocate(memory: New, size: int, device: int) -> DeviceRow:
@@ -37,13 +36,29 @@ def run_step(step: Step, operands: Sequence[Any], device: int) -> None:
     chosen, work = step.kernel, step.work
     if step.aligned is not None and all(map(is_aligned, operands)):
         chosen, work = step.aligned
+    kernel, blocks, threads = _prepared(step, chosen, work, device)
+    if blocks:
+        run_kernel(kernel, blocks, threads, stream(device), *operands)
+
+
+def _prepared(step: Step, chosen: Any, work: int, device: int) -> tuple[Kernel, int, int]:
+    """The kernel of a step, ``chosen`` by where its operands begin, with its blocks and the threads of each."""
     if chosen.__class__ is Pointwise:
         kernel = pointwise_kernel(chosen.program, chosen.form)
-        kernel.run(*kernel.grid(work, device), stream(device), *operands)
-        return
+        return kernel, *kernel.grid(work, device)
     assert step.grid is not None
-    blocks, threads = step.grid
-    launch(chosen.function, chosen.compute, *operands, blocks=blocks, threads=threads, **dict(chosen.parts))
+    signature = tuple(map(_type_of, step.operands))
+    return hand_written(chosen.function, chosen.compute, step.grid[1], signature, dict(chosen.parts)), *step.grid
+
+
+def _type_of(operand: Any) -> Any:
+    """The type that a kernel is compiled for: the dtype of a buffer, or the class of a number."""
+    kind = operand.__class__
+    if kind in (Buffer, Storage, DeviceRow):
+        return operand.dtype
+    if kind is Report:
+        return INT64
+    return {Offset: int}.get(kind, operand.kind if kind is Given else kind)
 
 
 def array_of(tensor: Any) -> np.ndarray:
@@ -57,3 +72,52 @@ report = report_row
 
 def raise_reported(indices: DeviceRow, *bounds: Any) -> None:
     """Do nothing: an index that is out of bounds is raised when the host next waits for the GPU; see ``reports``."""
+
+
+# -- launchers -------------------------------------------------------------------------------------------------------
+
+
+class _Writer(Writer):
+    """Writer of launchers for a GPU."""
+
+    names: ClassVar[dict[str, Any]] = {
+        "array_of": array_of, "empty": empty_row, "is_aligned": is_aligned, "prepared": _prepared, "report": report,
+        "stream": stream, "value_of": value_of, "zeros": zero_row,
+    }
+    expressions: ClassVar[dict[Any, str]] = {
+        **Writer.expressions, Value: "value_of(x#)", Array: "array_of(x#)", Report: "report(here.device)",
+    }
+    opening: ClassVar[str] = "here = stream(c0)"
+
+    def __init__(self, plan: Plan):
+        super().__init__(plan)
+        self.constant(plan.device)
+
+    def allocation(self, memory: New, size: str) -> str:
+        return f"{'zeros' if memory.zeroed else 'empty'}({size}, {self.constant(memory.dtype)}, c0)"
+
+    def run(self, step: Step, operands: str) -> list[str]:
+        if step.grid is not None and not step.grid[0]:
+            return []
+        plain = self._launch(step, step.kernel, step.work, operands)
+        if step.aligned is None:
+            return plain
+        buffers = [self.operand(one) for one in step.operands if one.__class__ in (Buffer, Storage)]
+        return [
+            f"if {' and '.join([f'is_aligned({one})' for one in buffers])}:",
+            *["    " + line for line in self._launch(step, step.aligned[0], step.aligned[1], operands)],
+            "else:", *["    " + line for line in plain],
+        ]
+
+    def _launch(self, step: Step, chosen: Any, work: int, operands: str) -> list[str]:
+        own = self.kernel()
+        given = ", ".join([self.constant(one) for one in (step, chosen, work)])
+        return [
+            f"if {own} is None:", f"    {own} = prepared({given}, c0)",
+            f"{own}[0].run({own}[1], {own}[2], here, {operands})",
+        ]
+
+
+def bind(plan: Plan) -> Callable[..., Any]:
+    """The function of a call's operands that runs a plan and returns the memory of its results."""
+    return _Writer(plan).launcher()

@@ -21,7 +21,7 @@ from . import runtime
 from .memory import stream
 from .runtime import StreamHandle
 
-__all__ = ["THREADS", "Kernel", "argument_type", "blocks_for", "compile_kernel", "launch", "told"]
+__all__ = ["THREADS", "Kernel", "argument_type", "blocks_for", "compile_kernel", "launch", "run_kernel", "told"]
 
 INT64 = np.dtype(np.int64)
 
@@ -43,7 +43,7 @@ class Kernel:
     Machine code is made of the text, or read from disk, when it is first launched on a GPU.
     """
 
-    __slots__ = ("_loaded", "_most", "arguments", "facts", "name", "run", "text")
+    __slots__ = ("_most", "arguments", "facts", "name", "run", "text")
 
     def __init__(self, name: str, text: str, arguments: tuple[Any, ...], facts: Facts):
         self.name = name
@@ -51,7 +51,6 @@ class Kernel:
         self.arguments = arguments
         self.facts = facts
         self.run: Any = runtime.driver.load(name, text, arguments)
-        self._loaded = self.run
         self._most: dict[int, tuple[int, int]] = {}
 
     def __repr__(self) -> str:
@@ -62,7 +61,7 @@ class Kernel:
         try:
             threads, most = self._most[device]
         except KeyError:
-            threads, at_once = self._loaded.occupancy(device)
+            threads, at_once = self.run.occupancy(device)
             most = at_once * ROUNDS
             self._most[device] = threads, most
         blocks = -(-size // threads)
@@ -83,7 +82,6 @@ def compile_kernel(name: str, text: str, arguments: tuple[Any, ...], facts: Fact
     kernel = kernels.get(key)
     if kernel is None:
         kernel = kernels[key] = Kernel(name, text, arguments, facts)
-        launches.kernel_made(kernel)
     return kernel
 
 
@@ -107,23 +105,19 @@ def told(
     launches.notify(lambda: launches.Launch(kernel, name, begun, ended, traffic(), device), launches.GPU)
 
 
-def _around_run(kernel: Kernel, bare: Any) -> Callable[..., None]:
-    def run(blocks: int, threads: int, stream: StreamHandle, *arguments: Any) -> None:
-        if recording.recorder is not None:
-            recording.recorder.launch(kernel, arguments, (blocks, threads))
-        if not launches.gpu_listeners:
-            bare(blocks, threads, stream, *arguments)
-            return
-        bare.prepare(stream.device)  # which may take seconds, and is no part of the run
-        told(
-            stream, kernel, kernel.name, lambda: bare(blocks, threads, stream, *arguments),
-            lambda: kernel_traffic(kernel.facts, arguments),
-        )
-
-    return run
-
-
-launches.add_kernel_class(Kernel, launches.KernelClass(launches.GPU, kernels.values, "run", _around_run))
+def run_kernel(kernel: Kernel, blocks: int, threads: int, stream: StreamHandle, *arguments: Any) -> None:
+    """Launch a kernel on a stream, and notify the recorder and the listeners."""
+    run = kernel.run
+    if recording.recorder is not None:
+        recording.recorder.launch(kernel, arguments, (blocks, threads))
+    if not launches.gpu_listeners:
+        run(blocks, threads, stream, *arguments)
+        return
+    run.prepare(stream.device)  # which may take seconds, and is no part of the run
+    told(
+        stream, kernel, kernel.name, lambda: run(blocks, threads, stream, *arguments),
+        lambda: kernel_traffic(kernel.facts, arguments),
+    )
 
 
 def argument_type(given: Any) -> Any:
@@ -141,6 +135,20 @@ def blocks_for(size: int) -> int:
 _hand_written: dict[Any, Kernel] = {}
 
 
+def hand_written(
+    function: Callable[..., None], compute: np.dtype, threads: int, signature: tuple[Any, ...], parts: dict[str, Any]
+) -> Kernel:
+    """The hand-written kernel for arguments of these dtypes and classes; see :func:`launch`."""
+    key = (function, compute, threads, signature, *parts.items())
+    kernel = _hand_written.get(key)
+    if kernel is None:
+        text = module_text(function, compute, {**parts, "THREADS": threads})
+        kernel = _hand_written[key] = compile_kernel(
+            function.__name__, text, tuple([argument_type(given) for given in signature]), facts_of(function, compute)
+        )
+    return kernel
+
+
 def launch(
     function: Callable[..., None], compute: np.dtype, *arguments: Any, blocks: int, threads: int = THREADS, **parts: Any
 ) -> None:
@@ -153,14 +161,8 @@ def launch(
     if not blocks:
         return
     signature = tuple([a.dtype if a.__class__ is DeviceRow else a.__class__ for a in arguments])
-    key = (function, compute, threads, signature, *parts.items())
-    kernel = _hand_written.get(key)
-    if kernel is None:
-        text = module_text(function, compute, {**parts, "THREADS": threads})
-        kernel = _hand_written[key] = compile_kernel(
-            function.__name__, text, tuple([argument_type(given) for given in signature]), facts_of(function, compute)
-        )
+    kernel = hand_written(function, compute, threads, signature, parts)
     first = arguments[0]
     if first.__class__ is not DeviceRow:
         first = next(value for value in arguments if value.__class__ is DeviceRow)
-    kernel.run(blocks, threads, stream(first.device), *arguments)
+    run_kernel(kernel, blocks, threads, stream(first.device), *arguments)

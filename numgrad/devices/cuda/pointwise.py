@@ -16,7 +16,7 @@ from ..common import NUMBERS, filler, may_share_elements
 from ..plan import Plan, Pointwise, Step, TensorRef
 from ..recording import values_read
 from ..rows import DeviceRow
-from .launching import Kernel, compile_kernel
+from .launching import Kernel, compile_kernel, run_kernel
 from .memory import empty_row, stream
 
 __all__ = ["copy_step", "filled", "is_small", "nest_step", "row_step", "share_elements", "value_of"]
@@ -52,7 +52,7 @@ def _run_rows(program: Program, arguments: Sequence[Any], size: int, device: int
     if size >= QUADS_FROM and kernels.may_be_quads(program) and all(map(is_aligned, arguments)):
         form, work = _QUADS, size // 4
     kernel = program.kernels.get(form) or pointwise_kernel(program, form)
-    kernel.run(*kernel.grid(work, device), stream(device), *arguments, size)
+    run_kernel(kernel, *kernel.grid(work, device), stream(device), *arguments, size)
 
 
 def is_aligned(value: Any) -> bool:

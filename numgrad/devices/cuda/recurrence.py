@@ -11,7 +11,8 @@ import numpy as np
 
 from numgrad_kernels.cuda import recurrence as kernels
 
-from ..plan import Array, Buffer, Plan, TensorRef, on_memory
+from ...core.layout import layout_of
+from ..plan import Array, Buffer, Plan, TensorRef
 from ..rows import DeviceRow
 from .launching import blocks_for, launch
 from .memory import optional
@@ -49,19 +50,24 @@ def _each_step(sizes: TensorRef | None, steps: int, examples: int) -> Any:
     return np.full(steps, examples) if sizes is None else Array(sizes.memory.number)
 
 
-def _product(p: Plan, left: Buffer, right: Buffer, type: Any, m: int, k: int, n: int, turned: bool) -> Buffer:
-    """The product of an (m, k) and a (k, n) matrix, or a ``turned`` (n, k) one."""
-    weights = p.tensor(right, type, (n, k) if turned else (k, n))
-    return product(p, p.tensor(left, type, (m, k)), weights, (False, turned))
+class _OnRow:
+    """A row as an operand of a plan."""
+
+    __slots__ = ("_offset", "_storage")
+
+    def __init__(self, row: DeviceRow):
+        self._storage = row
+        self._offset = 0
 
 
 def _multiplier(type: Any, k: int, n: int, turned: bool) -> Callable[[int], Callable[..., DeviceRow]]:
-    """Return what gives the product of a matrix of so many rows and the weights, as a function of both."""
+    """Launchers, by a count of rows, of the product of a (count, k) and a (k, n) matrix, or a ``turned`` (n, k) one."""
 
     @functools.cache
     def multiply(count: int) -> Callable[..., DeviceRow]:
-        sizes = (count * k, type.numpy), (k * n, type.numpy)
-        return on_memory(type.backend, type.device.index, _product, sizes, type, count, k, n, turned)
+        p = Plan(type.backend, type.device.index)
+        left, right = p.operand(layout_of(type, (count, k))), p.operand(layout_of(type, (n, k) if turned else (k, n)))
+        return p.returns(p.tensor(product(p, left, right, (False, turned)), type, (count, n))).launcher()
 
     return multiply
 
@@ -82,7 +88,7 @@ def _forwards(
 ) -> None:  # fmt: skip
     multiply = _multiplier(type, size, gates, True)
     for count, row, *_ in _order(sizes, backwards):
-        shares = multiply(count)(end, weight)
+        shares = multiply(count)(_OnRow(end), _OnRow(weight))
         launch(
             _STEPS[kind][0], out.dtype, gate_rows, row, shares, *optional(bias, out.dtype), beside, end, out, examples,
             size, count, blocks=blocks_for(count * size),
@@ -117,5 +123,5 @@ def _backwards(
             slopes_of, out.dtype, gate_rows, row, beside, ahead, had, state, out, grad, grads, slopes, shares, previous,
             examples, size, count, blocks=blocks, **parts,
         )
-        products = multiply(count)(shares[row * gates :], weight)
+        products = multiply(count)(_OnRow(shares[row * gates :]), _OnRow(weight))
         launch(kernels.carry, out.dtype, products, int(kind == "gru"), count * size, grads, blocks=blocks)

@@ -181,7 +181,8 @@ def _(grad, mask, input_shape):
 
 @updating("MaskedScatterBackward0", inputs=["input", "mask", "source"], nondifferentiable=["mask"])
 def masked_scatter_op(p: Plan, input: TensorRef, mask: TensorRef, source: TensorRef) -> None:
-    p.call(_scatter, *_selection(p, input, mask), p.contiguous(source))
+    found, target, *where = _selection(p, input, mask)
+    p.call(_scatter, found, target, *where, p.contiguous(source), written=(target,))
 
 
 def _scatter(
@@ -214,7 +215,8 @@ def _(grad, mask, source_shape):
 def masked_scatter_backward(p: Plan, grad_output: TensorRef, mask: TensorRef, shape: tuple[int, ...]) -> TensorRef:
     """Return a tensor of ``shape`` that holds the masked elements of the gradient followed by zeros."""
     out = p.new_tensor(layout_of(grad_output.type, shape), zeroed=True)
-    p.call(_write_picked, p.contiguous(out), *_selection(p, grad_output, mask))
+    target = p.contiguous(out)
+    p.call(_write_picked, target, *_selection(p, grad_output, mask), written=(target,))
     return out
 
 

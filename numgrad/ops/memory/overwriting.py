@@ -70,8 +70,8 @@ class FilledNode(Node):
         return (operations.zeros(self.layout.shape, self.layout.type),)
 
     def of_others(self, gradient: Any) -> tuple[Any, ...]:
-        """Return no gradient: there is no other tensor."""
-        return ()
+        """Return no gradients: the other edges are empty."""
+        return (None,) * (len(self.edges) - 1)
 
 
 #: The nodes of tensors filled with a number, with the number in a 0-d tensor, and with zeros.

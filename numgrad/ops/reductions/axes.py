@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
@@ -63,7 +64,7 @@ def passes(shape: tuple[int, ...], dims: tuple[int, ...]) -> list[tuple[int, int
     Each pass removes the dimensions of its group.
     """
     if len(dims) == len(shape) or 0 in shape:
-        return [(numel([n for d, n in enumerate(shape) if d not in dims]), numel([shape[d] for d in dims]), 1)]
+        return [(math.prod([n for d, n in enumerate(shape) if d not in dims]), math.prod([shape[d] for d in dims]), 1)]
     groups: list[tuple[bool, int]] = []
     for dim, size in enumerate(shape):
         reduced = dim in dims
@@ -74,7 +75,7 @@ def passes(shape: tuple[int, ...], dims: tuple[int, ...]) -> list[tuple[int, int
     found, outer = [], 1
     for number, (reduced, size) in enumerate(groups):
         if reduced:
-            found.append((outer, size, numel([n for _, n in groups[number + 1 :]])))
+            found.append((outer, size, math.prod([n for _, n in groups[number + 1 :]])))
         else:
             outer *= size
     return found or [(1, 1, numel(shape))]

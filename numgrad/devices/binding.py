@@ -1,0 +1,217 @@
+"""Plans as functions: straight-line Python that is written once for all plans of one form.
+
+The text of a launcher names no sizes and no kernels: plans that differ in these alone share it, each bound to its own
+values, so that a new layout compiles no Python.  A device's ``bind`` subclasses ``Writer`` with the lines that allocate
+memory and run kernels.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from . import recording
+from .memory import LARGE
+from .plan import Buffer, Found, Given, Input, New, Offset, Plan, Reported, Scaled, SizeOf, State, Step, Storage
+
+
+class Writer:
+    """Writer of the text of a launcher, and of the values that it is bound to: ``c0``, ``c1`` ... in the text.
+
+    Attributes:
+        names: what the text of a device's launchers refers to, by name.
+        expressions: for each class of operands the expression of what a kernel takes, with # for the number of the
+            call's operand.
+        opening: the first line of a launcher that runs kernels, if there is one.
+    """
+
+    names: ClassVar[dict[str, Any]]
+    opening: ClassVar[str] = ""
+    expressions: ClassVar[dict[Any, str]] = {Given: "x#", Storage: "x#._storage", Offset: "x#._offset"}
+
+    def __init__(self, plan: Plan):
+        self.plan = plan
+        self.values: list[Any] = []
+        self.lines: list[str] = []
+        self.kernels: list[str] = []
+        self.buffers: dict[Any, str] = {}
+        self.sized = False
+
+    # -- what differs between devices ------------------------------------------------------------------------------
+
+    def allocation(self, memory: New, size: str) -> str:
+        """The expression of new memory of so many elements."""
+        raise NotImplementedError
+
+    def run(self, step: Step, operands: str) -> list[str]:
+        """The lines that run the kernel of a step."""
+        raise NotImplementedError
+
+    # -- the text --------------------------------------------------------------------------------------------------
+
+    def launcher(self) -> Callable[..., Any]:
+        """The function of a call's operands that runs the plan and returns the memory of its results."""
+        writer: Any = type(self)
+        return _compiled(writer, self.text())(self.values)
+
+    def text(self) -> str:
+        """The text of a function of the values, which returns the launcher."""
+        last = self._last_uses()
+        for number, step in enumerate(self.plan.steps):
+            self.add(step)
+            for memory in last.get(number, ()):
+                gone = [name for (held, *_), name in self.buffers.items() if held is memory]
+                self.lines.append(f"{' = '.join(gone)} = None")
+        if self.plan.layouts is not None:
+            self.lines.append("return " + ", ".join([self.whole(one) for one in self.plan.results]))
+        body = "\n        ".join(self.lines)
+        operands = ", ".join([f"x{n}" for n in range(self.plan.count)])
+        plan = self.constant(self.plan)
+        values = ", ".join([f"c{n}" for n in range(len(self.values))])
+        kernels = ", ".join(self.kernels)
+        return "\n".join([
+            "def bind(values):",
+            f"    [{values}] = values",
+            *([f"    {' = '.join(self.kernels)} = None"] if kernels else []),
+            f"    def launch({operands}):",
+            *([f"        nonlocal {kernels}"] if kernels else []),
+            "        if recording.observed:",
+            f"            return {plan}({operands})",
+            *([f"        {self.opening}"] if kernels and self.opening else []),
+            f"        {body}",
+            "    return launch",
+        ])
+
+    def _last_uses(self) -> dict[int, list[New]]:
+        """The large temporary memories by the number of the step after which each is not needed."""
+        last: dict[New, int] = {}
+        for number, step in enumerate(self.plan.steps):
+            for one in step.operands:
+                if one.__class__ is Buffer and one.memory.__class__ is New and _is_large(one.memory):
+                    last[one.memory] = number
+        kept = {one.memory for one in self.plan.results}
+        found: dict[int, list[New]] = {}
+        for memory, number in last.items():
+            if memory not in kept and number + 1 < len(self.plan.steps):
+                found.setdefault(number, []).append(memory)
+        return found
+
+    def constant(self, value: Any) -> str:
+        """The name of a value that the launcher is bound to."""
+        self.values.append(value)
+        return f"c{len(self.values) - 1}"
+
+    def kernel(self) -> str:
+        """The name of a kernel that the first launch looks up."""
+        self.kernels.append(f"k{len(self.kernels)}")
+        return self.kernels[-1]
+
+    def add(self, step: Step) -> None:
+        """Add the lines of a step."""
+        if step.outputs == ():
+            self.lines += self.run(step, ", ".join(map(self.operand, step.operands)))
+            return
+        given = [self.whole(one) if one.__class__ is Buffer else self.operand(one) for one in step.operands]
+        call = f"{self.constant(step.kernel)}({', '.join(given)})"
+        if step.outputs is Found:
+            self.lines.append(f"return {call}")
+        elif step.outputs is None or step.outputs is Reported:
+            self.lines.append(call)
+        else:
+            names = "".join([f"{self.name((one.memory, 0, one.size))}, " for one in step.outputs])
+            self.lines.append(f"{names}= {call}")
+
+    def operand(self, operand: Any) -> str:
+        """The expression of what a kernel takes for an operand."""
+        kind = operand.__class__
+        if kind is Buffer:
+            return self.buffer(operand)
+        if kind is Scaled:
+            return f"x{operand.number} * {self.constant(operand.step)}"
+        if kind is State:
+            return f"x{operand.number}.{operand.name}"
+        write = self.expressions.get(kind)
+        if write is None:
+            return self.constant(operand)
+        if kind is Offset and operand.start:
+            return f"x{operand.number}._offset + {self.constant(operand.start)}"
+        return write.replace("#", str(operand.number) if operand else "")
+
+    def name(self, buffer: tuple[Any, Any, Any]) -> str:
+        """The variable of a buffer."""
+        return self.buffers.setdefault(buffer, f"r{len(self.buffers)}")
+
+    def whole(self, buffer: Buffer) -> str:
+        """The expression of a buffer in its own dtype; kernels see the bits of another of the same length."""
+        name = self.buffer(buffer)
+        if buffer.memory.__class__ is New and buffer.memory.dtype is buffer.dtype:
+            return name
+        dtype = self.constant(buffer.dtype)
+        return f"({name} if {name}.dtype is {dtype} else {name}.view({dtype}))"
+
+    def buffer(self, buffer: Buffer) -> str:
+        """The variable of a buffer, which gets a value at its first use."""
+        memory, size, dtype, start = buffer
+        is_whole = memory.__class__ is New and size == memory.size
+        if is_whole and dtype.itemsize != memory.dtype.itemsize:
+            return self.viewed(buffer)
+        known = (memory, 0 if is_whole else start, size)
+        if known in self.buffers:
+            return self.buffers[known]
+        if memory.__class__ is Input:
+            return self.of_operand(known, f"x{memory.number}._storage", f"x{memory.number}._offset", size, start)
+        if not is_whole:
+            whole = self.buffer(Buffer(memory, memory.size, memory.dtype))
+            name = self.name(known)
+            if start.__class__ is Scaled:
+                self.lines.append(f"first = {self.operand(start)}")
+                first, stop = "first", f"first + {self.constant(size)}"
+            else:
+                first, stop = self.constant(start), self.constant(start + size)
+            self.lines.append(f"{name} = {whole}[{first}:{stop}]")
+            return name
+        name = self.name(known)
+        length = self.size_of(size) if size.__class__ is SizeOf else self.constant(size)
+        self.lines.append(f"{name} = {self.allocation(memory, length)}")
+        return name
+
+    def viewed(self, buffer: Buffer) -> str:
+        """The variable of new memory as elements of another length: of complex numbers' parts."""
+        memory, size, dtype, _ = buffer
+        known = (memory, dtype, size)
+        if known not in self.buffers:
+            whole = self.buffer(Buffer(memory, size, memory.dtype))
+            self.lines.append(f"{self.name(known)} = {whole}.view({self.constant(dtype)})")
+        return self.buffers[known]
+
+    def of_operand(self, known: Any, storage: str, offset: str, size: Any, start: int) -> str:
+        """The variable of a buffer in the memory of an operand, given the expressions of this and of its beginning."""
+        name, first = self.name(known), f"{offset} + {self.constant(start)}" if start else offset
+        if size is None:
+            self.lines += [f"{name} = {storage}", f"if {first}:", f"    {name} = {name}[{first}:]"]
+            return name
+        size = self.size_of(size) if size.__class__ is SizeOf else self.constant(size)
+        self.lines += [
+            f"{name} = {storage}", f"if {name}.size != {size}:", f"    first = {first}",
+            f"    {name} = {name}[first : first + {size}]",
+        ]
+        return name
+
+    def size_of(self, size: SizeOf) -> str:
+        """The variable of the size of the tensors of a plan for any size."""
+        if not self.sized:
+            self.sized = True
+            self.lines.append(f"size = x{size.number}._layout.size")
+        return "size"
+
+
+def _is_large(memory: New) -> bool:
+    return memory.size.__class__ is int and memory.size * memory.dtype.itemsize >= LARGE
+
+
+@functools.cache
+def _compiled(writer: Any, text: str) -> Callable[..., Callable[..., Any]]:
+    namespace: dict[str, Any] = {"recording": recording, **writer.names}
+    exec(text, namespace)
+    return namespace["bind"]
