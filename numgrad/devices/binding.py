@@ -147,7 +147,11 @@ class Writer:
         name = self.buffer(buffer)
         if buffer.memory.__class__ is New and buffer.memory.dtype is buffer.dtype:
             return name
-        dtype = self.constant(buffer.dtype)
+        return self.in_dtype(name, buffer.dtype)
+
+    def in_dtype(self, name: str, wanted: Any) -> str:
+        """The expression of memory as elements of a dtype."""
+        dtype = self.constant(wanted)
         return f"({name} if {name}.dtype is {dtype} else {name}.view({dtype}))"
 
     def buffer(self, buffer: Buffer) -> str:

@@ -25,6 +25,7 @@ from .plan import (
     State,
     Step,
     Storage,
+    TensorRef,
     Value,
 )
 from .recording import Element, Recorder, plain
@@ -84,10 +85,18 @@ def _run_recorded(recorder: Recorder, backend: Any, step: Step, given: list[Any]
         return backend.run_step(step, arguments, None, noted)
     if step.outputs is Reported:
         return step.kernel(*arguments)
-    if step.outputs is Found or any(one.memory.size is None for one in step.outputs or ()):
-        return step.kernel(*arguments)  # which notifies the recorder that it looks at values
+    if step.outputs is Found or any(map(_notifies, step.outputs or ())):
+        return step.kernel(*arguments)
     written = [n for n, one in enumerate(step.operands) if one in step.written] if step.written else []
     return recorder.host(step.kernel, noted, arguments, written)
+
+
+def _notifies(made: Any) -> bool:
+    """Return True if the function that makes an operand notifies the recorder itself.
+
+    It looks at values if the size depends on them, and uses a GPU's stream if the memory is there.
+    """
+    return made.memory.size is None or (made.__class__ is TensorRef and made.type.device.index is not None)
 
 
 def _element_of(tensor: Any) -> Element:

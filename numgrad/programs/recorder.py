@@ -199,8 +199,8 @@ class Recorder(Watcher):
 
     def allocated(self, row: Any) -> None:
         """Memory is new."""
-        if self._is_on(row.device if row.__class__ is DeviceRow else -1):
-            self._add(root_of(row), FRESH)
+        if not self.deaf if row.__class__ is not DeviceRow else self._is_on(row.device):
+            self._add(root_of(row), FRESH)  # on the CPU it may be for what a GPU's program is given
 
     def _call(
         self, function: Any, arguments: Sequence[Any], written: Sequence[Any], grid: Sequence[int] = ()

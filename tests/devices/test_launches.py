@@ -183,3 +183,14 @@ def test_a_listener_may_come_and_go_while_other_threads_compute():
     thread.join()
     assert failed == []
     assert not recording.observed
+
+
+def test_a_report_that_an_error_left_set_is_not_the_next_calls():
+    def listener(launch):
+        raise ValueError("an error of the listener")
+
+    x = torch.arange(4.0)
+    with pytest.raises(ValueError, match="of the listener"), launches.listening(listener):
+        x[torch.tensor([7])]
+    for _ in range(3):
+        assert torch.take(x, torch.tensor([1])).tolist() == [1]

@@ -96,6 +96,14 @@ class _Writer(Writer):
     def allocation(self, memory: New, size: str) -> str:
         return f"{'zeros' if memory.zeroed else 'empty'}({size}, {self.constant(memory.dtype)}, c0)"
 
+    def operand(self, operand: Any) -> str:
+        kind = operand.__class__
+        if kind is Buffer:
+            return self.whole(operand)
+        if kind is Storage:
+            return self.in_dtype(f"x{operand.number}._storage", operand.dtype)
+        return super().operand(operand)
+
     def run(self, step: Step, operands: str) -> list[str]:
         if step.grid is not None and not step.grid[0]:
             return []

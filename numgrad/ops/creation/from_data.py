@@ -181,7 +181,7 @@ def tensor(
         made = made.to(made.device if device is None else target, made.dtype if dtype is None else dtype, copy=True)
         return finished(made, requires_grad, pin_memory)
     made = from_array(_array_of(data, None if dtype is None else to_dtype(dtype)))
-    return finished(made if target is CPU else placed(made, target), requires_grad, pin_memory)
+    return finished(made if target == CPU else placed(made, target), requires_grad, pin_memory)
 
 
 @public(method=False, direct=True)
