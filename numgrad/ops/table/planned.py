@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
+from inspect import Signature, signature
 from operator import itemgetter
 from typing import Any
 
@@ -40,6 +40,17 @@ from .entries import Entries, Entry
 from .op import Op, builds_plan, enter, parameters
 from .recording import OUTPUT, RuleNode, RuleRecipe
 from .transforms import ChangeCall, GeneralCall
+
+
+class _Unrecorded(functools.partial[Any]):
+    """The call of an operation without recording, with the signature of the function that decides."""
+
+    @property
+    def __signature__(self) -> Signature:
+        """The signature, without the plan; made when it is asked for, as importing all operations takes time."""
+        decides: Any = self.__wrapped__  # type: ignore[attr-defined]
+        whole = signature(decides)
+        return whole.replace(parameters=[*whole.parameters.values()][1:]) if builds_plan(decides) else whole
 
 
 class Planned(Op):
@@ -135,11 +146,7 @@ class Planned(Op):
         if builds_plan(prepare):
             self.build, self.prepare = prepare, self._planned
         self.host = host
-        self.function = functools.update_wrapper(functools.partial(self.unrecorded), prepare)
-        if self.build is not None:
-            whole = signature(prepare)
-            own = whole.replace(parameters=[*whole.parameters.values()][1:])
-            self.function.__signature__ = own  # type: ignore[attr-defined]
+        self.function = functools.update_wrapper(_Unrecorded(self.unrecorded), prepare)
         #: The positions of the launcher's operands among the arguments.
         self.operand_positions = tuple([self.parameters.index(name) for name in (*self.inputs, *numbers)])
         #: The inputs that have an edge, and their positions among the arguments and among the operands.
