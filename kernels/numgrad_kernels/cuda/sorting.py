@@ -262,7 +262,8 @@ def bin_between(value, bins, low, high, span):
 
 def count_many(x, size, bins, low, high, counts: InOut):
     """Count the elements in each bin."""
-    low, high, span = T(low), T(high), T(high - low)
+    low, high = T(low), T(high)
+    span = T(high - low)
     for index in range(cuda.grid(1), size, cuda.gridsize(1)):
         i = bin_of(x[index], bins, low, high, span)
         if i >= 0:
@@ -272,7 +273,8 @@ def count_many(x, size, bins, low, high, counts: InOut):
 def count_few(x, size, bins, low, high, counts: InOut):
     """Count the elements in each of at most FEW bins: first in each block, since many elements share a bin."""
     own = cuda.shared.array(FEW, np.int32)
-    low, high, span = T(low), T(high), T(high - low)
+    low, high = T(low), T(high)
+    span = T(high - low)
     for i in range(cuda.threadIdx.x, bins, THREADS):
         own[np.uint64(i)] = 0
     cuda.syncthreads()
