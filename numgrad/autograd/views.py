@@ -243,11 +243,12 @@ class CopySlices(Node):
             result = operations.zeros(self.layout.shape, self.layout.type, self.layout.strides, gradient)
             overwrite(result, gradient)
         written = self.view.view_of(result, self.layout)
-        others: Sequence[Any]
+        own: Any = None
         if operation.clears:
-            own, others = None, operation.of_others(written.clone() if any(self.edges[1:]) else written)
+            others = [*operation.of_others(written.clone() if any(self.edges[1:]) else written)]
         else:
-            own, others = self._split(operation.apply(written.clone()))
+            others = [*operation.apply(written.clone())]
+            own = others.pop(self.index)
         if state.mode & LEVELS and own is not None:
             result = operations.writable_with(result, own)
             written = self.view.view_of(result, self.layout)
@@ -257,11 +258,6 @@ class CopySlices(Node):
                 if other is not None:
                     other._shared = True
         return result, *others
-
-    def _split(self, gradients: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
-        """Return the gradient of the view, and those of the other inputs of the operation."""
-        others = list(gradients)
-        return others.pop(self.index), others
 
     def _owns(self, gradient: Any) -> bool:
         """Return True if the base may take over the gradient: nothing else uses it, and it has the base's layout."""

@@ -155,10 +155,8 @@ def _selection(p: Plan, input: TensorRef, mask: TensorRef) -> tuple[Any, ...]:
 def _picked(row: Any, storage: Any, start: int, layout: Layout, dims: Ints, type: TensorType) -> tuple[Layout, Any]:
     """Return the layout and memory of the elements of a tensor of this layout at flat indices of this type."""
     whole, flat_index = tensor_of(layout, storage, start), tensor_of(layout_of(type, (row.size,)), row)
-    entry = index_op.recent.get((layout, flat_index._layout, dims, True))
-    if entry is None:
-        entry = index_op.entry((whole, flat_index, dims, True))[0]
-    return entry.layout, entry.launch(whole, flat_index)
+    picked = index_op.function(whole, flat_index, dims, True)
+    return picked._layout, picked._storage
 
 
 @masked_select_op.batched

@@ -29,8 +29,8 @@ from .copying import clone_op, filling, write, writers
 from .moving import placed
 
 
-class _Overwritten(Node):
-    """The node of a tensor overwritten with another, which gets the whole gradient, on its own device."""
+class _ClearingNode(Node):
+    """The node of a tensor of which every element was overwritten."""
 
     __slots__ = ()
 
@@ -38,6 +38,12 @@ class _Overwritten(Node):
 
     def apply(self, gradient: Any) -> tuple[Any, ...]:
         return operations.zeros(self.layout.shape, self.layout.type), *self.of_others(gradient)
+
+
+class _Overwritten(_ClearingNode):
+    """The node of a tensor overwritten with another, which gets the whole gradient, on its own device."""
+
+    __slots__ = ()
 
     def of_others(self, gradient: Any) -> tuple[Any, ...]:
         """Return the gradient of the other tensor."""
@@ -58,16 +64,12 @@ class CopyBackwards(_Overwritten):
         return "torch::autograd::CopyBackwards"
 
 
-class FilledNode(Node):
+class FilledNode(_ClearingNode):
     """The node of a tensor overwritten with numbers that have no derivative."""
 
     __slots__ = ()
 
     op_name: str
-    clears = True
-
-    def apply(self, gradient: Any) -> tuple[Any, ...]:
-        return (operations.zeros(self.layout.shape, self.layout.type),)
 
     def of_others(self, gradient: Any) -> tuple[Any, ...]:
         """Return no gradients: the other edges are empty."""
