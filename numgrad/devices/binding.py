@@ -109,7 +109,7 @@ class Writer:
 
     def add(self, step: Step) -> None:
         """Add the lines of a step."""
-        if step.outputs == ():
+        if step.is_kernel:
             self.lines += self.run(step, ", ".join(map(self.operand, step.operands)))
             return
         given = [self.whole(one) if one.__class__ is Buffer else self.operand(one) for one in step.operands]

@@ -55,7 +55,7 @@ def interpret(plan: Plan, operands: Sequence[Any]) -> Any:
             given.append(one)
         if recorder is not None:
             made = _run_recorded(recorder, backend, step, given, operands)
-        elif step.outputs == ():
+        elif step.is_kernel:
             made = backend.run_step(step, given, plan.device)
         else:
             made = step.kernel(*given)
@@ -81,11 +81,9 @@ def _run_recorded(recorder: Recorder, backend: Any, step: Step, given: list[Any]
         for one, own in zip(step.operands, given, strict=True)
     ]
     arguments = list(map(plain, given))
-    if step.outputs == ():
+    if step.is_kernel:
         return backend.run_step(step, arguments, None, noted)
-    if step.outputs is Reported:
-        return step.kernel(*arguments)
-    if step.outputs is Found or any(map(_notifies, step.outputs or ())):
+    if step.outputs is Found or step.outputs is Reported or any(map(_notifies, step.outputs or ())):
         return step.kernel(*arguments)
     written = [n for n, one in enumerate(step.operands) if one in step.written] if step.written else []
     return recorder.host(step.kernel, noted, arguments, written)

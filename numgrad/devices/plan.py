@@ -30,153 +30,27 @@ from numgrad_kernels.pointwise import Program
 from ..core.layout import Layout, layout_of
 from .common import copy_program, filler
 from .memory import check_countable
+from .operands import (
+    Array,
+    Bounds,
+    Buffer,
+    Given,
+    Input,
+    New,
+    Offset,
+    Report,
+    Scaled,
+    SizeOf,
+    State,
+    Storage,
+    TensorRef,
+    Value,
+)
 
 __all__ = [
     "Array", "Bounds", "Buffer", "Found", "Given", "HandWritten", "Input", "New", "Offset", "Plan", "Pointwise",
     "Report", "Reported", "Scaled", "SizeOf", "State", "Step", "Storage", "TensorRef", "Value", "pointwise_plan",
 ]
-
-
-class Input(NamedTuple):
-    """The memory of one of the call's tensors, by its position among the operands of the launch."""
-
-    number: int
-
-
-class SizeOf(NamedTuple):
-    """Number of elements of an input, where a plan serves tensors of any size."""
-
-    number: int
-
-
-class New:
-    """Memory that each run allocates: for a result, or for a temporary buffer if the plan does not return it.
-
-    Attributes:
-        size: number of elements, an int or ``SizeOf``; None if the host function that makes it decides that.
-        dtype: of the elements.
-        shape: that of the tensor that it is for, which an error of missing memory names.
-        zeroed: whether its elements are zeros at first.
-    """
-
-    __slots__ = ("dtype", "shape", "size", "zeroed")
-
-    def __init__(self, size: int | SizeOf | None, dtype: np.dtype, shape: tuple[int, ...], zeroed: bool = False):
-        self.size = size
-        self.dtype = dtype
-        self.shape = shape
-        self.zeroed = zeroed
-
-
-class Buffer(NamedTuple):
-    """``size`` adjacent elements of an input or of new memory.
-
-    ``start`` counts from the first element of the input, or of the new memory; there it may be ``Scaled``.  Without a
-    size a buffer of an input extends to the end of its memory: a kernel that runs over other operands reads no more
-    than it needs.  One of new memory is all that a host function has made.
-    """
-
-    memory: Any  # Input or New
-    size: Any  # int, SizeOf or None
-    dtype: np.dtype
-    start: Any = 0
-
-    def part(self, start: int, size: int) -> Buffer:
-        """``size`` of its elements from ``start`` on."""
-        return self._replace(start=self.start + start, size=size)
-
-    def view(self, dtype: np.dtype) -> Buffer:
-        """The same memory as elements of another dtype of the same length."""
-        return self._replace(dtype=dtype)
-
-
-class Storage(NamedTuple):
-    """All memory of an input, for a kernel that takes offset and strides."""
-
-    number: int
-    dtype: np.dtype
-
-
-class Offset(NamedTuple):
-    """Position of an input's first element in its memory, and ``start`` elements on."""
-
-    number: int
-    start: int = 0
-
-
-class Given(NamedTuple):
-    """An operand of the call as it is: a Python number of the class ``kind``; for a host function a tensor."""
-
-    number: int
-    kind: Any = None
-
-
-class Scaled(NamedTuple):
-    """Position in new memory that a number of the call says: ``step`` elements for each 1 of it."""
-
-    number: int
-    step: int
-
-
-class Value(NamedTuple):
-    """The one element of an input, which each run reads as a number."""
-
-    number: int
-
-
-class State(NamedTuple):
-    """An array of this dtype in which a generator, an operand of the call, keeps its state: its attribute ``name``."""
-
-    number: int
-    name: str
-    dtype: np.dtype
-
-
-class Array(NamedTuple):
-    """An input as a NumPy array of its shape and strides, for a host function; of a GPU a copy."""
-
-    number: int
-
-
-class Report(NamedTuple):
-    """Memory in which a kernel notes that something is wrong."""
-
-
-class Bounds(NamedTuple):
-    """The error to raise if a step's report is set: one of ``indices`` is not in ``range(low, high)``, nor ``ignored``.
-    """
-
-    indices: Buffer
-    low: int
-    high: int
-    ignored: int | None = None
-
-
-class TensorRef(NamedTuple):
-    """A tensor of a plan: a layout on the memory of an input, or on new memory, ``start`` elements on."""
-
-    memory: Any  # Input or New
-    layout: Layout
-    start: Any = 0  # as in Buffer
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Its sizes."""
-        return self.layout.shape
-
-    @property
-    def type(self) -> Any:
-        """Its dtype and device."""
-        return self.layout.type
-
-    @property
-    def size(self) -> int:
-        """Number of its elements."""
-        return self.layout.size
-
-    def viewed(self, layout: Layout, delta: int = 0) -> TensorRef:
-        """The view of this layout that begins ``delta`` elements later."""
-        return TensorRef(self.memory, layout, self.start + delta)
 
 
 class HandWritten(NamedTuple):
@@ -206,13 +80,13 @@ class Step(NamedTuple):
     """One run of a kernel or of a host function.
 
     Attributes:
-        kernel: ``HandWritten`` or ``Pointwise``; where ``outputs`` are given, a host function, which returns a tuple of
-            their memory; where they are None, a function that returns nothing.  Where they are ``Found``, it returns
-            the layout of the plan's result and its memory, or those of several results in two tuples; where they are
-            ``Reported``, nothing.
+        kernel: ``HandWritten`` or ``Pointwise``, or a host function.
         work: number of elements that a kernel's threads share.
         reports: the error that it may report.
         one_thread: whether BLAS must not use threads of its own.
+        outputs: of a host function, what it returns the memory of in a tuple; None if it returns nothing.  One that is
+            ``Found`` returns the layout of the plan's result and its memory, or those of several results in two tuples.
+            One that is ``Reported`` returns nothing.
         grid: blocks and threads of each, on a GPU; without one the kernel chooses by ``work``.
         written: operands that a host function writes to.
         aligned: on a GPU, what the kernel and its work are instead where four elements can be read at once.
@@ -227,6 +101,11 @@ class Step(NamedTuple):
     grid: tuple[int, int] | None = None
     aligned: Any = None
     written: tuple[Any, ...] = ()
+
+    @property
+    def is_kernel(self) -> bool:
+        """True if the step runs a kernel, and no host function."""
+        return self.kernel.__class__ is Pointwise or self.kernel.__class__ is HandWritten
 
 
 #: Operands that plans have in common, made once: it takes less time.

@@ -13,20 +13,15 @@ from .. import recording
 from ..binding import Writer
 from ..launches import run_kernel
 from ..memory import LARGE, empty_row, out_of_memory, zero_row
+from ..operands import kernel_type
 from ..plan import (
     Array,
-    Buffer,
-    Given,
     HandWritten,
     New,
-    Offset,
     Plan,
     Pointwise,
     Report,
-    Scaled,
-    State,
     Step,
-    Storage,
     Value,
 )
 from .blas import one_thread
@@ -105,19 +100,8 @@ def kernel_of(step: Step) -> Callable[[], Kernel]:
         rank, rows, inner = kernel.form
         return lambda: pointwise_kernel(kernel.program, rank, rows, worth_threads(work), inner)
     assert isinstance(kernel, HandWritten)
-    return kernel_for(kernel.function, kernel.compute, tuple(map(_type_of, step.operands)), work, **dict(kernel.parts))
-
-
-def _type_of(operand: Any) -> Any:
-    """The type that a kernel is compiled for: the dtype of a buffer, or the class of a number."""
-    kind = operand.__class__
-    if kind is Buffer or kind is Storage or kind is State or kind is np.ndarray:
-        return operand.dtype
-    if kind is Offset or kind is Scaled:
-        return int
-    if kind is Given:
-        return operand.kind
-    return _BOOL if kind is Report else kind
+    signature = tuple([kernel_type(one, _BOOL) for one in step.operands])
+    return kernel_for(kernel.function, kernel.compute, signature, work, **dict(kernel.parts))
 
 
 # -- launchers --------------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..binding import Writer
 from ..interpreter import interpret
-from ..plan import Array, Buffer, Given, New, Offset, Plan, Pointwise, Report, Step, Storage, Value
+from ..operands import kernel_type
+from ..plan import Array, Buffer, New, Plan, Pointwise, Report, Step, Storage, Value
 from ..rows import DeviceRow
 from .launching import INT64, Kernel, hand_written, run_kernel
 from .memory import empty_row, stream, zero_row
@@ -47,18 +48,8 @@ def _prepared(step: Step, chosen: Any, work: int, device: int) -> tuple[Kernel, 
         kernel = pointwise_kernel(chosen.program, chosen.form)
         return kernel, *kernel.grid(work, device)
     assert step.grid is not None
-    signature = tuple(map(_type_of, step.operands))
+    signature = tuple([kernel_type(one, INT64) for one in step.operands])
     return hand_written(chosen.function, chosen.compute, step.grid[1], signature, dict(chosen.parts)), *step.grid
-
-
-def _type_of(operand: Any) -> Any:
-    """The type that a kernel is compiled for: the dtype of a buffer, or the class of a number."""
-    kind = operand.__class__
-    if kind in (Buffer, Storage, DeviceRow):
-        return operand.dtype
-    if kind is Report:
-        return INT64
-    return {Offset: int}.get(kind, operand.kind if kind is Given else kind)
 
 
 def array_of(tensor: Any) -> np.ndarray:
