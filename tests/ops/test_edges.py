@@ -278,6 +278,24 @@ def test_the_derivative_of_a_variance_without_degrees_of_freedom(dim, expected):
     assert x.grad.tolist() == [expected]
 
 
+@pytest.mark.parametrize("dim", [(), (0,)])
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([INF], [1.0]),
+        ([NAN], [1.0]),
+        ([INF, 2.0], [2.0, INF]),
+        ([NAN, 2.0], [2.0, NAN]),
+        ([1e200, 1e200, 1e-200], [1.0, 1.0, INF]),
+        ([1e-200, 1e-200, 1e200], [1.0, 1.0, 0.0]),
+    ],
+)
+def test_the_derivative_of_a_product_does_not_divide_by_what_is_lost(values, expected, dim):
+    x = tensor(values, requires_grad=True)
+    x.prod(*dim).backward()
+    assert x.grad.tolist() == pytest.approx(expected, nan_ok=True)
+
+
 @pytest.mark.parametrize("name", ["sgn", "angle"])
 def test_directions_of_complex_numbers_turn_nowhere_at_zero(name):
     z = tensor([0, 1], numgrad.complex128)

@@ -320,6 +320,8 @@ def set_item(self: Tensor, index: Any, value: Any) -> None:
         RuntimeError: if the value does not broadcast to the part.
     """
     part: Tensor = self
+    if index is True:
+        index = None  # the whole tensor: a part, to which values of any dtype can be copied
     indices: Sequence[Tensor | None] | None = only_tensors(index)
     if indices is None:
         if index is False or _written(self, index, value):  # False selects nothing, whatever the value

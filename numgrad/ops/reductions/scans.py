@@ -6,14 +6,16 @@ from typing import Any
 
 from ...core.layout import Layout, all_dims, normal_dim
 from ...core.tensor import Tensor
-from ...core.types import bool_, dtype
+from ...core.types import bool_, dtype, finfo
 from ...devices import Plan, TensorRef
 from ..batching.batches import is_mapped
 from ..memory.copying import convert
 from ..memory.overwriting import copy_
+from ..pointwise.arithmetic import abs as magnitude_of
 from ..pointwise.arithmetic import add, conj, div, mul, sub
-from ..pointwise.comparison import isinf, ne, where
+from ..pointwise.comparison import ge, isinf, le, ne, where
 from ..pointwise.exponential import exp
+from ..pointwise.integers import logical_and
 from ..shapes.joining import cat
 from ..shapes.parts import narrow
 from ..shapes.views import reshape
@@ -185,9 +187,9 @@ def prod_all(p: Plan, input: TensorRef, dtype: dtype | None = None) -> TensorRef
 
 @prod_all.gradient("input")
 def _(grad, input, out):
-    """``grad * conj(out / input)``; where an element is 0, the product of the others."""
+    """``grad`` times the conjugate product of the other elements: ``out / input`` if that is exact."""
     input = convert(input, grad.dtype)
-    if not is_mapped(input) and all_op(input, all_dims(input._layout.shape)):
+    if not is_mapped(input) and _is_divisible(out):
         return div(mul(grad, conj(out)), conj(input))
     row = reshape(input, -1)
     return mul(grad, conj(reshape(_products_of_others(row, 0), input._layout.shape)))
@@ -203,13 +205,24 @@ prod_all.batched(lambda input, dtype=None: prod_dim(rows_of_examples(input), 1, 
 
 @prod_dim.gradient("input")
 def _(grad, input, out, dim, keepdim):
-    """``grad * conj(out / input)``; where an element is 0, the product of the others."""
+    """``grad`` times the conjugate products of the other elements: ``out / input`` if that is exact."""
     if not input._layout.shape:
         return grad
     grad, input = restored(grad, (dim,), keepdim), convert(input, grad.dtype)
-    if not is_mapped(input) and all_op(input, all_dims(input._layout.shape)):
+    if not is_mapped(input) and _is_divisible(out):
         return div(mul(grad, conj(restored(out, (dim,), keepdim))), conj(input))
     return mul(grad, conj(_products_of_others(input, dim)))
+
+
+def _is_divisible(product: Tensor) -> bool:
+    """Return whether division by a factor gives the product of the others.
+
+    It does not if a factor is 0, infinite or NaN, or if the product overflowed or underflowed.
+    """
+    magnitude = magnitude_of(product)
+    limits = finfo(product.dtype)
+    normal = logical_and(ge(magnitude, limits.tiny), le(magnitude, limits.max))
+    return bool(all_op(normal, all_dims(normal._layout.shape)))
 
 
 def _products_of_others(input: Tensor, dim: int) -> Tensor:
