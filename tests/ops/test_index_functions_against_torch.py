@@ -23,6 +23,7 @@ FUNCTIONS = lines("""
     m.take_along_dim(x, k[:, :1], 1)
     m.take_along_dim(x, k[:1, :2, :1], 1)
     x.take_along_dim(k[:, :, :1] * 0 + 4, dim=2)
+    m.take_along_dim(x, k[:, :1] - x.shape[1], 1)
     m.take_along_dim(x.contiguous(), k)
     x.scatter(1, u, y)
     x.scatter(1, u.int(), y)

@@ -24,7 +24,7 @@ from ..batching.examples import refused
 from ..memory.copying import convert, row_of
 from ..memory.moving import placed
 from ..pointwise.arithmetic import add, mul
-from ..pointwise.comparison import choose, lt
+from ..pointwise.integers import from_start
 from ..table.dispatch import caller, change
 from ..table.op import public
 from ..table.operands import check_apart
@@ -261,8 +261,7 @@ def _folded_by_operations(shape: Ints, parts: list[tuple[Tensor, int]]) -> Tenso
     """Return the flat index under ``vmap``, if the indices differ from example to example."""
     flat_index: Any = None
     for index, dim in parts:
-        index = convert(index, int64)
-        index = choose(lt(index, 0), add(index, shape[dim]), index)
+        index = from_start(convert(index, int64), shape[dim])
         flat_index = index if flat_index is None else add(mul(flat_index, shape[dim]), index)
     return flat_index
 

@@ -16,6 +16,7 @@ from ..batching.examples import each
 from ..batching.physical import aligned, expanded
 from ..pointwise.arithmetic import mul, reciprocal
 from ..pointwise.comparison import eq, where
+from ..pointwise.integers import from_start
 from ..shapes.broadcasting import expand_op
 from ..shapes.dimensions import unsqueeze_op
 from ..shapes.views import reshape
@@ -149,7 +150,8 @@ def take_along_dim(input: Layout, indices: Layout, dim: OptionalDim = None) -> A
     """Return the elements at ``indices`` along ``dim``.
 
     The input and the indices are broadcast against each other in the other dimensions.  Without ``dim`` both are
-    flattened.  ``take_along_dim(x, x.argsort(d), d)`` is ``x`` sorted.
+    flattened.  Along ``dim``, an index below 0 counts from the end.  ``take_along_dim(x, x.argsort(d), d)`` is ``x``
+    sorted.
 
     Raises:
         RuntimeError: if the indices are not int64, have another number of dimensions, or are out of bounds.
@@ -176,6 +178,7 @@ def take_along_dim(input: Layout, indices: Layout, dim: OptionalDim = None) -> A
 def _broadcast_and_gather(input: Tensor, indices: Tensor, own: Any, wanted: Any, dim: int) -> Tensor:
     if own != input._layout.shape or (state.mode and input._requires_grad):  # PyTorch expands even to that shape
         input = expand_op(input, own)
+    indices = from_start(indices, own[dim] if own else 1)
     return gather_op.public(input, dim, indices if wanted == indices._layout.shape else expand_op(indices, wanted))
 
 

@@ -18,7 +18,8 @@ from ..batching.physical import aligned, expanded
 from ..creation.factories import arange
 from ..memory.copying import contiguous_op, convert, repeated_zero, row_of, zeros_of
 from ..pointwise.arithmetic import add
-from ..pointwise.comparison import choose, eq, lt
+from ..pointwise.comparison import choose, eq
+from ..pointwise.integers import from_start
 from ..shapes.broadcasting import expand_op
 from ..shapes.dimensions import permute_op, unsqueeze_op
 from ..shapes.views import reshape
@@ -211,7 +212,7 @@ def indices_of_all(flat_index: Tensor, count: int, negative: bool = True) -> Ten
     """
     found = expanded(flat_index)
     check_indices(flat_index, count, negative)
-    found = choose(lt(found, 0), add(found, count), found)  # indices may be negative
+    found = from_start(found, count)
     starts = arange(found._layout.shape[0], device=found.device) * count
     return add(found, reshape(starts, (found._layout.shape[0], *(1,) * len(flat_index._layout.shape))))
 

@@ -47,6 +47,12 @@ export("floor_divide", floor_divide)
 attach("floor_divide_", floor_quotient.inplace)
 
 
+@pointwise("FromStartBackward0", dtypes="i", nondifferentiable=["index", "size"], export=False, inplace=False)
+def from_start(index, size):
+    """``index`` counted from the start of a dimension: an index below 0 counts from its end."""
+    return scalar.where(index < 0, index + size, index)
+
+
 @pointwise(
     "RemainderBackward1", dtypes="if", check_integers=check_divisor, numbers={"other": "RemainderBackward0"},
     export=False, passed=["input"],

@@ -6,6 +6,7 @@ from ops.sampling import ANY, INTEGERS, NONZERO, NUMBERS, between, sample
 import numgrad
 
 sample("floor_quotient", np.floor_divide, domain=(ANY, NONZERO), dtypes=NUMBERS)
+sample("from_start", lambda index, size: np.where(index < 0, index + size, index), dtypes=("int64",))
 sample("remainder_op", np.remainder, domain=(ANY, NONZERO), dtypes=NUMBERS)
 sample("bitwise_and", np.bitwise_and, dtypes=INTEGERS)
 sample("bitwise_or", np.bitwise_or, dtypes=INTEGERS)
