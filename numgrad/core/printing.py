@@ -33,13 +33,14 @@ def set_printoptions(
 ) -> None:
     """Set the options for printing tensors, as ``torch.set_printoptions`` does.
 
-    precision: digits after the point of floating-point numbers (default 4).
-    threshold: number of elements above which a tensor is summarized (default 1000).
-    edgeitems: entries kept at both ends of every summarized dimension (default 3).
-    linewidth: characters per line (default 80).
-    profile: "default", "short" or "full", applied before the other arguments; any other name is ignored.
-    sci_mode: True or False to force scientific notation on or off.  Unlike the other options, it does not keep its
-        value when omitted: None lets each tensor's values decide.
+    Args:
+        precision: digits after the point of floating-point numbers (default 4).
+        threshold: number of elements above which a tensor is summarized (default 1000).
+        edgeitems: entries kept at both ends of every summarized dimension (default 3).
+        linewidth: characters per line (default 80).
+        profile: "default", "short" or "full", applied before the other arguments; any other name is ignored.
+        sci_mode: True or False to force scientific notation on or off.  Unlike the other options, it does not keep its
+            value when omitted: None lets each tensor's values decide.
     """
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     changes = {name: value for name, value in given.items() if value is not None}

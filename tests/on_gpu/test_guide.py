@@ -1,4 +1,4 @@
-"""What the README says of GPUs: its kernel of one's own, and what the extra ``simulator`` is enough for."""
+"""The guide to GPUs: its kernel of one's own, and what the extra ``simulator`` is enough for."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from environments import python_with
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "gpu.md").read_text(encoding="utf-8")
 
 
 def run(*arguments):
@@ -22,15 +22,15 @@ def run(*arguments):
 
 
 def test_a_kernel_of_ones_own(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
     (program,) = [block for block in blocks if "@cuda.jit" in block]
-    exec(compile(program, "README.md", "exec"), {})
+    exec(compile(program, "gpu.md", "exec"), {})
     promised = re.search(r"^print\(.*?\) +# (.*)$", program, re.M)[1]
     assert capsys.readouterr().out.strip() == promised
 
 
 @pytest.mark.simulator
 def test_a_network_learns_to_read_in_the_simulator():
-    (command,) = re.findall(r"^NUMBA_ENABLE_CUDASIM=1 python (-m numgrad train digits .*)$", README, re.M)
+    (command,) = re.findall(r"^NUMBA_ENABLE_CUDASIM=1 python (-m numgrad train digits .*)$", GUIDE, re.M)
     found = re.match(r"([\d.]+)% of 60 held-out digits read correctly", run(*shlex.split(command)))
     assert float(found[1]) > 85
