@@ -16,8 +16,9 @@ from numba.core import types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 
 from . import polynomials
+from .declarations import generated, registered
 from .instructions import emitting
-from .overloads import generated, registered
+from .scalar import exp, sigmoid, tanh
 
 
 class Block(types.Type):
@@ -206,8 +207,6 @@ def _tree(array: Any, size: Any, combine: Any) -> Any:
 def _tell_numba() -> None:
     from numba.core.datamodel import models, register_default  # not needed to load kernels
     from numba.core.imputils import lower_builtin
-
-    from .scalar import exp, sigmoid, tanh  # the public functions; their instructions come from the imports above
 
     @register_default(Block)
     class Model(models.PrimitiveModel):

@@ -42,17 +42,16 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _reported: set[Path] = set()
 
 #: Modules of this package that take part in compiling every kernel.
-COMPILER = ("instructions", "libm", "overloads", "parallel", "passes", "rows", "store")
+COMPILER = ("declarations", "instructions", "libm", "overloads", "parallel", "passes", "rows", "store")
 
 #: Modules that kernels import, with the modules that these depend on.
+_SCALAR = ("angles", "circular", "complexes", "polynomials", "polynomials32", "remainders", "scalar")
 IMPORTED = {
-    "scalar": (
-        "angles", "circular", "complexes", "polynomials", "polynomials32", "remainders", "scalar",
-    ),
+    "scalar": _SCALAR,
     "circular": ("angles", "circular", "complexes", "polynomials", "polynomials32"),
     "remainders": ("remainders",),
     "local": ("local",),
-    "blocks": ("blocks", "polynomials"),
+    "blocks": ("blocks", *_SCALAR),
     "foreign": ("foreign",),
 }  # fmt: skip
 

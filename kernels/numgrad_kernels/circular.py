@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from . import angles, complexes, libm, polynomials
+from .declarations import compiled_as
 from .instructions import Value, on_gpu
-from .overloads import compiled_as
 
 __all__ = [
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "hypot", "sin", "sinh", "tan", "tanh",

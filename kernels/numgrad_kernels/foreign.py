@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .overloads import generated
+from .declarations import generated
 
 #: The names of BLAS's C interface for the order of the elements and for a factor that is not transposed; adding 1 to
 #: either selects the other choice.

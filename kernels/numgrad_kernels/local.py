@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba.core import cgutils, types
 
-from .overloads import generated
+from .declarations import generated
 from .rows import ElementRow, Row
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from .declarations import compiled_as, in_python, jitable, overloaded
 from .instructions import Value, instruction, select
-from .overloads import compiled_as, in_python, jitable, overloaded
 
 __all__ = ["ceil", "floor", "floor_quotient", "fmod", "remainder", "round", "trunc", "truncated_quotient"]
 

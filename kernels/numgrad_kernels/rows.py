@@ -13,7 +13,7 @@ import numpy as np
 from numba.core import types
 from numba.np.numpy_support import from_dtype
 
-from .overloads import registered
+from .declarations import registered
 
 
 class Row(types.Array):

@@ -26,8 +26,8 @@ import numpy as np
 
 from . import complexes, libm, polynomials, polynomials32
 from .circular import *  # noqa: F403
+from .declarations import compiled_as, in_python, jitable, overloaded
 from .instructions import Value, bits, from_bits, instruction, select
-from .overloads import compiled_as, in_python, jitable, overloaded
 from .remainders import *  # noqa: F403
 from .remainders import same
 
