@@ -69,7 +69,8 @@ from .random import Generator, default_generator, initial_seed, manual_seed, see
 globals().update(_public_functions)
 _say_what_is_missing(Tensor)
 
-from .interop.interchange import from_dlpack, to_dlpack  # needs the operations
+from .interop import numpy_functions as _numpy_functions  # noqa: F401 - these two need the operations
+from .interop.interchange import from_dlpack, to_dlpack
 
 __version__ = "0.1.0"
 

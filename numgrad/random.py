@@ -9,13 +9,13 @@ from typing import Any
 from .autograd.grad_mode import LEVELS, state
 from .autograd.levels import outwards
 from .core.device import to_device
-from .core.generators import Generator, MersenneTwister, Philox
 from .core.types import CPU, device, numbered
+from .devices.generators import Generator, MersenneTwister, Philox
 from .devices.recording import untold
 
 __all__ = [
-    "Generator", "States", "default_generator", "default_generators", "fork_rng", "generator_of", "given_or_default",
-    "gpu_generator", "initial_seed", "manual_seed", "seed", "seed_gpus",
+    "Generator", "MersenneTwister", "States", "default_generator", "default_generators", "fork_rng", "generator_of",
+    "given_or_default", "gpu_generator", "initial_seed", "manual_seed", "seed", "seed_gpus",
 ]
 
 default_generator = MersenneTwister()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Callable
 from typing import Any
 
-from ..devices import begin_cuda
+#: Functions that return the package computing on a type of device, and initialize it; ``devices`` adds them.
+backends: dict[str, Callable[[], Any]] = {}
 
 
 class device:  # noqa: N801 - PyTorch's name
@@ -156,7 +158,7 @@ def numbered(named: device) -> device:
     """
     if named.type == "cpu":
         return CPU
-    runtime = begin_cuda().runtime
+    runtime = backends["cuda"]().runtime
     index = runtime.current_device() if named.index is None else named.index
     if index not in _gpus:
         count = runtime.driver.device_count()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 from weakref import ref
 
-from .. import autograd
+from ..autograd.backward import backward
 from ..autograd.checks import check_may_require_grad, is_inference
 from ..autograd.hooks import Hooks, RemovableHandle, TensorHooks, add_hook
 from ..autograd.node import MAYBE, give_gradient_type, gradient_type
@@ -140,7 +140,7 @@ class Differentiable(Description):
         """
         if gradient is not None:
             gradient = reshaped_gradient(self, gradient)
-        autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def is_inference(self) -> bool:
         """Return True if this is an inference tensor: made in inference mode, and not a view of a normal tensor."""

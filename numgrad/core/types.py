@@ -8,8 +8,7 @@ from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 
-from ..devices import begin_cuda, cpu
-from .device import CPU, device, numbered
+from .device import CPU, backends, device, numbered
 from .display import shown_by
 
 
@@ -246,7 +245,7 @@ class TensorType:
         check_supported(dtype)
         self.dtype = dtype
         self.device = device
-        self.backend = cpu if device.type == "cpu" else begin_cuda()
+        self.backend = backends[device.type]()
         self.numpy = dtype.numpy
         self.name = f"torch.{'' if device.type == 'cpu' else device.type + '.'}{dtype.legacy}Tensor"
 

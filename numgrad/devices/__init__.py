@@ -11,6 +11,7 @@ from numgrad_kernels.pointwise import Program as Program
 from numgrad_kernels.store import Kernel as Kernel
 from numgrad_kernels.store import compiled_kernels as compiled_kernels
 
+from ..core.device import backends
 from . import cpu as cpu
 from . import launches as launches
 from .common import *  # noqa: F403
@@ -25,3 +26,5 @@ from .moving import *  # noqa: F403
 from .plan import *  # noqa: F403
 from .rows import DeviceRow as DeviceRow
 from .windows import *  # noqa: F403
+
+backends.update(cpu=lambda: cpu, cuda=begin_cuda)  # noqa: F405

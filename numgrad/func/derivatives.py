@@ -12,7 +12,8 @@ from ..autograd.functional.gradients import materialized
 from ..autograd.grad_mode import is_grad_enabled
 from ..autograd.levels import Tangents
 from ..autograd.thread_state import guarded
-from .arguments import Argnums, at_argnums, check_outputs, flatten, map_leaves, split_aux
+from ..core.nesting import flatten, map_leaves
+from .arguments import Argnums, at_argnums, check_outputs, split_aux
 from .recording import Recording
 
 _VJP = "vjp(f, *primals)"

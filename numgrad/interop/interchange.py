@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from .. import devices
 from ..autograd.hooks import is_unserializable
 from ..core.device import numbered, to_device
 from ..core.tensor import Tensor, strided
 from ..devices.recording import values_read
+from ..ops.creation.cuda_arrays import DEFAULT_STREAM, READ_ONLY, foreign_stream, on_memory, own_stream
 from ..ops.creation.from_data import from_array, from_numpy
 from ..ops.table.op import attach
-from .cuda_arrays import READ_ONLY, export_capsule, import_capsule, stream_for_import
-from .dlpack import CUDA, device_of, is_named
+from .dlpack import CUDA, capsule_of, device_of, is_named, read_capsule
 
 #: DLPack's number for CPU memory, and the index of the only such device.
 _CPU = (1, 0)
@@ -70,8 +71,16 @@ def _dlpack_on_gpu(
         return tensor.cpu().__dlpack__(max_version=max_version)
     if wanted not in (None, _dlpack_device(tensor)):
         raise BufferError(f"cannot export a tensor that lies on {tensor.device} to DLPack device {wanted}")
-    versioned = max_version is not None and max_version[0] >= 1
-    return export_capsule(tensor.clone() if copy else tensor, stream, versioned)
+    tensor = tensor.clone() if copy else tensor
+    device, row, layout = tensor.get_device(), tensor._storage, tensor._layout
+    if stream != -1:  # the memory's present contents must be ready for later work on that stream
+        if stream is not None and (not isinstance(stream, int) or isinstance(stream, bool)):
+            raise TypeError(f"stream must be an int or None, not {type(stream).__name__}")
+        cuda, other = devices.begin_cuda(), foreign_stream(DEFAULT_STREAM if stream is None else stream, device)
+        cuda.runtime.in_order(own_stream(device), other)
+        cuda.memory.note_uses(other, (row,))
+    address, versioned = row.address + tensor._offset * row.itemsize, max_version is not None and max_version[0] >= 1
+    return capsule_of(row, address, device, row.dtype, layout.shape, layout.strides, versioned)
 
 
 def _dlpack_device(self: Tensor) -> tuple[int, int]:
@@ -102,11 +111,10 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         ValueError: a stride is negative, or a copy is needed but forbidden.
     """
     exporter = _Exporter(ext_tensor)
-    made = _on_gpu(exporter) if exporter.__dlpack_device__()[0] == CUDA else None
-    if made is None:
+    if exporter.__dlpack_device__()[0] != CUDA:
         made = _on_cpu(exporter, bool(copy))
-    elif copy:
-        made = made.clone()
+    else:
+        made = _on_gpu(exporter).clone() if copy else _on_gpu(exporter)
     target = made.device if device is None else numbered(to_device(device))
     if target is made.device:
         return made
@@ -117,15 +125,15 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 def _on_gpu(exporter: _Exporter) -> Tensor:
     """Return a tensor on the memory of an array on a GPU."""
-    stream = stream_for_import(exporter.__dlpack_device__())
+    stream = int(own_stream(exporter.__dlpack_device__()[1])) or DEFAULT_STREAM
     try:
-        capsule = exporter.__dlpack__(**stream, max_version=(1, 0))
+        capsule = exporter.__dlpack__(stream=stream, max_version=(1, 0))
     except TypeError:  # it supports only DLPack before 1.0
-        capsule = exporter.__dlpack__(**stream)
-    made, read_only = import_capsule(capsule)
+        capsule = exporter.__dlpack__(stream=stream)
+    *memory, read_only = read_capsule(capsule)
     if read_only:
         warnings.warn(READ_ONLY, UserWarning, stacklevel=3)
-    return made
+    return on_memory(*memory)
 
 
 def _on_cpu(exporter: _Exporter, copy: bool) -> Tensor:

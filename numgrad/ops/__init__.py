@@ -4,8 +4,7 @@ Importing this package fills the table, attaches methods and operators to Tensor
 engine needs.
 """
 
-# ruff: noqa: F401, I001 - each module fills its part of the table; the last line needs all the others
-from ..interop import interchange
+# ruff: noqa: F401, I001 - each module fills its part of the table; the last lines need all the others
 from .creation import distributions, factories, from_data, random_numbers, signal_windows
 from .indexing import advanced, gathering, index, launchers, masking, scattering, selecting, subscript
 from .matrices import addmm, bilinear, einsum, linalg, matmul, products
@@ -75,6 +74,5 @@ from .spectral import fourier, short_time
 from .table import promotion
 from .table.op import ops, public_functions
 from . import operators, autograd_operations
-from ..interop import numpy_functions
 
 __all__ = ["ops", "public_functions"]

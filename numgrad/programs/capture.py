@@ -15,10 +15,10 @@ from ..autograd.grad_mode import ORDINARY, state
 from ..autograd.locations import Location, calling_location
 from ..autograd.node import next_sequence
 from ..autograd.watching import unwatch, watch
-from ..core.generators import MersenneTwister
 from ..core.tensor import Tensor
 from ..core.types import device, dtype
 from ..devices import recording
+from ..devices.generators import MersenneTwister
 from ..nn.parameter import is_lazy
 from .attached import check_graph, has_attributes, has_hooks
 from .counters import Counter, is_counter

@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.generators import Generator
 from ..core.tensor import Tensor
 from ..core.types import device, dtype, layout, memory_format
+from ..devices.generators import Generator
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from .mentions import attributes_of, is_open

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..autograd.locations import Location
 from ..core import types
-from ..core.generators import Generator
 from ..core.tensor import Tensor
+from ..devices.generators import Generator
 from ..devices.rows import DeviceRow
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer

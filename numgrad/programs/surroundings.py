@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.generators import Generator
 from ..core.tensor import Tensor
+from ..devices.generators import Generator
 from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from .kinds import (

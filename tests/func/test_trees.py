@@ -4,7 +4,7 @@ from collections import OrderedDict, namedtuple
 
 import pytest
 
-from numgrad.func.arguments import flatten, map_leaves
+from numgrad.core.nesting import flatten, map_leaves
 
 Pair = namedtuple("Pair", "left right")
 

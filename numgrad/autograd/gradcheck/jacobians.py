@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.generators import MersenneTwister
 from ...core.types import dtype, size_of
+from ...random import MersenneTwister
 from .. import forward_ad
 from ..backward import grad
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ...autograd.function import Function, FunctionCtx
 from ...autograd.function_call import FunctionCall, finish
 from ...autograd.grad_mode import GRAD, no_grad, state
+from ...core.nesting import flatten
 from ...core.tensor import Tensor
 from ..reductions.sums import sum_dims
 from ..shapes.dimensions import movedim
@@ -125,18 +126,12 @@ def _by_users_rule(
         raise RuntimeError(
             "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
             f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
-            f"{_structure(out_dims)} but output has structure {_structure(result)}. {_DETAILS}"
+            f"{flatten(out_dims)[1]} but output has structure {flatten(result)[1]}. {_DETAILS}"
         )
     return result, [
         (output if dim in (None, 0) else movedim(output, dim, 0), dim is not None)
         for output, dim in zip(outputs, dims, strict=True)
     ]
-
-
-def _structure(value: Any) -> str:
-    from ...func.arguments import flatten  # its package imports the operations
-
-    return str(flatten(value)[1])
 
 
 # -- derived from forward and backward ------------------------------------------------------------------------------

@@ -16,11 +16,11 @@ from ...core.layout import span
 from ...core.tensor import Tensor, fresh, strided
 from ...core.types import Size, dtype, float32, get_default_dtype, int64, tensor_type, to_dtype
 from ...devices.recording import Watched
-from ...interop.cuda_arrays import from_interface, is_cuda_array
 from ..memory.copying import empty_of
 from ..memory.moving import placed
 from ..table.op import attach, export, public
 from ..table.promotion import number_dtype, promote_types
+from .cuda_arrays import from_interface, is_cuda_array
 from .factories import as_size, finished, number_tensor
 
 

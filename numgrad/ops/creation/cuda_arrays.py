@@ -1,4 +1,4 @@
-"""GPU memory shared with other libraries by ``__cuda_array_interface__`` and DLPack, in stream order.
+"""GPU memory shared with other libraries, in stream order, and its description by ``__cuda_array_interface__``.
 
 Note [Streams of two libraries]
 Each library runs its work on a stream of its own.  Memory passes between them without blocking the host: an event is
@@ -14,17 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import devices
-from ..core.layout import contiguous_strides, span
-from ..core.tensor import Tensor, strided
-from ..core.types import device as Device  # noqa: N812 - the name is a parameter of PyTorch's
-from ..core.types import tensor_type, to_dtype
-from ..devices.recording import values_read
-from ..ops.table.op import attach
-from .dlpack import CUDA, capsule_of, read_capsule
+from ... import devices
+from ...core.layout import contiguous_strides, span
+from ...core.tensor import Tensor, strided
+from ...core.types import device as Device  # noqa: N812 - the name is a parameter of PyTorch's
+from ...core.types import tensor_type, to_dtype
+from ...devices.recording import values_read
+from ..table.op import attach
 
 #: The number of the default stream in both protocols.
-_DEFAULT = 1
+DEFAULT_STREAM = 1
 
 READ_ONLY = (
     "The given array is not writable, but a tensor always is: writing to this tensor writes to the array's memory. You "
@@ -32,21 +31,18 @@ READ_ONLY = (
 )
 
 
-def _own_stream(device: int) -> Any:
+def own_stream(device: int) -> Any:
     """Return numgrad's current stream on a GPU, for another library."""
     values_read("another library")
     return devices.begin_cuda().memory.stream(device)
 
 
-def _foreign_stream(number: int, device: int) -> Any:
+def foreign_stream(number: int, device: int) -> Any:
     """Return the stream of another library that a protocol's number denotes."""
     cuda = devices.begin_cuda()
-    if number in (0, _DEFAULT):
+    if number in (0, DEFAULT_STREAM):
         return cuda.runtime.default_stream(device)
     return cuda.runtime.driver.external_stream(number, device)
-
-
-# -- __cuda_array_interface__ -----------------------------------------------------------------------------------
 
 
 def _interface(self: Tensor) -> dict[str, Any]:
@@ -73,7 +69,7 @@ def _interface(self: Tensor) -> dict[str, Any]:
         "typestr": layout.type.numpy.str,
         "data": (self.data_ptr(), False),
         "strides": None if self._flat is not None else tuple([step * item for step in layout.strides]),
-        "stream": int(_own_stream(self.get_device())) or _DEFAULT,
+        "stream": int(own_stream(self.get_device())) or DEFAULT_STREAM,
         "version": 3,
     }
 
@@ -112,11 +108,11 @@ def from_interface(source: Any) -> Tensor:
     device = cuda.runtime.driver.device_of(address) if address else cuda.runtime.current_device()
     stream = interface.get("stream")
     if stream is not None:
-        cuda.runtime.in_order(_foreign_stream(stream, device), _own_stream(device))
-    return _on_memory(source, address, device, element, shape, strides)
+        cuda.runtime.in_order(foreign_stream(stream, device), own_stream(device))
+    return on_memory(source, address, device, element, shape, strides)
 
 
-def _on_memory(
+def on_memory(
     owner: Any, address: int, device: int, dtype: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...] | None
 ) -> Tensor:
     """Return a tensor on memory that ``owner`` keeps alive."""
@@ -129,32 +125,3 @@ def _on_memory(
         )
     row = devices.DeviceRow(address, span(shape, strides), dtype, device, owner)
     return strided(row, shape, strides, 0, tensor_type(to_dtype(dtype), Device("cuda", device)))
-
-
-# -- DLPack -----------------------------------------------------------------------------------------------------
-
-
-def export_capsule(tensor: Tensor, stream: Any, versioned: bool) -> Any:
-    """Return a DLPack capsule of a tensor's memory, whose present contents are ready for later work on ``stream``."""
-    device, cuda = tensor.get_device(), devices.begin_cuda()
-    if stream != -1:
-        if stream is not None and (not isinstance(stream, int) or isinstance(stream, bool)):
-            raise TypeError(f"stream must be an int or None, not {type(stream).__name__}")
-        other = _foreign_stream(_DEFAULT if stream is None else stream, device)
-        cuda.runtime.in_order(_own_stream(device), other)
-        cuda.memory.note_uses(other, (tensor._storage,))
-    row, layout = tensor._storage, tensor._layout
-    return capsule_of(
-        row, row.address + tensor._offset * row.itemsize, device, row.dtype, layout.shape, layout.strides, versioned,
-    )
-
-
-def stream_for_import(device: tuple[int, int]) -> dict[str, int]:
-    """Return the arguments that tell another library's ``__dlpack__`` the stream on which its memory will be used."""
-    return {"stream": int(_own_stream(device[1])) or _DEFAULT} if device[0] == CUDA else {}
-
-
-def import_capsule(capsule: Any) -> tuple[Tensor, bool]:
-    """Return a tensor on the memory of a capsule, and True if that memory is read-only."""
-    owner, address, device, dtype, shape, strides, read_only = read_capsule(capsule)
-    return _on_memory(owner, address, device, dtype, shape, strides), read_only

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import devices
-from ..devices import recording
-from ..devices.cpu.random import draw_normal, draw_uniform
-from ..devices.recording import Effect, reads_values
-from .device import to_device
-from .types import device, numbered
+from ..core.device import to_device
+from ..core.types import device, numbered
+from . import cpu, recording
+from .gpus import begin_cuda
+from .plan import Buffer, Plan
+from .recording import Effect, reads_values
 
 #: Default seed of a generator.
 _DEFAULT_SEED = 67280421310721
@@ -207,7 +207,7 @@ class _Draw(Effect):
 
     def fill(self, out: Any, distribution: str, first: float, second: float) -> None:
         """Fill a row with the numbers of this draw."""
-        devices.begin_cuda().fill_random(out, distribution, self._seed, self._offset, first, second)
+        begin_cuda().fill_random(out, distribution, self._seed, self._offset, first, second)
 
 
 #: Size in bytes of a generator's state in PyTorch's format.
@@ -238,16 +238,16 @@ class MersenneTwister(Generator, device_type="cpu"):
 
     def uniform(self, size: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Draw an array of numbers from [low, high), float32 or float64."""
-        return self._drawn(draw_uniform, size, dtype, low, high)
+        return self._drawn(cpu.draw_uniform, size, dtype, low, high)
 
     def normal(self, size: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
         """Draw an array of normal numbers, float32 or float64."""
-        return self._drawn(draw_normal, size, dtype, mean, std)
+        return self._drawn(cpu.draw_normal, size, dtype, mean, std)
 
-    def _drawn(self, draw: Callable[..., devices.Buffer], size: int, dtype: np.dtype, *numbers: float) -> np.ndarray:
+    def _drawn(self, draw: Callable[..., Buffer], size: int, dtype: np.dtype, *numbers: float) -> np.ndarray:
         if dtype.char not in "fd":
             raise TypeError(f"uniform and normal numbers are float32 or float64, not {dtype}")
-        p = devices.Plan(devices.cpu)
+        p = Plan(cpu)
         generator, out = p.operand(MersenneTwister), p.new(size, dtype)
         p.results = (draw(p, generator, out, *[p.operand(float) for _ in numbers]),)
         return p(self, *map(float, numbers))
