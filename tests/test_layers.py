@@ -71,6 +71,55 @@ def test_the_rules_are_checked_on_all_files():
     assert {"numgrad_kernels", "numgrad_kernels.store", "numgrad_kernels.cpu.softmax"} <= found
 
 
+#: The eight layers, from the lowest: packages and modules, of which the longest name that a module begins with counts.
+LAYERS = [
+    ["numgrad_kernels"],
+    ["numgrad.core"],
+    ["numgrad.devices"],
+    ["numgrad.autograd"],
+    [  # Tensor and the table
+        *[f"numgrad.core.{part}" for part in (
+            "conversions", "description", "differentiable", "printing", "storage", "tensor",
+        )],
+        "numgrad.ops.table", "numgrad.ops.batching.batches", "numgrad.ops.memory.copying", "numgrad.random",
+    ],
+    ["numgrad.ops"],
+    [  # the library; gradcheck draws random numbers
+        *[f"numgrad.{part}" for part in (
+            "_vmap_internals", "accelerator", "amp", "backends", "cuda", "data", "distributed", "distributions", "fft",
+            "func", "hub", "interop", "linalg", "multiprocessing", "native_functions", "nn", "optim",
+            "profiler", "serialization", "settings", "special", "testing", "types", "utils", "version",
+        )],
+        "numgrad.autograd.gradcheck",
+    ],
+    [  # programs and viz, and what speaks of the whole package
+        "numgrad", "numgrad.__main__", "numgrad.commands", "numgrad.compiler", "numgrad.interop.in_place_of_torch",
+        "numgrad.jit", "numgrad.programs", "numgrad.viz",
+    ],
+]
+
+#: The arrows that go up: ``numgrad.autograd.gradcheck`` is the function, so its module is imported from the beginning;
+#: statements that are timed may name the whole package.
+UPWARDS = {("numgrad.autograd", "numgrad.autograd.gradcheck"), ("numgrad.utils.benchmark.timer", "numgrad")}
+
+
+def layer_of(module):
+    names = {name: number for number, layer in enumerate(LAYERS) for name in layer}
+    return names[max((name for name in names if within(module, name)), key=len)]
+
+
+def test_layers_import_only_lower_ones():
+    """Those inside of functions, and those that only type checkers see, count, too."""
+    found = {module for package in PACKAGES for module, _ in modules(package)}
+    upwards = {
+        (module, origin)
+        for package in PACKAGES for module, names in modules(package) if module != "numgrad"
+        for name in names for origin in [name if name in found else name.rpartition(".")[0]]
+        if origin in found and layer_of(origin) > layer_of(module)
+    }
+    assert upwards == UPWARDS
+
+
 def test_kernels_know_nothing_of_numgrad():
     assert violations("numgrad_kernels", lambda module, name: within(name, "numgrad")) == []
 

@@ -11,6 +11,7 @@ from ..autograd.operations import operations
 from ..autograd.thread_state import guarded
 from ..core.layout import output_strides, overlaps_itself
 from ..core.tensor import Tensor
+from . import forward_mode
 from .batching import calls  # noqa: F401 - it says how calls are done under vmap
 from .batching.batches import Batched, below, is_batched, lifted, mapped, zeros_beside
 from .batching.physical import expanded
@@ -19,7 +20,6 @@ from .memory.copying import filled_of
 from .pointwise import arithmetic as pointwise
 from .reductions import sums as reduction
 from .shapes.joining import stack
-from .table import forward
 from .table.entries import Entries
 
 
@@ -95,5 +95,5 @@ operations.for_each = _for_each
 operations.ones = _ones
 operations.stack = stack
 operations.writable_with = _writable_with
-operations.write_tangent = forward.write_tangent
+operations.write_tangent = forward_mode.write_tangent
 operations.zeros = _zeros

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ...autograd.backward import grad
 from ...core.tensor import Tensor
 from ...devices import Plan, TensorRef
+from ..composition import as_variable, differentiated_as
 from ..creation.factories import arange
 from ..indexing.gathering import gather_op
 from ..pointwise.arithmetic import add, mul, neg, sub
@@ -20,7 +21,6 @@ from ..shapes.dimensions import unsqueeze
 from ..shapes.joining import stack
 from ..shapes.padding import constant_pad
 from ..shapes.parts import narrow
-from ..table.composition import as_variable, differentiated_as
 from ..table.planned import planned
 from .softmax import log_softmax_op
 

@@ -11,13 +11,13 @@ from ...core.layout import Layout, layout_of
 from ...core.tensor import Tensor, check_one_device
 from ...core.types import bool_, float32
 from ...devices import Given, Plan, TensorRef
+from ..composition import differentiated_as
 from ..creation.factories import ones
 from ..matrices.matmul import matmul
 from ..memory.copying import contiguous
 from ..pointwise.arithmetic import mul
 from ..pointwise.comparison import where
 from ..shapes.dimensions import transpose_op
-from ..table.composition import differentiated_as
 from ..table.op import public
 from ..table.operands import not_implemented
 from ..table.planned import planned

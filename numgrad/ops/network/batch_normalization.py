@@ -13,13 +13,13 @@ from ...core.layout import Layout, layout_of, numel
 from ...core.tensor import Tensor
 from ...core.types import float32
 from ...devices import Plan, TensorRef
+from ..composition import differentiated_as
 from ..memory.copying import clone, contiguous_op
 from ..memory.images import following
 from ..pointwise.arithmetic import mul, sub
 from ..reductions.axes import along_axis
 from ..reductions.sums import sum_dims
 from ..shapes.views import reshape
-from ..table.composition import differentiated_as
 from ..table.op import public
 from ..table.operands import fused, not_implemented
 from ..table.planned import planned

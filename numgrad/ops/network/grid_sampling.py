@@ -16,6 +16,7 @@ from ...core.layout import Ints, Layout, layout_of, numel
 from ...core.tensor import Tensor, check_one_device
 from ...core.types import TensorType, int64
 from ...devices import Given, Plan, TensorRef
+from ..composition import differentiated_as
 from ..creation.factories import linspace, ones
 from ..matrices.matmul import matmul
 from ..memory.copying import contiguous, convert
@@ -26,7 +27,6 @@ from ..shapes.dimensions import unsqueeze_op
 from ..shapes.joining import stack
 from ..shapes.parts import select_op
 from ..shapes.views import reshape
-from ..table.composition import differentiated_as
 from ..table.op import public
 from ..table.operands import not_implemented
 from ..table.planned import planned

@@ -11,11 +11,11 @@ from ...core.layout import Layout, numel
 from ...core.tensor import Tensor
 from ...devices import Plan, TensorRef
 from ..batching.physical import aligned, expanded
+from ..composition import differentiated_as
 from ..memory.copying import convert
 from ..pointwise.arithmetic import add, div, mul, sub
 from ..pointwise.exponential import pow, sqrt
 from ..reductions.sums import mean_dims, sum_dims, sum_to_shape
-from ..table.composition import differentiated_as
 from ..table.op import composite, public
 from ..table.operands import not_implemented
 from ..table.planned import planned

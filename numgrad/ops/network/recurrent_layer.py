@@ -14,6 +14,7 @@ from ...autograd.grad_mode import no_grad, recording_apart
 from ...core.layout import layout_of
 from ...core.tensor import Tensor
 from ...devices import Given, Plan, TensorRef
+from ..composition import as_variable, differentiated_as
 from ..matrices.matmul import linear
 from ..matrices.products import multiplied
 from ..memory.copying import contiguous_op
@@ -21,7 +22,6 @@ from ..pointwise.arithmetic import add
 from ..reductions.sums import sum_dims
 from ..shapes.joining import stack, unbind_op
 from ..shapes.splitting import split_sizes_op
-from ..table.composition import as_variable, differentiated_as
 from ..table.operands import not_implemented
 from ..table.planned import planned
 from .recurrence import GATES, steps_composed

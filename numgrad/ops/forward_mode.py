@@ -15,24 +15,24 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...autograd.backward import grad
-from ...autograd.function_call import FunctionCall
-from ...autograd.grad_mode import GRAD, recording_apart, state
-from ...autograd.levels import Level, Tangents, outside, set_tangent, tangent_of, with_duals
-from ...core.layout import broadcast_shapes, outgrown, overlaps_itself
-from ...core.tensor import Tensor, strided
-from ...core.types import TensorType, tensor_type
-from ..batching.batches import cut, is_batched, is_mapped, zeros_beside
-from ..memory.copying import clone_op, convert, filled_of
-from ..memory.overwriting import OverwriteCall, copy_, zero_
-from ..pointwise.arithmetic import add
-from ..pointwise.complexes import real
-from ..shapes.broadcasting import expand_op
-from .elementwise_backward import as_gradient
-from .op import Rule, parameters
-from .operands import given_of
-from .recording import OUTPUT
-from .transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
+from ..autograd.backward import grad
+from ..autograd.function_call import FunctionCall
+from ..autograd.grad_mode import GRAD, recording_apart, state
+from ..autograd.levels import Level, Tangents, outside, set_tangent, tangent_of, with_duals
+from ..core.layout import broadcast_shapes, outgrown, overlaps_itself
+from ..core.tensor import Tensor, strided
+from ..core.types import TensorType, tensor_type
+from .batching.batches import cut, is_batched, is_mapped, zeros_beside
+from .memory.copying import clone_op, convert, filled_of
+from .memory.overwriting import OverwriteCall, copy_, zero_
+from .pointwise.arithmetic import add
+from .pointwise.complexes import real
+from .shapes.broadcasting import expand_op
+from .table.elementwise_backward import as_gradient
+from .table.op import Rule, parameters
+from .table.operands import given_of
+from .table.recording import OUTPUT
+from .table.transforms import ChangeCall, GeneralCall, PointwiseCall, ShapeCall
 
 #: Shape and type of an output, and the output itself if it exists.
 Output = tuple[tuple[int, ...], TensorType, Tensor | None]

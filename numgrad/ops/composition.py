@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...autograd.backward import grad
-from ...autograd.grad_mode import recording_apart
-from ...core.tensor import Tensor
-from ..shapes.views import alias
-from .op import parameters
-from .planned import Planned
+from ..autograd.backward import grad
+from ..autograd.grad_mode import recording_apart
+from ..core.tensor import Tensor
+from .shapes.views import alias
+from .table.op import parameters
+from .table.planned import Planned
 
 
 def differentiated_as(op: Planned) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
