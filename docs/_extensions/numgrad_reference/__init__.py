@@ -1,0 +1,71 @@
+"""Sphinx extension that writes the reference: a page for each public module and for each family of operations.
+
+Names come from the ``__all__`` of public modules, descriptions from docstrings, formulas and dtypes from the op table,
+and signatures of operations from ``numgrad/ops/signatures.pyi``.  The pages are written into ``reference/generated``
+when the build starts; the notebooks are copied beside the pages that teach.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .markup import escaped
+from .notes import notes_page
+from .pages import Reference
+from .signatures import declared_signatures
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+_signatures = declared_signatures()
+
+
+def process_signature(app: Sphinx, what: str, name: str, *rest: Any) -> tuple[str, str] | None:
+    """Replace the signature of a function of the op table by the declared one."""
+    return _signatures.get(name) if what in ("function", "method") else None
+
+
+def process_docstring(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Escape what docstrings do not mean as markup, examples excepted."""
+    example = False
+    for number, line in enumerate(lines):
+        example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
+        if not example:
+            lines[number] = escaped(line)
+
+
+def reference(root: Path) -> Reference:
+    """Return all pages, for the repository in the folder ``root``."""
+    made = Reference()
+    made.add_tables()
+    made.add_tensor()
+    made.add_commands()
+    made.add("notes", notes_page(root))
+    made.add_modules()
+    return made
+
+
+def generate(app: Sphinx) -> None:
+    """Write the pages, and copy the notebooks."""
+    source = Path(app.srcdir)
+    reference(source.parent).write(source / "reference" / "generated")
+    notebooks = source / "learn" / "notebooks"
+    notebooks.mkdir(exist_ok=True)
+    originals = {path.name: path for path in (source.parent / "notebooks").glob("*.ipynb")}
+    for copy in notebooks.glob("*.ipynb"):
+        if copy.name not in originals:
+            copy.unlink()
+    for name, original in originals.items():
+        copy = notebooks / name
+        if not copy.exists() or copy.stat().st_mtime < original.stat().st_mtime:
+            shutil.copy2(original, copy)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect the extension to Sphinx."""
+    app.connect("builder-inited", generate)
+    app.connect("autodoc-process-signature", process_signature)
+    app.connect("autodoc-process-docstring", process_docstring, priority=100)  # before napoleon
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
