@@ -147,6 +147,13 @@ def test_every_public_name_is_in_the_reference(name):
         assert known or full in pages or f"``{each}``" in generated().pages[name]
 
 
+def test_every_attribute_of_tensors_is_in_the_reference():
+    page = generated().pages["numgrad.Tensor"]
+    named = set(re.findall(r"(?:auto\w+:: |~numgrad\.|``)(\w+)", page))
+    public = {name for name in dir(numgrad.Tensor) if not name.startswith("_") and hasattr(numgrad.Tensor, name)}
+    assert named >= public >= {"backward", "shape", "sum", "add_", "T"}
+
+
 def test_every_entry_of_the_table_is_in_the_reference():
     pages = "\n".join(text for name, text in generated().pages.items() if name.startswith("ops."))
     documented = {*re.findall(r"^ *\*\*(\w+)\*\*", pages, re.M), *re.findall(r"autofunction:: numgrad\.(\w+)", pages)}

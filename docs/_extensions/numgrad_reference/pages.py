@@ -85,7 +85,7 @@ class Reference:
 
     def add_tensor(self) -> None:
         """Add the page of Tensor: methods that are functions as well are listed, all others described."""
-        names = [name for name in vars(numgrad.Tensor) if not name.startswith("_") and hasattr(numgrad.Tensor, name)]
+        names = [name for name in dir(numgrad.Tensor) if not name.startswith("_") and hasattr(numgrad.Tensor, name)]
         in_place = [name for name in names if name.endswith("_") and name[:-1] in names]
         functions = [name for name in names if name in public_functions and inspect.isfunction(public_functions[name])]
         others = [name for name in names if name not in in_place and name not in functions]
