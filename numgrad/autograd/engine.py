@@ -21,7 +21,7 @@ from .node import AccumulateGrad, DeadEnd, Node
 from .operations import operations
 from .order import leading_to, only_behind, reach
 from .thread_state import switch_back, thread_state
-from .watching import NODE, apply_told, span, walk_told
+from .watching import NODE, RULE, sees_gradients, span, walk_told
 
 
 def run_backward(
@@ -287,12 +287,23 @@ class _Pass:
         if gradient is None and not node.wants_undefined:
             gradients: Sequence[Any] = (None,) * len(node.edges)
         else:
-            gradients = apply_told(node, gradient) if state.mode & WATCHED else node.apply(gradient)
+            gradients = self._apply_watched(node, gradient) if state.mode & WATCHED else node.apply(gradient)
         if attached is not None and attached.post_hooks:
             gradients = run_post_hooks(node, attached.post_hooks, self._fit_all(node, gradients), gradient)
         if self.mode & ANOMALY:
             check_gradients(node, self._fit_all(node, gradients), gradient)
         return gradients
+
+    def _apply_watched(self, node: Node, gradient: Any) -> Sequence[Any]:
+        """Return a node's gradients and report them; as in ``_walk``, none if the node could add its gradient.
+
+        The last bits of the sum may depend on that, and a recorded program is to have those of the unrecorded one.
+        """
+        adds = node.adds and gradient is not None and node.attached is None and node not in self.wanted
+        adds = adds and not self.mode & ANOMALY and not sees_gradients()
+        with span(RULE, node, gradient) as rule:
+            rule.result = () if adds and self._added(node, gradient) else node.apply(gradient)
+        return rule.result
 
     def _fit_all(self, node: Node, gradients: Sequence[Any]) -> tuple[Any, ...]:
         """Convert a node's gradients to the shape and dtype of its inputs, with None where this pass needs none."""

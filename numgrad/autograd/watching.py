@@ -39,6 +39,10 @@ class Watcher:
     #: True if every operation must be reported; compiled functions then run uncompiled while it watches.
     hears_operations = True
 
+    #: True if the watcher uses the gradients at the end of each RULE.  The engine then calls no node that would add its
+    #: gradient to a sum directly, although the last bits of that sum may depend on it.
+    sees_gradients = True
+
     def before(self, call: Any) -> Any:
         """Handle the start of an operation, given as a call (see ``calls``).
 
@@ -103,11 +107,9 @@ class span:  # noqa: N801 - a context manager
             watcher.end(token, self.result)
 
 
-def apply_told(node: Node, gradient: Any) -> Any:
-    """Return ``node.apply(gradient)``, reporting it to the watchers."""
-    with span(RULE, node, gradient) as told:
-        told.result = node.apply(gradient)
-    return told.result
+def sees_gradients() -> bool:
+    """Return True if a watcher uses the gradients of single nodes."""
+    return any(watcher.sees_gradients for watcher in state.watchers)
 
 
 def walk_told(walk: Callable[[Iterable[Node]], None], order: Iterable[Node]) -> None:

@@ -283,7 +283,7 @@ class Program:
 
     def _memory(self) -> list[str]:
         lines = [f"{row} = {row.replace('row', 'new')}()" for row in self._results.values()]
-        if self.plan.saved_size:
+        if self.plan.offsets and not self._saved:  # the backward program is given this memory, of however few bytes
             self._names["new_saved"] = self._memory_of(self.plan.saved_size, np.dtype(np.uint8))
             lines.append("saved = new_saved()")
         return lines

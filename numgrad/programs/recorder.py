@@ -62,6 +62,8 @@ class Recorder(Watcher):
         device: the number of the GPU that does all; -1 for the CPU.
     """
 
+    sees_gradients = False
+
     def __init__(self, outside: Iterable[tuple[Any, int]], full: bool = False):
         self.thread = threading.get_ident()
         self.full = full  # a program that cannot be replayed is an error

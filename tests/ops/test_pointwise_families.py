@@ -57,6 +57,15 @@ def test_what_has_no_derivative_fails_in_backward(call, x):
     assert not call(x.detach()).requires_grad
 
 
+def test_derivative_of_a_step_by_its_value_at_zero():
+    x, values = numgrad.tensor([0.0, 1.0, -1.0]), numgrad.tensor([3.0, 4.0, 5.0])
+    _, tangent = numgrad.func.jvp(lambda v: numgrad.heaviside(x, v), (values,), (numgrad.ones(3),))
+    assert tangent.tolist() == [1, 0, 0]
+    values.requires_grad_()
+    numgrad.zeros(3).copy_(x).heaviside_(values).sum().backward()
+    assert values.grad.tolist() == [1, 0, 0]
+
+
 def test_second_names():
     for alias, name in ALIASES.items():
         assert getattr(numgrad, alias) is getattr(numgrad, name)

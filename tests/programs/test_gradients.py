@@ -353,3 +353,26 @@ def test_arguments_without_elements(compiled, see):
     base = numgrad.arange(6.0)
     for start in range(5):
         see(*call(base[start:start].reshape(0, 1)))
+
+
+@beside
+def test_saved_memory_is_empty(compiled, see):
+    x = numgrad.zeros(0, 3, requires_grad=True)
+    f = compiled(lambda y: numgrad.mv(y.clamp_min(0.5), x[:, 0]))
+    for i in range(4):
+        x.grad = None
+        z = f(numgrad.zeros(2, 0, 3).diagonal())
+        z.sum().backward()
+        see(z, x.grad)
+
+
+@beside
+def test_parts_of_a_gradient_are_added_in_order(compiled, see):
+    weights = numgrad.tensor([1.13, -1.1, 0.72])
+    indices = numgrad.tensor([0, 0, 0])
+    f = compiled(lambda x: (x[indices], x[1:], numgrad.reciprocal(x)))
+    for i in range(20):
+        x = (ramp(3) / 7 - i / 3 - 0.1).requires_grad_()
+        indexed, part, other = f(x)
+        ((indexed * weights).sum() + (part * weights[1:]).sum() - (other * weights).sum() / 3).backward()
+        see(x.grad)

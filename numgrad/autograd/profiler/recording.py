@@ -69,6 +69,7 @@ class Recording(Watcher):
     """
 
     hears_operations = False
+    sees_gradients = False
 
     def __init__(self, *, with_shapes: bool = False, with_stack: bool = False, with_gpus: bool = False):
         self.with_gpus = with_gpus

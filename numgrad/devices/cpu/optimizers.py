@@ -38,5 +38,5 @@ def address_of(row: np.ndarray) -> int:
     """The address of the row's first element."""
     try:
         return ctypes.addressof(_byte_of(row))  # five times as fast as the general way
-    except TypeError:  # memory that Python may only read
+    except (TypeError, ValueError):  # memory that Python may only read, or none
         return row.ctypes.data

@@ -128,15 +128,22 @@ def _(grad, input, out):
     return grad * where(input == 0, 0, out / input)
 
 
-@pointwise("HeavisideBackward0", export=False, constant=["input", "values"])
+@pointwise("HeavisideBackward0", export=False, constant=["input"])
 def heaviside_op(input, values):
     """0 below 0, 1 above, ``values`` at 0."""
     return where(input == 0, values, where(input > 0, 1, 0))
 
 
+@heaviside_op.gradient("values")
+def _(grad, input):
+    return where(input == 0, grad, 0)
+
+
 @public(in_place=True, direct=True)
 def heaviside(input: Tensor, values: Tensor, *, inplace: bool = False) -> Tensor:
-    """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive; no derivative.
+    """0 where ``input`` is negative or NaN, ``values`` where it is 0, 1 where it is positive.
+
+    As in PyTorch, ``backward`` through it raises an error.  Forward mode and the in-place method have its derivatives.
 
     Raises:
         RuntimeError: the dtypes differ.

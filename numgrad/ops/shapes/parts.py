@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from ...autograd.grad_mode import state
+from ...autograd.grad_mode import WATCHED, state
 from ...core.formats import kept_layout
 from ...core.layout import Layout, contiguous_strides, layout_of, normal_dim, normal_dims
 from ...core.tensor import Tensor, tensor_of
@@ -58,7 +58,7 @@ def add_to_part(total: Tensor, grad: Tensor, key: Any, number: int, view: Planne
 
     ``key`` identifies everything that the addition depends on besides ``number``, the last of the operands.
     """
-    if state.mode or total._counter.__class__ is not list:
+    if state.mode & ~WATCHED or total._counter.__class__ is not list:
         return False
     found = _recent_adders.get(key) or _adders.find(key)
     if found is None:
